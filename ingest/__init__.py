@@ -1,0 +1,1 @@
+"""Raw dump → Parquet: one module per trace, and the machinery that they share."""

@@ -1,0 +1,98 @@
+"""What a trace is: its tables, their columns, and how its raw files are called.
+
+A trace is one module in this package that binds ``TRACE`` to a `Trace`. `all_traces` finds them, so that
+adding a trace changes no other module.
+"""
+
+import hashlib
+import importlib
+import pkgutil
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+import tracehouse.ingest
+
+ColumnType = Literal["VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"]
+Provenance = Literal["measured", "derived", "synthetic"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One published column. `comment` says what it means; `unit` is empty where it has none."""
+
+    name: str
+    type: ColumnType
+    comment: str
+    unit: str = ""
+    provenance: Provenance = "measured"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One base table and the raw CSVs that it is read from.
+
+    `csv_name` is a regular expression for the whole name of a CSV, as a file or inside an archive; its
+    named groups give the values of `keys`, the columns that a publisher put in the file's name only.
+    `archive_name` is the same for the archive that carries the CSV, where there is one.
+    Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
+    publisher ships the names apart, in a `.header` file, or not at all.
+    `published_sha256` maps a file's name to the checksum that its publisher printed.
+    Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
+    """
+
+    name: str
+    comment: str
+    grain: str
+    source: str
+    csv_name: str
+    columns: tuple[Column, ...]
+    keys: tuple[Column, ...] = ()
+    archive_name: str = ""
+    optional: frozenset[str] = frozenset()
+    has_header: bool = True
+    published_sha256: dict[str, str] = field(default_factory=dict)
+    order_by: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def stored_columns(self) -> tuple[Column, ...]:
+        """The columns of the base table, in order: the keys, then the publisher's."""
+        return self.keys + self.columns
+
+    def key_values(self, csv_file_name: str) -> dict[str, str] | None:
+        """The key columns' values in a CSV's name, or None where the name is not one of this table's."""
+        match = re.fullmatch(self.csv_name, csv_file_name)
+        return match.groupdict() if match else None
+
+    def fingerprint(self) -> str:
+        """A hash of all that decides what the stored rows look like; another hash, another conversion."""
+        layout = [(c.name, c.type) for c in self.stored_columns]
+        parts = (layout, sorted(self.optional), self.order_by, self.partition_by, self.csv_name)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One publisher's data set."""
+
+    name: str
+    title: str
+    publisher: str
+    homepage: str
+    download: str
+    licence: str
+    citation: str
+    tables: tuple[Table, ...]
+
+
+@cache
+def all_traces() -> dict[str, Trace]:
+    """Every trace that this package knows, by name, in alphabetical order."""
+    modules = (
+        importlib.import_module(f"{tracehouse.ingest.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(tracehouse.ingest.__path__)
+    )
+    declared = (module.TRACE for module in modules if isinstance(getattr(module, "TRACE", None), Trace))
+    return {trace.name: trace for trace in sorted(declared, key=lambda trace: trace.name)}

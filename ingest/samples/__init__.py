@@ -1,0 +1,1 @@
+"""Synthetic raw dumps: one generator per trace, each in its publisher's exact format."""
