@@ -38,6 +38,7 @@ class Table:
     `archive_name` is the same for the archive that carries the CSV, where there is one.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all.
+    `null_texts` are what this publisher writes for a missing value, beside the empty field.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
     """
@@ -52,6 +53,7 @@ class Table:
     archive_name: str = ""
     optional: frozenset[str] = frozenset()
     has_header: bool = True
+    null_texts: tuple[str, ...] = ()
     published_sha256: dict[str, str] = field(default_factory=dict)
     order_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
@@ -69,7 +71,8 @@ class Table:
     def fingerprint(self) -> str:
         """A hash of all that decides what the stored rows look like; another hash, another conversion."""
         layout = [(c.name, c.type) for c in self.stored_columns]
-        parts = (layout, sorted(self.optional), self.order_by, self.partition_by, self.csv_name)
+        order = (self.order_by, self.partition_by)
+        parts = (layout, sorted(self.optional), order, self.csv_name, self.null_texts)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -1,0 +1,268 @@
+"""One table's conversion from end to end: its raw files in, sorted Parquet and a full account of rows out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from tracehouse.ingest import store
+from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
+from tracehouse.ingest.synthetic import is_marked
+from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
+from tracehouse.ingest.unpack import Member, csv_members, explained, open_raw, sha256_of
+
+PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversion to be done: one table, or one partition of it, and the raw files that hold it."""
+
+    trace: Trace
+    table: Table
+    partition: str
+    claims: tuple[Claim, ...]
+    warehouse: Path
+    on_bytes: Callable[[int], None]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the conversion replaces."""
+        return (self.trace.name, self.table.name, self.partition)
+
+    @property
+    def table_name(self) -> str:
+        """The base table, with its schema."""
+        return f"{self.trace.name}.{self.table.name}"
+
+
+@dataclass
+class _Account:
+    """What has been read so far, for one job."""
+
+    sources: list[Source] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    taken: dict[str, RawFile] = field(default_factory=dict)
+    taken_sha256: dict[str, str] = field(default_factory=dict)
+
+
+def still_good(job: Job, previous: Conversion) -> bool:
+    """Whether `previous` is what the job would give: same declaration, same raw bytes, files in place."""
+    files = (*previous.files, *previous.rejected)
+    synthetic = any(source.synthetic for source in previous.sources)
+    return (
+        previous.fingerprint == job.table.fingerprint()
+        and len(previous.input_sha256) == len(job.claims)
+        and all((job.warehouse / stored.path).exists() for stored in files)
+        and all(_is_synthetic(claim.raw) == synthetic for claim in job.claims)
+        and previous.input_sha256 == tuple(sorted(_sha256(claim.raw, job) for claim in job.claims))
+    )
+
+
+def convert(job: Job) -> tuple[Conversion, list[str]]:
+    """Read the job's raw files, write its Parquet, and enter it in the journal.
+
+    Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
+    nothing is written.
+    """
+    half = store.half_written(job.warehouse)
+    staging = half / "staging.duckdb"
+    staging.unlink(missing_ok=True)
+    account = _Account()
+    with duckdb.connect(str(staging)) as connection:
+        connection.execute("set preserve_insertion_order = false")
+        _create(connection, "kept", job.table.stored_columns)
+        _create(connection, "rejected", REJECTED_COLUMNS)
+        for claim in sorted(job.claims, key=_archives_first):
+            _read_file(claim, job, connection, account)
+        rows_kept = sum(source.rows_kept for source in account.sources)
+        rows_rejected = sum(source.rows_rejected for source in account.sources)
+        folder = "/".join(part for part in job.key if part)
+        files = (_write(connection, "kept", job.table.order_by, job.warehouse, folder, rows_kept),)
+        rejected: tuple[StoredFile, ...] = ()
+        if rows_rejected:
+            folder = f"{job.trace.name}/{REJECTED}"
+            order = ("table_name", "file", "line")
+            rejected = (_write(connection, "rejected", order, job.warehouse, folder, rows_rejected),)
+    staging.unlink()
+    conversion = Conversion(
+        *job.key,
+        fingerprint=job.table.fingerprint(),
+        input_sha256=tuple(sorted(account.hashes)),
+        sources=tuple(account.sources),
+        files=files,
+        rejected=rejected,
+    )
+    store.record_finished(job.warehouse, conversion)
+    return conversion, account.notes
+
+
+def _archives_first(claim: Claim) -> tuple[bool, str]:
+    return (claim.raw.form != "tar.gz", claim.raw.relative_name)
+
+
+def _is_synthetic(raw: RawFile) -> bool:
+    return is_marked(raw.paths[0], raw.root)
+
+
+def _sha256(raw: RawFile, job: Job) -> str:
+    open_raw(raw.paths).close()
+    return sha256_of(raw.paths, job.on_bytes)
+
+
+def _create(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[Column]) -> None:
+    listed = ", ".join(f'"{column.name}" {column.type}' for column in columns)
+    connection.execute(f"create table {name} ({listed})")
+
+
+def _read_file(claim: Claim, job: Job, connection: duckdb.DuckDBPyConnection, account: _Account) -> None:
+    """Read one raw file, whatever it holds, into the staging tables and the account."""
+    raw = claim.raw
+    if raw.form != "tar.gz" and _is_duplicate(raw.csv_name, raw, job, account):
+        return
+    _check_header_file(claim)
+    counts: list[tuple[str, int, int]] = []
+    with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
+        for member in csv_members(stream, raw.form, raw.csv_name):
+            keys = job.table.key_values(member.name)
+            if keys is None:
+                account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
+            elif raw.form == "tar.gz" and _is_duplicate(member.name, raw, job, account):
+                return
+            else:
+                account.taken[member.name] = raw
+                counts.append(_read_member(member, keys, raw, job, connection))
+        sha256 = stream.sha256_of_rest()
+    if not counts:
+        raise RawFileError(
+            raw.paths[0],
+            f"the archive holds no CSV of {job.table_name}",
+            "Fetch it again from its publisher",
+        )
+    account.hashes.append(sha256)
+    account.taken_sha256[raw.relative_name] = sha256
+    account.sources += [
+        _source(raw, member_name, kept, bad, sha256, job, account) for member_name, kept, bad in counts
+    ]
+
+
+def _is_duplicate(csv_name: str, raw: RawFile, job: Job, account: _Account) -> bool:
+    """Whether an equal CSV has been read already. Raises RawFileError where one of that name differs."""
+    other = account.taken.get(csv_name)
+    if other is None or other is raw:
+        return False
+    sha256 = _sha256(raw, job)
+    if raw.form == other.form and sha256 != account.taken_sha256[other.relative_name]:
+        raise RawFileError(
+            raw.paths[0],
+            f"it and {other.paths[0]} both hold {csv_name} of {job.table_name}, and they differ",
+            "Move one of the two out of the raw folders",
+        )
+    account.hashes.append(sha256)
+    account.notes.append(f"{raw.relative_name}: passed over, {csv_name} was read from {other.relative_name}")
+    return True
+
+
+def _check_header_file(claim: Claim) -> None:
+    if claim.table.has_header or claim.header_file is None:
+        return
+    declared = ",".join(column.name for column in claim.table.columns)
+    found = claim.header_file.read_text(errors="replace").strip()
+    if found != declared:
+        raise RawFileError(
+            claim.header_file,
+            f"it names the columns {found[:200]}; expected {declared}",
+            "Fetch the header file again, or remove it: the columns are known without it",
+        )
+
+
+def _read_member(
+    member: Member,
+    keys: dict[str, str],
+    raw: RawFile,
+    job: Job,
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[str, int, int]:
+    """Read one CSV. Returns its name, and how many rows were kept and rejected."""
+    kept = bad = 0
+    place = raw.relative_name if raw.form != "tar.gz" else f"{raw.relative_name}: {member.name}"
+    constants = ", ".join(f"${key}" for key in keys)
+    for batch in read_csv(member.stream, job.table, place):
+        connection.register("batch", batch.rows)
+        listed = ", ".join(filter(None, [constants, "*"]))
+        connection.execute(f"insert into kept select {listed} from batch", keys)
+        kept += batch.rows.num_rows
+        if batch.rejects:
+            connection.register("batch", _reject_rows(batch.rejects, raw, member.name, job))
+            connection.execute("insert into rejected select * from batch")
+            bad += len(batch.rejects)
+        connection.unregister("batch")
+    return member.name, kept, bad
+
+
+def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job: Job) -> pa.Table:
+    rows = [
+        (
+            job.table_name,
+            raw.relative_name,
+            member_name,
+            reject.line,
+            reject.reason,
+            reject.raw_text,
+        )
+        for reject in rejects
+    ]
+    arrays = [
+        pa.array(values, ARROW_TYPES[column.type])
+        for values, column in zip(zip(*rows, strict=True), REJECTED_COLUMNS, strict=True)
+    ]
+    return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
+
+
+def _source(
+    raw: RawFile, member_name: str, kept: int, bad: int, sha256: str, job: Job, account: _Account
+) -> Source:
+    published = job.table.published_sha256.get(raw.name)
+    checksum = "none published"
+    if published:
+        checksum = "published" if published == sha256 else "differs"
+    synthetic = _is_synthetic(raw)
+    if checksum == "differs" and not synthetic:
+        account.notes.append(f"{raw.relative_name}: the sha256 is {sha256}, its publisher's is {published}")
+    return Source(
+        file=raw.relative_name,
+        member=member_name,
+        sha256=sha256,
+        bytes=raw.bytes,
+        parts=len(raw.paths),
+        rows_read=kept + bad,
+        rows_kept=kept,
+        rows_rejected=bad,
+        checksum=checksum,
+        synthetic=synthetic,
+    )
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    order_by: Sequence[str],
+    warehouse: Path,
+    folder: str,
+    expected_rows: int,
+) -> StoredFile:
+    """Write a staging table as one sorted Parquet file."""
+    half = store.half_written(warehouse) / f"{name}.parquet"
+    listed = ", ".join(f'"{column}"' for column in order_by)
+    order = f"order by {listed}" if listed else ""
+    target = str(half).replace("'", "''")
+    written = connection.execute(f"copy (from {name} {order}) to '{target}' ({PARQUET_OPTIONS})")
+    (rows,) = written.fetchone() or (None,)
+    if rows != expected_rows:
+        raise AssertionError(f"{folder}: {expected_rows} rows were read, {rows} were written")
+    return store.adopt(warehouse, folder, half, expected_rows)

@@ -1,0 +1,22 @@
+"""Errors that a person can act on: what is wrong, where, and what to do."""
+
+from pathlib import Path
+
+
+class UserError(Exception):
+    """Something that the user can put right. Shown without a traceback."""
+
+
+class RawFileError(UserError):
+    """A raw file that cannot be read as what its name says.
+
+    `line` counts from 1 in the CSV, after decompression; None where no single line is at fault.
+    """
+
+    def __init__(self, file: Path | str, what: str, do: str, line: int | None = None):
+        self.file = str(file)
+        self.what = what
+        self.do = do
+        self.line = line
+        place = self.file if line is None else f"{self.file}, line {line:,}"
+        super().__init__(f"{place}: {what}. {do}")

@@ -1,0 +1,181 @@
+"""Finds raw files: walks the raw folders and says which file belongs to which table.
+
+Names decide first, as the publishers chose them; where a name fits two tables, or none, the first CSV's
+name and header inside decide. What nothing claims is listed, never passed over in silence.
+"""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.typed_csv import header_fits, read_header
+from tracehouse.ingest.unpack import csv_members, explained, open_raw
+
+Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]
+
+_PART = re.compile(r"(?P<name>.+)\.part(?P<part>[a-z]{2})")
+_FORMS: tuple[tuple[str, Form], ...] = (
+    (".tar.gz", "tar.gz"),
+    (".tgz", "tar.gz"),
+    (".csv.gz", "csv.gz"),
+    (".csv.xz", "csv.xz"),
+    (".csv", "csv"),
+)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """One raw file: its paths (several where it was split, in order), and the folder it was found under."""
+
+    paths: tuple[Path, ...]
+    form: Form
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name; for a split archive, without the part's suffix."""
+        part = _PART.fullmatch(self.paths[0].name)
+        return part["name"] if part else self.paths[0].name
+
+    @property
+    def csv_name(self) -> str:
+        """The name of the CSV in a plain or compressed file."""
+        return self.name.removesuffix(".gz").removesuffix(".xz")
+
+    @property
+    def relative_name(self) -> str:
+        """Where the file lies below its raw folder, with forward slashes."""
+        return (self.paths[0].relative_to(self.root).parent / self.name).as_posix()
+
+    @property
+    def bytes(self) -> int:
+        """The size of the file, or of all its parts together."""
+        return sum(path.stat().st_size for path in self.paths)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A raw file and the table whose rows it holds."""
+
+    trace: Trace
+    table: Table
+    raw: RawFile
+    header_file: Path | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that lies below the raw folders."""
+
+    claims: tuple[Claim, ...]
+    unrecognised: tuple[RawFile, ...]
+    problems: tuple[RawFileError, ...]
+
+
+def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
+    """Look through `raw_folders` for the files of `traces`.
+
+    Files of the other traces in `all_traces` are left alone; files of no trace are `unrecognised`.
+    """
+    wanted = {trace.name for trace in traces}
+    candidates = [(trace, table) for trace in all_traces for table in trace.tables]
+    claims: list[Claim] = []
+    unrecognised: list[RawFile] = []
+    problems: list[RawFileError] = []
+    files = list(_walk(raw_folders))
+    header_files = {path.stem: path for _, path in files if path.suffix == ".header"}
+    for raw in _raw_files(files):
+        try:
+            owner = _owner(raw, candidates)
+        except RawFileError as problem:
+            problems.append(problem)
+            continue
+        if owner is None:
+            unrecognised.append(raw)
+        elif owner[0].name in wanted:
+            trace, table = owner
+            stem = raw.name.split(".", 1)[0]
+            claims.append(Claim(trace, table, raw, header_files.get(stem)))
+    return Found(tuple(claims), tuple(unrecognised), tuple(problems))
+
+
+def _walk(raw_folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Every file below the folders, once, in a fixed order, with the folder it was found under."""
+    seen: set[str] = set()
+    for root in raw_folders:
+        for folder, subfolders, names in os.walk(root, followlinks=True):
+            real = os.path.realpath(folder)
+            if real in seen:
+                subfolders.clear()
+                continue
+            seen.add(real)
+            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+            yield from ((root, Path(folder, name)) for name in sorted(names) if name[0] != ".")
+
+
+def _raw_files(files: Sequence[tuple[Path, Path]]) -> Iterator[RawFile]:
+    """Joins the parts of split archives, and drops what is no data file at all."""
+    parts: dict[tuple[Path, Path], list[Path]] = defaultdict(list)
+    for root, path in files:
+        part = _PART.fullmatch(path.name)
+        whole = path.with_name(part["name"]) if part else path
+        parts[root, whole].append(path)
+    for (root, whole), paths in parts.items():
+        form = next((form for ending, form in _FORMS if whole.name.endswith(ending)), None)
+        if form is None or whole.name.startswith("._"):
+            continue
+        if whole in paths:
+            yield RawFile((whole,), form, root)
+        else:
+            yield RawFile(tuple(sorted(paths)), form, root)
+
+
+def _owner(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> tuple[Trace, Table] | None:
+    """The table that a raw file belongs to, or None."""
+    by_name = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
+    if len(by_name) == 1:
+        return by_name[0]
+    if not by_name and raw.form != "tar.gz":
+        return None
+    return _owner_by_content(raw, by_name or candidates, must_fit=bool(by_name))
+
+
+def _named_for(raw: RawFile, table: Table) -> bool:
+    if raw.form == "tar.gz":
+        return bool(table.archive_name and re.fullmatch(table.archive_name, raw.name))
+    return table.key_values(raw.csv_name) is not None
+
+
+def _owner_by_content(
+    raw: RawFile, candidates: Sequence[tuple[Trace, Table]], must_fit: bool
+) -> tuple[Trace, Table] | None:
+    """Reads as far as the first CSV's first line. An archive of unknown name and content is nobody's."""
+    try:
+        with open_raw(raw.paths) as stream, explained(raw.paths):
+            member = next(iter(csv_members(stream, raw.form, raw.csv_name)), None)
+            header = read_header(member.stream) if member else []
+    except RawFileError:
+        if must_fit:
+            raise
+        return None
+    if member is None:
+        return None
+    for trace, table in candidates:
+        named = table.key_values(member.name) is not None
+        if named and (not table.has_header or header_fits(table, header)):
+            return trace, table
+    if must_fit:
+        expected = " or ".join(",".join(c.name for c in table.columns) for _, table in candidates)
+        raise RawFileError(
+            raw.paths[0],
+            f"the header is {','.join(header)}; expected {expected}",
+            "Fetch the file again from its publisher, or move it out of the raw folder",
+            line=1,
+        )
+    return None
