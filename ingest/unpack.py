@@ -24,7 +24,7 @@ from tracehouse.ingest.errors import RawFileError
 READ_BYTES = 1 << 20
 
 _LFS_FIRST_LINE = b"version https://git-lfs"
-_DAMAGE: tuple[type[Exception], ...] = (
+_DAMAGE: tuple[type[BaseException], ...] = (
     EOFError,
     gzip.BadGzipFile,
     zlib.error,
@@ -79,10 +79,33 @@ class RawStream(io.RawIOBase):
         return self._sha256.hexdigest()
 
 
+class _Forward:
+    """A stream that can be told where to go, as long as it is ahead."""
+
+    def __init__(self, stream: BinaryIO):
+        self._stream = stream
+        self._position = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._position += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            raise io.UnsupportedOperation("this stream only goes forward")
+        while self._position < position and self.read(min(READ_BYTES, position - self._position)):
+            pass
+        return self._position
+
+
 class _Span(io.RawIOBase):
     """The next `size` bytes of a stream."""
 
-    def __init__(self, stream: BinaryIO, size: int):
+    def __init__(self, stream: _Forward, size: int):
         self._stream = stream
         self._left = size
 
@@ -146,9 +169,10 @@ def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _:
         return raw.sha256_of_rest()
 
 
-def _tar_members(stream: BinaryIO) -> Iterator[Member]:
-    # tarfile's stream mode reads every byte twice over; headers alone go through it here.
-    tar = tarfile.open(fileobj=stream, mode="r:")  # noqa: SIM115
+def _tar_members(inflated: BinaryIO) -> Iterator[Member]:
+    # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
+    stream = _Forward(inflated)
+    tar = tarfile.open(fileobj=cast(BinaryIO, stream), mode="r:")  # noqa: SIM115
     while (info := tar.next()) is not None:
         name = PurePosixPath(info.name).name
         if info.isfile() and name.endswith(".csv") and not name.startswith("._"):

@@ -1,0 +1,131 @@
+"""ITP: deep-learning training jobs of Microsoft's internal ITP clusters, spring 2021.
+
+Ten clusters, 69,351 jobs, 1,632,719.7 GPU-hours, 2021-03-04 to 2021-05-03.
+
+Citation: see ``TRACE.citation``. Licence: MIT, Microsoft Corporation.
+
+Files, from https://github.com/microsoft/elasticflow-traces, folder ``data``:
+
+- ``raw-traces.tar.gz``: ``cluster01.csv`` to ``cluster10.csv``, as collected → `raw_job`.
+- ``elasticflow-traces.tar.gz``: the same ten names and ``195job.csv``, with generated columns
+  → `elasticflow_job`.
+
+Traps:
+
+- The two archives hold CSVs of the same names; only their headers tell them apart.
+- ``195job.csv`` repeats 195 jobs of cluster02 under the same ids, with other generated values.
+- Model, batch size, iterations and deadline are generated, not observed.
+- There is no start, no end, no status and no user: a wait cannot be had from this trace.
+- No job is shorter than 600 s.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+SOURCE_FILE = Column(
+    "source_file",
+    "VARCHAR",
+    "Name of the CSV without its ending: one cluster, or 195job for the testbed's selection",
+)
+JOB_ID = Column(
+    "job_id",
+    "VARCHAR",
+    "Job id, generated anew after the collection; unique within a CSV only, as 195job repeats ids",
+)
+SUBMISSION_TIME = Column(
+    "submission_time",
+    "BIGINT",
+    "Submission, counted from the start of the collection, which all clusters share",
+    unit="s",
+)
+DURATION = Column(
+    "duration",
+    "BIGINT",
+    "How long the job ran; a queue before it is not in the trace; at least 600 in every row",
+    unit="s",
+)
+NUM_GPU = Column(
+    "num_gpu",
+    "BIGINT",
+    "GPUs requested or used, which the publisher does not tell apart; a power of two up to 64",
+    unit="GPUs",
+)
+
+RAW_JOB = Table(
+    name="raw_job",
+    comment=(
+        "Jobs as collected: 69,351 rows, as the publisher counts them. No sentinels and no empty"
+        " fields. Neither wait nor status is recorded."
+    ),
+    grain="one row per (source_file, job_id)",
+    source="README of microsoft/elasticflow-traces, Schema for raw-traces",
+    csv_name=r"(?P<source_file>cluster\d+)\.csv",
+    archive_name=r"raw-traces\.tar\.gz",
+    keys=(SOURCE_FILE,),
+    columns=(JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
+    order_by=("source_file", "submission_time", "job_id"),
+)
+
+ELASTICFLOW_JOB = Table(
+    name="elasticflow_job",
+    comment=(
+        "The same 69,351 jobs with generated training columns, as ElasticFlow simulated them, and"
+        " 195 of them once more (195job) as it ran them on its testbed: 69,546 rows measured. No"
+        " sentinels and no empty fields."
+    ),
+    grain="one row per (source_file, job_id)",
+    source="README of microsoft/elasticflow-traces, Schema for elasticflow-traces",
+    csv_name=r"(?P<source_file>cluster\d+|195job)\.csv",
+    archive_name=r"elasticflow-traces\.tar\.gz",
+    keys=(SOURCE_FILE,),
+    columns=(
+        JOB_ID,
+        SUBMISSION_TIME,
+        Column(
+            "num_iteration",
+            "BIGINT",
+            "Training iterations, generated from the duration and a throughput table",
+            unit="iterations",
+            provenance="synthetic",
+        ),
+        Column("model_name", "VARCHAR", "Model, drawn at random from six", provenance="synthetic"),
+        Column(
+            "deadline",
+            "BIGINT",
+            "Generated deadline on the clock of submission_time; for about half of the jobs earlier"
+            " than submission plus duration",
+            unit="s",
+            provenance="synthetic",
+        ),
+        Column(
+            "batch_size",
+            "BIGINT",
+            "Generated training batch size",
+            unit="samples",
+            provenance="synthetic",
+        ),
+        NUM_GPU,
+        DURATION,
+    ),
+    order_by=("source_file", "submission_time", "job_id"),
+)
+
+TRACE = Trace(
+    name="itp",
+    title="ElasticFlow traces of Microsoft's ITP clusters (2021)",
+    publisher="Microsoft",
+    homepage="https://github.com/microsoft/elasticflow-traces",
+    download=(
+        "Fetch data/raw-traces.tar.gz and data/elasticflow-traces.tar.gz of"
+        " https://github.com/microsoft/elasticflow-traces into one folder, and leave them packed."
+    ),
+    licence="MIT",
+    citation=(
+        "Diandian Gu, Yihao Zhao, Yinmin Zhong, Yifan Xiong, Zhenhua Han, Peng Cheng, Fan Yang,"
+        " Gang Huang, Xin Jin, and Xuanzhe Liu. ElasticFlow: An Elastic Serverless Training"
+        " Platform for Distributed Deep Learning. In Proceedings of the 28th ACM International"
+        " Conference on Architectural Support for Programming Languages and Operating Systems,"
+        " Volume 2 (ASPLOS 2023), pages 266-280. ACM, 2023."
+        " https://doi.org/10.1145/3575693.3575721"
+    ),
+    tables=(RAW_JOB, ELASTICFLOW_JOB),
+)

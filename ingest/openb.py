@@ -1,0 +1,136 @@
+"""openb: nodes and pods of a GPU-sharing Kubernetes cluster at Alibaba (cluster-trace-gpu-v2023).
+
+1,523 nodes, of which 1,213 hold 6,212 GPUs; 8,152 pods in the default list, and 23 further pod lists
+made from it for scheduling experiments.
+
+Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+
+Files, from https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2023/csv``:
+
+- ``openb_node_list_all_node.csv``, ``openb_node_list_gpu_node.csv`` → `node`.
+- ``openb_pod_list_<variant>.csv``: default, cpu*, gpushare*, gpuspec*, multigpu* → `pod`.
+
+Traps:
+
+- Times are seconds from the first pod, over 149 days; the list is no snapshot, and ``pod_phase`` is
+  the last phase that a pod had.
+- Names are given anew in every file: neither a node's ``sn`` nor a pod's ``name`` means the same
+  thing in two files.
+- The variants are made from the default list; rows of several variants must not be added up.
+- ``gpu_milli`` is per GPU, so a pod's request is ``num_gpu * gpu_milli``.
+- Nothing says on which node a pod ran.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+NODE = Table(
+    name="node",
+    comment=(
+        "Nodes of the cluster, twice: all_node has 1,523 rows, as the publisher counts them;"
+        " gpu_node has the 1,213 with GPUs (measured) under other names. model is empty, so NULL,"
+        " on nodes without a GPU."
+    ),
+    grain="one row per (node_list, sn)",
+    source="README of cluster-trace-gpu-v2023, openb_node_list_all_node.csv",
+    csv_name=r"openb_node_list_(?P<node_list>\w+)\.csv",
+    keys=(
+        Column(
+            "node_list",
+            "VARCHAR",
+            "Which list: all_node, or its subset gpu_node; use one of them, never both",
+        ),
+    ),
+    columns=(
+        Column("sn", "VARCHAR", "Node name, given anew in each list"),
+        Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU"),
+        Column("memory_mib", "BIGINT", "Main memory", unit="MiB"),
+        Column("gpu", "BIGINT", "GPUs in the node; 0 for a CPU node", unit="GPUs"),
+        Column(
+            "model",
+            "VARCHAR",
+            "GPU model; G2 and G3 are undisclosed; NULL on nodes without a GPU",
+        ),
+    ),
+    order_by=("node_list", "sn"),
+)
+
+POD = Table(
+    name="pod",
+    comment=(
+        "Pods submitted to the cluster, one list per variant: default has 8,152 rows, as the"
+        " publisher counts them. Empty is NULL: scheduled_time where the pod was never scheduled,"
+        " gpu_spec where any GPU will do. The multigpu variants lack gpu_spec, qos, pod_phase and"
+        " the times."
+    ),
+    grain="one row per (variant, name)",
+    source="README of cluster-trace-gpu-v2023, openb_pod_list_default.csv",
+    csv_name=r"openb_pod_list_(?P<variant>\w+)\.csv",
+    keys=(
+        Column(
+            "variant",
+            "VARCHAR",
+            "Which pod list, from the file's name; only default is the trace as recorded",
+        ),
+    ),
+    columns=(
+        Column("name", "VARCHAR", "Pod name, given anew in most variants"),
+        Column("cpu_milli", "BIGINT", "CPU requested", unit="milli-CPU"),
+        Column("memory_mib", "BIGINT", "Main memory requested; 0 for one pod of default", unit="MiB"),
+        Column("num_gpu", "BIGINT", "GPUs requested, 0 to 8", unit="GPUs"),
+        Column(
+            "gpu_milli",
+            "BIGINT",
+            "Share requested of each GPU: 1000 with several GPUs, 0 with none",
+            unit="milli-GPU",
+        ),
+        Column(
+            "gpu_spec",
+            "VARCHAR",
+            "GPU models that will do, joined by |, any one of them; filled in the gpuspec variants"
+            " only, where the publisher added it",
+            provenance="derived",
+        ),
+        Column("qos", "VARCHAR", "Quality of service: LS, BE, Burstable or Guaranteed"),
+        Column(
+            "pod_phase",
+            "VARCHAR",
+            "Last phase of the pod: Succeeded, Running, Pending or Failed; no state of the cluster"
+            " at one time",
+        ),
+        Column("creation_time", "BIGINT", "Creation, counted from the first pod", unit="s"),
+        Column(
+            "deletion_time",
+            "BIGINT",
+            "Deletion, counted from the first pod; never empty, even for a Running pod",
+            unit="s",
+        ),
+        Column(
+            "scheduled_time",
+            "BIGINT",
+            "Scheduling, counted from the first pod; NULL exactly where pod_phase is Pending",
+            unit="s",
+        ),
+    ),
+    optional=frozenset({"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"}),
+    order_by=("variant", "creation_time", "name"),
+)
+
+TRACE = Trace(
+    name="openb",
+    title="Alibaba cluster-trace-gpu-v2023 (openb)",
+    publisher="Alibaba Group",
+    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023",
+    download=(
+        "Fetch the CSVs of"
+        " https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2023/csv"
+        " into one folder, under their own names."
+    ),
+    licence="CC BY 4.0",
+    citation=(
+        "Qizhen Weng, Lingyun Yang, Yinghao Yu, Wei Wang, Xiaochuan Tang, Guodong Yang, and Liping"
+        " Zhang. Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation"
+        " Gradient Descent. In 2023 USENIX Annual Technical Conference (USENIX ATC 23). USENIX"
+        " Association, 2023. https://www.usenix.org/conference/atc23/presentation/weng"
+    ),
+    tables=(NODE, POD),
+)

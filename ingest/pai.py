@@ -1,0 +1,345 @@
+"""PAI: jobs, tasks, instances and their resource use in Alibaba's PAI clusters (gpu-v2020).
+
+About two months of 2020, over 6,500 GPUs on about 1,800 machines. A job has tasks, a task has
+instances, an instance runs as a worker on a machine.
+
+Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+
+Files, described in https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2020``: seven
+archives of one CSV each, without a header, and beside each a ``.header`` file with its names:
+
+- ``pai_job_table``, ``pai_task_table``, ``pai_instance_table``, ``pai_sensor_table``,
+  ``pai_group_tag_table``, ``pai_machine_spec``, ``pai_machine_metric`` + ``.tar.gz``, ``.header``.
+
+The archives lie in Alibaba's object storage; the repository
+``qzweng/clusterdata-cluster-trace-gpu-v2020-data`` holds them too, the large ones cut into
+``.partaa``, ``.partab`` and so on. The README prints checksums of archives, CSVs and headers.
+
+Traps:
+
+- Times are seconds on a shifted clock: in Asia/Shanghai, hour and weekday are true, the date is not.
+- A time of 0, like an empty one, means that it did not happen.
+- Plans and use are percent of one core or of one GPU, per instance; capacities are whole units.
+- ``worker_name`` repeats in the instance table where an instance ran again.
+- Nine in ten failed jobs have no end: a filter on end_time drops failures.
+- ``inst_id`` names the job, whatever its name says.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+# The publisher writes whole numbers as floats here ("4550879.0", "1.0") and as integers in
+# pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE refuses no row if a
+# fraction stands somewhere among ten million others.
+START_TIME = Column(
+    "start_time",
+    "DOUBLE",
+    "Launch on the shifted clock; NULL or 0 if it did not happen",
+    unit="s",
+)
+END_TIME = Column(
+    "end_time",
+    "DOUBLE",
+    "Completion on the shifted clock; NULL or 0 if it did not happen",
+    unit="s",
+)
+
+JOB_NAME = Column("job_name", "VARCHAR", "Name of the job, anonymised")
+TASK_NAME = Column("task_name", "VARCHAR", "Role of the task in its job, such as ps or worker")
+INST_ID = Column("inst_id", "VARCHAR", "Id of the job, in spite of its name; one for each job_name")
+USER = Column("user", "VARCHAR", "User, anonymised")
+STATUS = Column("status", "VARCHAR", "Terminated, Failed, Running or Waiting; only Terminated is a success")
+MACHINE = Column("machine", "VARCHAR", "Machine, anonymised")
+
+JOB = Table(
+    name="job",
+    comment=(
+        "Jobs as submitted: 1,055,501 rows by third-party counts. Empty is NULL; 0 in start_time or"
+        " end_time is kept as published and means that it did not happen."
+    ),
+    grain="one row per job_name",
+    source="README of cluster-trace-gpu-v2020, pai_job_table",
+    csv_name=r"pai_job_table\.csv",
+    archive_name=r"pai_job_table\.tar\.gz",
+    has_header=False,
+    columns=(JOB_NAME, INST_ID, USER, STATUS, START_TIME, END_TIME),
+    published_sha256={
+        "pai_job_table.tar.gz": "5aad7f7caac501136d14ed6a48e40546f825d7b0617a3a4f337e2348fe0a6cb0",
+        "pai_job_table.csv": "379ecb3becaba347f44a53bf7eb53e54b185221b2a0338a3f828828d269ba96c",
+        "pai_job_table.header": "3ac33aefab9a4d81338794fa145fe280594a379444961a9c639f00181c508567",
+    },
+    order_by=("job_name",),
+)
+
+TASK = Table(
+    name="task",
+    comment=(
+        "Tasks of the jobs and what each of their instances requests: 1,261,050 rows by third-party"
+        " counts. Empty is NULL; 0 in start_time or end_time is kept as published and means that it"
+        " did not happen."
+    ),
+    grain="one row per (job_name, task_name)",
+    source="README of cluster-trace-gpu-v2020, pai_task_table",
+    csv_name=r"pai_task_table\.csv",
+    archive_name=r"pai_task_table\.tar\.gz",
+    has_header=False,
+    columns=(
+        JOB_NAME,
+        TASK_NAME,
+        Column("inst_num", "DOUBLE", "Instances that the task launched", unit="instances"),
+        STATUS,
+        START_TIME,
+        END_TIME,
+        Column(
+            "plan_cpu",
+            "DOUBLE",
+            "CPU requested for each instance; 600 is six cores",
+            unit="percent of one core",
+        ),
+        Column("plan_mem", "DOUBLE", "Main memory requested for each instance", unit="GB"),
+        Column(
+            "plan_gpu",
+            "DOUBLE",
+            "GPU requested for each instance; 50 is half a GPU; NULL for a task without GPU",
+            unit="percent of one GPU",
+        ),
+        Column(
+            "gpu_type",
+            "VARCHAR",
+            "Type of GPU that the task was given, not the one it asked for; MISC is older types",
+        ),
+    ),
+    published_sha256={
+        "pai_task_table.tar.gz": "cd1d6dc3215d2a8607ccf6b6dd952b5db776df86926c73259fea7c1499ac40e5",
+        "pai_task_table.csv": "6954802b457305f8a9e480ef97c40060baee59649fd3adc62c5a1e048aa058de",
+        "pai_task_table.header": "978bbaabfc8695874c605c01c144b2977f611ceca73aeb72189988cdfbfb0a9c",
+    },
+    order_by=("job_name", "task_name"),
+)
+
+INSTANCE = Table(
+    name="instance",
+    comment=(
+        "Launches of the tasks' instances: 7,522,002 rows by third-party counts. Empty is NULL; 0"
+        " in start_time or end_time is kept as published and means that it did not happen. There is"
+        " no key: worker_name repeats where an instance ran again."
+    ),
+    grain="one row per launch of an instance",
+    source="README of cluster-trace-gpu-v2020, pai_instance_table",
+    csv_name=r"pai_instance_table\.csv",
+    archive_name=r"pai_instance_table\.tar\.gz",
+    has_header=False,
+    columns=(
+        JOB_NAME,
+        TASK_NAME,
+        Column("inst_name", "VARCHAR", "Name of the instance within its task"),
+        Column(
+            "worker_name",
+            "VARCHAR",
+            "Worker that the instance ran as; joins sensor and machine_metric; repeats where an"
+            " instance ran again",
+        ),
+        INST_ID,
+        STATUS,
+        START_TIME,
+        END_TIME,
+        MACHINE,
+    ),
+    published_sha256={
+        "pai_instance_table.tar.gz": ("1bf1e423a7ce3f8d086699801c362fd56a7182abdb234139e5ebbed97995ca06"),
+        "pai_instance_table.csv": ("b179f7d7e0927a6663d719b728c92640447c5a0fc3c6e4edff31e7207ab9dd17"),
+        "pai_instance_table.header": ("51f2585178eaaf30ad8cc88c50ec9243b0f7d9603603ab7602efccb7aa34f6b0"),
+    },
+    order_by=("job_name", "task_name", "inst_name"),
+)
+
+SENSOR = Table(
+    name="sensor",
+    comment=(
+        "What each worker used, averaged over its life: 3,033,232 rows by third-party counts, for"
+        " about two fifths of the instances. Empty is NULL."
+    ),
+    grain="one row per worker_name",
+    source="README of cluster-trace-gpu-v2020, pai_sensor_table",
+    csv_name=r"pai_sensor_table\.csv",
+    archive_name=r"pai_sensor_table\.tar\.gz",
+    has_header=False,
+    columns=(
+        JOB_NAME,
+        TASK_NAME,
+        Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
+        INST_ID,
+        MACHINE,
+        Column("gpu_name", "VARCHAR", "Device of the GPU on its machine, such as /dev/nvidia0; no type"),
+        Column(
+            "cpu_usage",
+            "DOUBLE",
+            "CPU used, mean over the worker's life, in the unit of plan_cpu and no share of it",
+            unit="percent of one core",
+        ),
+        Column(
+            "gpu_wrk_util",
+            "DOUBLE",
+            "GPU used, mean over the worker's life, in the unit of plan_gpu and no share of it; may"
+            " exceed 100",
+            unit="percent of one GPU",
+        ),
+        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's life", unit="GB"),
+        Column("max_mem", "DOUBLE", "Main memory used, maximum", unit="GB"),
+        Column("avg_gpu_wrk_mem", "DOUBLE", "GPU memory used, mean over the worker's life", unit="GB"),
+        Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB"),
+        Column("read", "DOUBLE", "Network input, mean over the worker's life", unit="bytes"),
+        Column("write", "DOUBLE", "Network output, mean over the worker's life", unit="bytes"),
+        Column(
+            "read_count",
+            "DOUBLE",
+            "Network reads, mean over the worker's life",
+            unit="operations",
+        ),
+        Column(
+            "write_count",
+            "DOUBLE",
+            "Network writes, mean over the worker's life",
+            unit="operations",
+        ),
+    ),
+    published_sha256={
+        "pai_sensor_table.tar.gz": ("9a0b82e8bdf3949281e4ba1423d9b4b34847e52799eecb138966de46da69c7a0"),
+        "pai_sensor_table.csv": "12dd9929b70f3efe18d1279d9873e3a519c64f431613b23b059ed8c46a376dd7",
+        "pai_sensor_table.header": ("d3e26eb31fb3b833821373b487266312151a3bfb2f18fc62017a438546cc1362"),
+    },
+    order_by=("job_name", "task_name", "worker_name"),
+)
+
+GROUP_TAG = Table(
+    name="group_tag",
+    comment=(
+        "What is known of a job's content: 1,055,032 rows by third-party counts. Empty is NULL:"
+        " gpu_type_spec where the job names no type, workload where the publisher did not look."
+    ),
+    grain="one row per inst_id",
+    source="README of cluster-trace-gpu-v2020, pai_group_tag_table",
+    csv_name=r"pai_group_tag_table\.csv",
+    archive_name=r"pai_group_tag_table\.tar\.gz",
+    has_header=False,
+    columns=(
+        INST_ID,
+        USER,
+        Column("gpu_type_spec", "VARCHAR", "Type of GPU that the job asked for; NULL if any will do"),
+        Column(
+            "group",
+            "VARCHAR",
+            "Hash shared by jobs with similar scripts, parameters and data: repetitions of one job",
+            provenance="derived",
+        ),
+        Column(
+            "workload",
+            "VARCHAR",
+            "Kind of model, such as bert or ctr; NULL for nine rows in ten",
+            provenance="derived",
+        ),
+    ),
+    published_sha256={
+        "pai_group_tag_table.tar.gz": ("722fef30b7fb7aa50dabd79155614b5423a9d65cf45a9b26c590d57725423a14"),
+        "pai_group_tag_table.csv": ("d23fcb56d88b2976fda4a62708d77b2a8c98635c4b443f100ed5553d4cd07fbe"),
+        "pai_group_tag_table.header": ("320470fa8f77182bc6052c95ff359b75542c748e9516b3d8148a6e2bafc1798d"),
+    },
+    order_by=("inst_id",),
+)
+
+MACHINE_SPEC = Table(
+    name="machine_spec",
+    comment=(
+        "Machines of the cluster: 1,897 rows measured, 83 of them without a GPU, which carry the"
+        " gpu_type CPU. No empty fields."
+    ),
+    grain="one row per machine",
+    source="README of cluster-trace-gpu-v2020, pai_machine_spec",
+    csv_name=r"pai_machine_spec\.csv",
+    archive_name=r"pai_machine_spec\.tar\.gz",
+    has_header=False,
+    columns=(
+        MACHINE,
+        Column("gpu_type", "VARCHAR", "Type of the machine's GPUs; CPU where it has none"),
+        Column("cap_cpu", "BIGINT", "CPU capacity, where plans are in percent", unit="cores"),
+        Column("cap_mem", "BIGINT", "Main memory", unit="GB"),
+        Column("cap_gpu", "BIGINT", "GPU capacity, where plans are in percent", unit="GPUs"),
+    ),
+    published_sha256={
+        "pai_machine_spec.tar.gz": ("cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d"),
+        "pai_machine_spec.csv": "251e9e33649155a6a935fdc1dc0e90cd4698206936b60bd8fce60ff2ccd51439",
+        "pai_machine_spec.header": ("4c9ea25914ff3f0b73be9ff223fb91002e787138165abd3f584ba37281448e1c"),
+    },
+    order_by=("machine",),
+)
+
+MACHINE_METRIC = Table(
+    name="machine_metric",
+    comment=(
+        "The state of a worker's machine, averaged over that worker's life: 2,009,423 rows by"
+        " third-party counts. The figures are the machine's, with everything else that ran on it."
+        " Empty is NULL."
+    ),
+    grain="one row per worker_name",
+    source="README of cluster-trace-gpu-v2020, pai_machine_metric",
+    csv_name=r"pai_machine_metric\.csv",
+    archive_name=r"pai_machine_metric\.tar\.gz",
+    has_header=False,
+    columns=(
+        Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
+        MACHINE,
+        Column("start_time", "DOUBLE", "Launch of the worker, on the shifted clock", unit="s"),
+        Column("end_time", "DOUBLE", "Completion of the worker, on the shifted clock", unit="s"),
+        Column("machine_cpu_iowait", "DOUBLE", "CPU time of the machine waiting for I/O", unit="percent"),
+        Column("machine_cpu_kernel", "DOUBLE", "CPU time of the machine in the kernel", unit="percent"),
+        Column("machine_cpu_usr", "DOUBLE", "CPU time of the machine in programs", unit="percent"),
+        Column(
+            "machine_gpu",
+            "DOUBLE",
+            "GPU utilisation of the machine; exceeds 100 on machines with several GPUs",
+            unit="percent",
+        ),
+        Column("machine_load_1", "DOUBLE", "Load average over one minute"),
+        Column("machine_net_receive", "DOUBLE", "Network input of the machine", unit="bytes"),
+        Column(
+            "machine_num_worker",
+            "DOUBLE",
+            "Workers on the machine, a mean and so not whole",
+            unit="workers",
+        ),
+        Column(
+            "machine_cpu",
+            "DOUBLE",
+            "CPU utilisation of the machine, about the sum of usr, kernel and iowait",
+            unit="percent",
+        ),
+    ),
+    published_sha256={
+        "pai_machine_metric.tar.gz": ("53ad917193d3b1dd0f3055e723148b1f36c2f81789b014ea2930a7875892eef5"),
+        "pai_machine_metric.csv": ("8b6592daab0373ef7fec730198b4df5891b1722c2ab4c7016249166e131402d3"),
+        "pai_machine_metric.header": ("300342613103c6192490f8990958903d837053c13adbc6c094d677074fbbb7ad"),
+    },
+    order_by=("machine", "start_time", "worker_name"),
+)
+
+TRACE = Trace(
+    name="pai",
+    title="Alibaba cluster-trace-gpu-v2020 (PAI)",
+    publisher="Alibaba Group",
+    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2020",
+    download=(
+        "Fetch https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/<stem>.tar.gz for"
+        " the stems pai_job_table, pai_task_table, pai_instance_table, pai_sensor_table,"
+        " pai_group_tag_table, pai_machine_spec and pai_machine_metric into one folder, and leave"
+        " them packed; the parts of https://github.com/qzweng/"
+        "clusterdata-cluster-trace-gpu-v2020-data will do as well, unjoined."
+    ),
+    licence="CC BY 4.0",
+    citation=(
+        "Qizhen Weng, Wencong Xiao, Yinghao Yu, Wei Wang, Cheng Wang, Jian He, Yong Li, Liping"
+        " Zhang, Wei Lin, and Yu Ding. MLaaS in the Wild: Workload Analysis and Scheduling in"
+        " Large-Scale Heterogeneous GPU Clusters. In 19th USENIX Symposium on Networked Systems"
+        " Design and Implementation (NSDI 22). USENIX Association, 2022."
+        " https://www.usenix.org/conference/nsdi22/presentation/weng"
+    ),
+    tables=(JOB, TASK, INSTANCE, SENSOR, GROUP_TAG, MACHINE_SPEC, MACHINE_METRIC),
+)

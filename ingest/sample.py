@@ -1,0 +1,95 @@
+"""Synthetic raw dumps of every trace, in the publishers' formats, for trying things without the real files.
+
+A trace's generator is a module of `tracehouse.ingest.samples` that has a function ``write``; the
+modules are discovered, so that a new generator changes no other module.
+"""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from tracehouse.ingest import samples
+from tracehouse.ingest.synthetic import MARKER_NAME
+
+GENERATOR_VERSION = 1
+
+_MARKER_TEXT = """\
+This folder is SYNTHETIC. No publisher's data is in it.
+
+Every file below it was made up by `tracehouse` in the format of the publisher of the trace `{trace}`,
+to try out and test the software. Conclude nothing from it about any real cluster.
+
+generator version: {version}
+seed: {seed}
+scale: {scale!r} (1.0 is as many rows as the publisher's files have)
+"""
+
+
+def available() -> list[str]:
+    """The traces that can be generated, in alphabetical order."""
+    return sorted(_generators())
+
+
+def write_sample(
+    out: Path,
+    scale: float,
+    seed: int,
+    traces: Sequence[str],
+    on_bytes: Callable[[str, int], None],
+) -> list[Path]:
+    """Write raw dumps of `traces` under `out`, a folder each, and say which raw files they consist of.
+
+    `scale` is the share of the publisher's row counts. `on_bytes` is told, with the trace's name, how
+    many bytes of raw text were added. The same seed, scale and trace give the same bytes.
+    """
+    if not (math.isfinite(scale) and scale > 0):
+        raise ValueError(f"The scale of a sample must be a number above 0, not {scale}.")
+    if seed < 0:
+        raise ValueError(f"The seed of a sample must be 0 or more, not {seed}.")
+    generators = _generators()
+    unknown = sorted(set(traces) - set(generators))
+    if unknown:
+        raise ValueError(
+            f"There is no sample of {', '.join(unknown)}. Choose from: {', '.join(sorted(generators))}."
+        )
+    for trace in traces:
+        _refuse_foreign(out / trace)
+    written: list[Path] = []
+    for trace in dict.fromkeys(traces):
+        folder = out / trace
+        _mark(folder, trace, scale, seed)
+        rng = np.random.default_rng([seed, *trace.encode()])
+        written += generators[trace].write(folder, scale, rng, partial(on_bytes, trace))
+    return written
+
+
+def _generators() -> dict[str, ModuleType]:
+    modules = (
+        importlib.import_module(f"{samples.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(samples.__path__)
+    )
+    named = {module.__name__.rpartition(".")[2]: module for module in modules}
+    return {name: module for name, module in named.items() if hasattr(module, "write")}
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if not folder.exists() or (folder / MARKER_NAME).is_file():
+        return
+    if not folder.is_dir() or any(folder.iterdir()):
+        raise ValueError(
+            f"{folder} is not empty and is not a sample (it has no {MARKER_NAME}), so nothing was written. "
+            "Choose another folder for the sample, or move what is there away."
+        )
+
+
+def _mark(folder: Path, trace: str, scale: float, seed: int) -> None:
+    # Before the data, so that a sample that was cut short is marked too.
+    folder.mkdir(parents=True, exist_ok=True)
+    text = _MARKER_TEXT.format(trace=trace, version=GENERATOR_VERSION, seed=seed, scale=float(scale))
+    (folder / MARKER_NAME).write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,145 @@
+"""Random draws that the generators share: exact shares, heavy tails, daily rhythms and identifiers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+DAY_S = 86_400
+HOUR_S = 3_600
+
+# A working day: the share of arrivals in each hour of the local clock.
+_HOUR_WEIGHTS = 1.0 - 0.6 * np.cos((np.arange(24) - 3) / 24 * 2 * np.pi)
+_WEEKDAY_WEIGHTS = np.array([1.1, 1.15, 1.15, 1.15, 1.1, 0.65, 0.6])
+_EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
+
+_HEX_PAIRS = np.frombuffer(b"".join(b"%02x" % value for value in range(256)), dtype=np.uint16)
+
+
+def scaled(count: int, scale: float, least: int = 1) -> int:
+    """How many of `count` there are at a scale, but never fewer than `least`."""
+    return max(least, round(count * scale))
+
+
+def apportion(total: int, weights: ArrayLike) -> Ints:
+    """Whole numbers that sum to `total`, in proportion to the weights, none of them 0 while that can be."""
+    shares = np.asarray(weights, dtype=np.float64)
+    exact = total * shares / shares.sum()
+    counts = np.floor(exact).astype(np.int64)
+    by_remainder = np.argsort(counts - exact, kind="stable")
+    counts[by_remainder[: total - int(counts.sum())]] += 1
+    missing = np.flatnonzero((counts == 0) & (shares > 0))
+    largest = int(np.argmax(counts))
+    if counts[largest] > len(missing):
+        counts[missing] = 1
+        counts[largest] -= len(missing)
+    return counts
+
+
+def spread(rng: np.random.Generator, total: int, weights: ArrayLike) -> Ints:
+    """The positions 0, 1, … of the weights, each as often as `apportion` says, in random order."""
+    counts = apportion(total, weights)
+    return rng.permutation(np.repeat(np.arange(len(counts)), counts))
+
+
+def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
+    """`count` different positions, a position of twice the weight being about twice as likely."""
+    shares = np.asarray(weights, dtype=np.float64)
+    if count <= 0:
+        return np.empty(0, dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        order = rng.exponential(size=len(shares)) / shares
+    return np.argpartition(order, min(count, len(order)) - 1)[:count]
+
+
+def mask_of(size: int, positions: Ints) -> Bools:
+    """True at the positions."""
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[positions] = True
+    return mask
+
+
+def lognormal(rng: np.random.Generator, size: int, median: ArrayLike, sigma: ArrayLike) -> Floats:
+    """Heavy-tailed draws with a given median; sigma is that of their logarithm."""
+    return np.asarray(median) * np.exp(np.asarray(sigma) * rng.standard_normal(size))
+
+
+def arrivals(
+    rng: np.random.Generator, size: int, first_s: int, last_s: int, utc_offset_h: int = 0
+) -> Ints:
+    """`size` times from `first_s` to `last_s`, both included, rising, busier by day and on weekdays.
+
+    Times are seconds that, read as Unix time and shifted by `utc_offset_h`, give the local clock.
+    """
+    hours = np.arange(first_s // HOUR_S, last_s // HOUR_S + 1)
+    local = hours + utc_offset_h
+    weights = _HOUR_WEIGHTS[local % 24] * _WEEKDAY_WEIGHTS[(local // 24 + _EPOCH_WEEKDAY) % 7]
+    hour = rng.choice(hours, size=size, p=weights / weights.sum())
+    times = np.clip(hour * HOUR_S + rng.integers(0, HOUR_S, size), first_s, last_s)
+    times.sort()
+    times[-1] = last_s
+    times[0] = first_s
+    return times
+
+
+def labels(codes: Ints, names: Sequence[str | None]) -> pl.Series:
+    """The name at each code; a name of None is a null."""
+    return pl.Series(names, dtype=pl.String).gather(codes)
+
+
+def floats(values: ArrayLike) -> pl.Series:
+    """Numbers with a fraction; NaN is a null."""
+    return pl.Series(np.asarray(values, dtype=np.float64), nan_to_null=True)
+
+
+def whole(values: ArrayLike, null: Bools | None = None) -> pl.Series:
+    """Whole numbers; a null where `null` is true."""
+    series = pl.Series(np.asarray(values, dtype=np.int64))
+    if null is None:
+        return series
+    return pl.select(pl.when(pl.Series(~null)).then(series)).to_series()
+
+
+def hex_ids(index: Ints, salt: int, digits: int, null: Bools | None = None) -> pl.Series:
+    """An identifier of so many hexadecimal digits for each number, the same for the same number and salt."""
+    return _strings(_hex(index, salt, digits), null)
+
+
+def uuids(index: Ints, salt: int) -> pl.Series:
+    """An identifier of the form 8-4-4-4-12 hexadecimal digits for each number."""
+    digits = _hex(index, salt, 32)
+    text = np.full((len(index), 36), ord("-"), dtype=np.uint8)
+    for start, stop in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)):
+        dashes = (8, 12, 16, 20).index(stop) if stop < 32 else 4
+        text[:, start + dashes : stop + dashes] = digits[:, start:stop]
+    return _strings(text, None)
+
+
+def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
+    words = -(-digits // 16)
+    mixed = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
+    mixed = mixed + np.arange(words, dtype=np.uint64) + np.uint64(salt)
+    # The finaliser of splitmix64: one to one, so the first 16 digits alone tell the numbers apart.
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    octets = mixed.astype("<u8").view(np.uint8)[:, : digits // 2]
+    return np.ascontiguousarray(_HEX_PAIRS[octets]).view(np.uint8)
+
+
+def _strings(text: NDArray[np.uint8], null: Bools | None) -> pl.Series:
+    """A string for each row of a matrix of ASCII codes, made without a Python object for each."""
+    rows, width = text.shape
+    offsets = np.arange(rows + 1, dtype=np.int64) * width
+    valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(text))]
+    return pl.Series(pa.Array.from_buffers(pa.large_string(), rows, buffers))

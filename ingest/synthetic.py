@@ -1,0 +1,57 @@
+"""How a synthetic raw file is told from a publisher's: a file beside it, or a comment inside its gzip."""
+
+import re
+from pathlib import Path
+from typing import BinaryIO
+
+MARKER_NAME = "SYNTHETIC.txt"
+GZIP_COMMENT = b"synthetic: tracehouse sample"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_FEXTRA, _FNAME, _FCOMMENT = 0x04, 0x08, 0x10
+_HEADER_TEXT_LIMIT = 4096
+_LATER_PART = re.compile(r"(?P<archive>.+\.part)[a-z]{2}")
+
+
+def is_marked(path: Path, below: Path) -> bool:
+    """Whether the raw file at `path`, under the raw root `below`, is synthetic."""
+    return _has_marker(path.absolute(), below.absolute()) or _has_comment(path)
+
+
+def _has_marker(path: Path, below: Path) -> bool:
+    # Outside the root, folders above the file's own say nothing about it.
+    top = below if path.is_relative_to(below) else path.parent
+    folders = [folder for folder in path.parents if folder.is_relative_to(top)]
+    return any((folder / MARKER_NAME).is_file() for folder in folders)
+
+
+def _has_comment(path: Path) -> bool:
+    part = _LATER_PART.fullmatch(path.name)
+    first = path.with_name(part["archive"] + "aa") if part else path
+    try:
+        with first.open("rb") as file:
+            return gzip_comment(file) == GZIP_COMMENT
+    except OSError:
+        return False
+
+
+def gzip_comment(file: BinaryIO) -> bytes | None:
+    """The comment in the header of the gzip that `file` is at the start of, or None where it has none."""
+    fixed = file.read(10)
+    if len(fixed) < 10 or fixed[:2] != _GZIP_MAGIC:
+        return None
+    flags = fixed[3]
+    if not flags & _FCOMMENT:
+        return None
+    if flags & _FEXTRA:
+        file.read(int.from_bytes(file.read(2), "little"))
+    if flags & _FNAME:
+        _zero_terminated(file)
+    return _zero_terminated(file)
+
+
+def _zero_terminated(file: BinaryIO) -> bytes:
+    text = bytearray()
+    while len(text) < _HEADER_TEXT_LIMIT and (byte := file.read(1)) not in (b"", b"\0"):
+        text += byte
+    return bytes(text)

@@ -1,0 +1,152 @@
+"""Zeus: epochs to a target and power draw of six training workloads, by batch size and power limit.
+
+The traces behind the simulations of the NSDI '23 paper: how many epochs a training run took
+(`train`), how long an epoch takes and what power it draws on one of four GPUs (`power`), and a replay
+schedule made from Alibaba's PAI trace (`alibaba_group`).
+
+Citation: see ``TRACE.citation``. Licence: Apache-2.0, the Zeus authors.
+
+Files, from https://github.com/ml-energy/zeus, folder
+``examples/research_reproducibility/zeus_nsdi23/trace``:
+
+- ``summary_train.csv`` → `train`.
+- ``summary_power_<gpu>.csv`` for a40, p100, rtx6000, v100 → `power`.
+- ``alibaba_groups.csv.xz`` → `alibaba_group`.
+
+Traps:
+
+- The GPU stands in the power files' names only.
+- ``target_epoch`` is the text ``nan`` where a run never reached the target.
+- The target of librispeech is a word error rate: lower is better, and only there.
+- Train and power meet on (dataset, network, batch_size, optimizer); neither file covers the other's
+  configurations, and a join gives runs times power limits.
+- The highest power limit differs by GPU, and average power may lie above the limit.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+DATASET = Column("dataset", "VARCHAR", "Data set trained on; with the network, the workload")
+NETWORK = Column("network", "VARCHAR", "Network that was trained")
+BATCH_SIZE = Column("batch_size", "BIGINT", "Training batch size", unit="samples")
+OPTIMIZER = Column("optimizer", "VARCHAR", "Optimizer, in lower case in all files")
+
+TRAIN = Table(
+    name="train",
+    comment=(
+        "When a training run first reached each target metric: 3,759 rows measured. target_epoch"
+        " is the text nan, so NULL, in the 849 rows whose run never reached the target."
+    ),
+    grain="one row per (dataset, network, batch_size, optimizer, run, target_metric)",
+    source="README of the Zeus traces, Train trace",
+    csv_name=r"summary_train\.csv",
+    columns=(
+        DATASET,
+        NETWORK,
+        BATCH_SIZE,
+        OPTIMIZER,
+        # Text, as published: 1e-1 and 1.00e-3 would not come back from a number.
+        Column("learning_rate", "VARCHAR", "Learning rate as text, such as 1e-1"),
+        Column("run", "BIGINT", "Number of the repetition, from 1"),
+        Column(
+            "target_metric",
+            "DOUBLE",
+            "Validation metric to reach, on the workload's own scale; for librispeech a word error"
+            " rate, where lower is better",
+        ),
+        Column(
+            "target_epoch",
+            "BIGINT",
+            "Epoch in which the run reached the target; NULL if it never did",
+            unit="epochs",
+        ),
+    ),
+    null_texts=("nan",),
+    order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
+)
+
+POWER = Table(
+    name="power",
+    comment=(
+        "Duration and mean power of one epoch on one GPU under a power limit, each measured once:"
+        " 453 rows for a40, 270 for p100, 410 for rtx6000 and 476 for v100, measured. No sentinels"
+        " and no empty fields."
+    ),
+    grain="one row per (gpu, dataset, network, batch_size, optimizer, power_limit)",
+    source="README of the Zeus traces, Power trace",
+    csv_name=r"summary_power_(?P<gpu>\w+)\.csv",
+    keys=(Column("gpu", "VARCHAR", "GPU model, from the file's name: a40, p100, rtx6000 or v100"),),
+    columns=(
+        DATASET,
+        NETWORK,
+        BATCH_SIZE,
+        OPTIMIZER,
+        Column(
+            "power_limit",
+            "BIGINT",
+            "Power limit set on the GPU; the highest differs by GPU",
+            unit="W",
+        ),
+        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s"),
+        Column(
+            "average_power",
+            "DOUBLE",
+            "Mean power drawn by the GPU; may exceed power_limit",
+            unit="W",
+        ),
+    ),
+    order_by=("gpu", "dataset", "network", "batch_size", "optimizer", "power_limit"),
+)
+
+ALIBABA_GROUP = Table(
+    name="alibaba_group",
+    comment=(
+        "Recurring jobs of Alibaba's PAI trace, each mapped to one of the six data sets: a schedule"
+        " to replay, not a result. No sentinels are documented."
+    ),
+    grain="one row per job of a recurring group; no key is documented",
+    source="README of the Zeus traces, Alibaba group trace",
+    csv_name=r"alibaba_groups\.csv",
+    columns=(
+        Column("group", "VARCHAR", "Group of the job, as in PAI's pai_group_tag_table"),
+        # Floats, as published, and of the same type as the PAI tables that they come from.
+        Column("start_time", "DOUBLE", "Start of the job, on PAI's shifted clock", unit="s"),
+        Column("end_time", "DOUBLE", "End of the job, on PAI's shifted clock", unit="s"),
+        Column(
+            "dataset",
+            "VARCHAR",
+            "Data set that the publisher mapped the job to",
+            provenance="derived",
+        ),
+        Column(
+            "runtime_ratio",
+            "DOUBLE",
+            "The job's runtime over the mean runtime of all jobs mapped to its data set",
+            unit="ratio",
+            provenance="derived",
+        ),
+    ),
+    order_by=("group", "start_time"),
+)
+
+TRACE = Trace(
+    name="zeus",
+    title="Zeus training and power traces (NSDI '23)",
+    publisher="The Zeus authors (ML.ENERGY, University of Michigan)",
+    homepage=(
+        "https://github.com/ml-energy/zeus/tree/master/examples/research_reproducibility/zeus_nsdi23/trace"
+    ),
+    download=(
+        "Fetch summary_train.csv, summary_power_a40.csv, summary_power_p100.csv,"
+        " summary_power_rtx6000.csv, summary_power_v100.csv and alibaba_groups.csv.xz of"
+        " https://github.com/ml-energy/zeus/tree/master/examples/research_reproducibility/"
+        "zeus_nsdi23/trace into one folder."
+    ),
+    licence="Apache-2.0",
+    citation=(
+        "Jie You, Jae-Won Chung, and Mosharaf Chowdhury. Zeus: Understanding and Optimizing GPU"
+        " Energy Consumption of DNN Training. In 20th USENIX Symposium on Networked Systems Design"
+        " and Implementation (NSDI 23), pages 119-139. USENIX Association, 2023."
+        " https://www.usenix.org/conference/nsdi23/presentation/you"
+    ),
+    tables=(TRAIN, POWER, ALIBABA_GROUP),
+)

@@ -1,0 +1,17 @@
+-- What does Acme's publisher print of its own clusters and of three others?
+-- chart: bar x=cluster y=gpu_jobs
+create or replace macro acme.published_summary() as table
+select
+    id as cluster,
+    job_num as jobs,
+    gpu_job_num as gpu_jobs,
+    avg_run_time_gpu as mean_run_s,
+    med_run_time_gpu as median_run_s,
+    avg_que_time_gpu as mean_wait_s,
+    med_que_time_gpu as median_wait_s,
+    avg_gpu_num as mean_gpus,
+    max_gpu as max_gpus
+from acme.cluster_summary
+order by jobs desc;
+
+comment on macro table acme.published_summary is 'Run, wait and size of GPU jobs per cluster, as cluster_summary.csv has them: published, not measured here.';

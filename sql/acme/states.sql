@@ -1,0 +1,26 @@
+-- How do Acme's jobs end, by count and by GPU time?
+-- param: on_cluster: cluster to count
+-- choices: on_cluster: seren kalos
+-- param: gpu_only: count only jobs that request a GPU
+-- chart: bar x=state y=gpu_h_pct
+create or replace macro acme.states(on_cluster varchar := 'seren', gpu_only boolean := true) as table
+with states as (
+    select
+        state,
+        count(*) as jobs,
+        sum(gpu_h) as gpu_h
+    from acme.job
+    where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
+    group by state
+)
+
+select
+    state,
+    jobs,
+    100.0 * jobs / sum(jobs) over () as jobs_pct,
+    gpu_h,
+    100.0 * gpu_h / nullif(sum(gpu_h) over (), 0) as gpu_h_pct
+from states
+order by jobs desc, state;
+
+comment on macro table acme.states is 'Jobs and GPU-hours, recomputed from the timestamps, per final state as published.';

@@ -1,0 +1,18 @@
+-- How long do Acme's GPU jobs queue, per type of work?
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: seren kalos
+-- chart: bar x=workload_type y=mean_wait_s
+create or replace macro acme.wait_by_type(on_cluster varchar := 'seren') as table
+select
+    workload_type,
+    count(*) as jobs,
+    avg(wait_s) as mean_wait_s,
+    median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.9) as p90_wait_s,
+    sum(gpu_h) as gpu_h
+from acme.job
+where cluster = on_cluster and requested_gpus > 0
+group by workload_type
+order by mean_wait_s desc, workload_type;
+
+comment on macro table acme.wait_by_type is 'Wait from submission to start of GPU jobs, and their GPU-hours, per type of work.';

@@ -1,0 +1,145 @@
+"""The database file: built aside from views and named queries, and renamed over the old one.
+
+A reader sees the old version whole or the new one whole. It is published before the store's manifest, so
+that whatever a kill leaves behind, the files that the database names are there.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.pipeline import Outcome, Progress
+from tracehouse.ingest.store import Conversion
+from tracehouse.sql.files import QueryFile, query_files
+from tracehouse.views.base_tables import quoted
+from tracehouse.views.build import create_views
+from tracehouse.views.catalog import name_in_caveats
+from tracehouse.views.files import DefinitionError
+
+NAME = "traces.duckdb"
+
+# The oldest storage format that holds typed macro parameters, which every DuckDB since 1.4.0 opens.
+STORAGE_VERSION = "v1.4.0"
+
+
+def ingest(
+    raw_folders: Sequence[Path],
+    warehouse: Path,
+    trace_names: Sequence[str],
+    progress: Progress,
+) -> Outcome:
+    """Convert raw files, build the database over them, and publish both."""
+    with store.lock(warehouse):
+        store.clean(warehouse)
+        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
+        _build(warehouse, outcome.conversions, materialize=False)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def build(warehouse: Path, materialize: bool = False) -> Path:
+    """Build the database anew over what is published, and return its path.
+
+    With `materialize` the base tables are copied into it: one file, which reads no other.
+    """
+    with store.lock(warehouse):
+        _build(warehouse, store.published(warehouse), materialize)
+    return warehouse / NAME
+
+
+def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
+    half = store.half_written(warehouse) / NAME
+    half.unlink(missing_ok=True)
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {quoted(str(half))} as building (storage_version '{STORAGE_VERSION}')")
+        connection.execute("use building")
+        create_views(connection, conversions, warehouse, materialize)
+        _create_queries(connection)
+        connection.execute("use memory")
+        connection.execute("detach building")
+    half.replace(warehouse / NAME)
+
+
+def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
+    held = _caveats_of_views(connection)
+    for query in query_files():
+        _check_parameter_names(connection, query)
+        connection.execute(f'create schema if not exists "{query.schema}"')
+        try:
+            connection.execute(query.text)
+        except duckdb.Error as error:
+            raise DefinitionError(f"{query.path}: {error}") from error
+        below = [caveat for name in sorted(query.references) for caveat in held.get(name, ())]
+        caveats = list(dict.fromkeys([*query.header.all("caveat"), *below]))
+        _enter(connection, query, caveats)
+        name_in_caveats(connection, query.full_name, caveats)
+
+
+def _check_parameter_names(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
+    """A parameter that is called like a column would silently stand in the column's place."""
+    clashes = connection.execute(
+        """
+        select table_schema || '.' || table_name || '.' || column_name
+        from information_schema.columns
+        where
+            table_catalog = current_database()
+            and list_contains($objects, table_schema || '.' || table_name)
+            and list_contains($parameters, column_name)
+        """,
+        {
+            "objects": sorted(query.references),
+            "parameters": [parameter.name for parameter in query.parameters],
+        },
+    ).fetchall()
+    if clashes:
+        raise DefinitionError(f"{query.path}: a parameter has the name of the column {clashes[0][0]}")
+
+
+def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """The caveats that each view holds, by its versioned name, and by its plain one for the newest."""
+    rows = connection.execute(
+        "select view_name, versioned_name, caveats from catalog.views order by version"
+    ).fetchall()
+    return {name: caveats for alias, versioned, caveats in rows for name in (alias, versioned)}
+
+
+def _enter(
+    connection: duckdb.DuckDBPyConnection, query: QueryFile, caveats: Sequence[str]
+) -> None:
+    """Write a query into the catalog."""
+    (description,) = connection.execute(
+        """
+        select any_value(comment) from duckdb_functions()
+        where database_name = current_database() and schema_name = $schema and function_name = $name
+        """,
+        {"schema": query.schema, "name": query.name},
+    ).fetchone() or (None,)
+    connection.execute(
+        "insert into catalog.queries values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            query.full_name,
+            query.schema,
+            query.header.title,
+            description,
+            query.header.one("chart"),
+            sorted(query.references),
+            list(caveats),
+            query.sha256,
+            query.text,
+        ],
+    )
+    for position, parameter in enumerate(query.parameters, 1):
+        connection.execute(
+            "insert into catalog.query_parameters values (?, ?, ?, ?, ?, ?, ?)",
+            [
+                query.full_name,
+                position,
+                parameter.name,
+                parameter.type,
+                parameter.default,
+                parameter.meaning,
+                list(parameter.choices),
+            ],
+        )

@@ -1,0 +1,23 @@
+-- How tight are the generated deadlines of ITP's jobs?
+-- param: bin_width: width of a bin of tightness
+-- chart: bar x=tightness_from y=jobs
+create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
+with binned as (
+    select
+        floor(tightness / bin_width) * bin_width as tightness_from,
+        is_feasible_as_requested,
+        gpu_h
+    from itp.job
+    where tightness is not null
+)
+
+select
+    tightness_from,
+    count(*) as jobs,
+    count(*) filter (where is_feasible_as_requested) as feasible_jobs,
+    sum(gpu_h) as gpu_h
+from binned
+group by tightness_from
+order by tightness_from;
+
+comment on macro table itp.deadline_tightness is 'Jobs per bin of tightness, the time to the deadline over the run; below 1 a job cannot make it on the GPUs that it asked for.';

@@ -1,0 +1,17 @@
+-- How many jobs and GPU-hours did each ITP cluster run, and all of them together?
+-- param: min_gpus: only jobs on so many GPUs or more
+-- chart: bar x=cluster y=gpu_h
+create or replace macro itp.gpu_hours(min_gpus integer := 1) as table
+select
+    coalesce(cluster, 'all') as cluster,
+    count(*) as jobs,
+    sum(gpu_h) as gpu_h,
+    avg(requested_gpus) as mean_gpus,
+    max(requested_gpus) as max_gpus,
+    median(run_s) as median_run_s
+from itp.job
+where requested_gpus >= min_gpus
+group by grouping sets ((cluster), ())
+order by grouping(cluster), cluster;
+
+comment on macro table itp.gpu_hours is 'Jobs, GPU-hours and job sizes per ITP cluster, with a last row for all clusters.';

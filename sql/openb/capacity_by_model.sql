@@ -1,0 +1,18 @@
+-- How many GPUs of each model does the openb cluster have?
+-- param: in_list: node list to count
+-- choices: in_list: gpu_node all_node
+-- chart: bar x=model y=gpus
+create or replace macro openb.capacity_by_model(in_list varchar := 'gpu_node') as table
+select
+    coalesce(model, case when grouping(model) = 1 then 'all' else 'no GPU' end) as model,
+    sum(capacity.nodes) as nodes,
+    sum(gpus) as gpus,
+    sum(gpu_milli) as gpu_milli,
+    sum(cpus) as cpus,
+    sum(memory_gib) as memory_gib
+from openb.capacity as capacity
+where node_list = in_list
+group by grouping sets ((model), ())
+order by grouping(model), model;
+
+comment on macro table openb.capacity_by_model is 'Nodes, GPUs, CPU cores and memory per GPU model, with a last row for the whole cluster.';

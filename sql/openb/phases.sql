@@ -1,0 +1,28 @@
+-- How did openb's pods end?
+-- param: in_variant: pod list to count
+-- param: gpu_only: count only pods that request a GPU
+-- chart: bar x=pod_phase y=pods
+create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
+with phases as (
+    select
+        pod_phase,
+        count(*) as pods,
+        sum(requested_gpus) as requested_gpus,
+        median(wait_s) as median_wait_s,
+        median(run_s) as median_run_s
+    from openb.pod_lifecycle
+    where variant = in_variant and (not gpu_only or requested_gpus > 0)
+    group by pod_phase
+)
+
+select
+    pod_phase,
+    phases.pods,
+    100.0 * phases.pods / sum(phases.pods) over () as pods_pct,
+    requested_gpus,
+    median_wait_s,
+    median_run_s
+from phases
+order by phases.pods desc;
+
+comment on macro table openb.phases is 'Pods per last phase, the GPUs that they requested, and their median wait and run.';

@@ -1,0 +1,25 @@
+-- How much of a GPU do openb's pods ask for?
+-- param: in_variant: pod list to count
+-- chart: bar x=gpu_tier y=pods
+create or replace macro openb.request_tiers(in_variant varchar := 'default') as table
+with tiers as (
+    select
+        gpu_tier,
+        count(*) as pods,
+        sum(requested_gpus) as requested_gpus,
+        avg(residual_gpu_milli) as mean_residual_gpu_milli
+    from openb.pod_lifecycle
+    where variant = in_variant and gpu_tier <> 'no GPU'
+    group by gpu_tier
+)
+
+select
+    gpu_tier,
+    tiers.pods,
+    100.0 * tiers.pods / sum(tiers.pods) over () as pods_pct,
+    requested_gpus,
+    mean_residual_gpu_milli
+from tiers
+order by mean_residual_gpu_milli;
+
+comment on macro table openb.request_tiers is 'GPU pods per tier of sharing, the GPUs that they request, and what each leaves free on its card.';

@@ -1,0 +1,14 @@
+-- How many machines and GPUs of each type does PAI have?
+-- chart: bar x=gpu_type y=gpus
+create or replace macro pai.machines() as table
+select
+    coalesce(gpu_type, 'all') as gpu_type,
+    count(*) as machines,
+    sum(cap_gpu)::bigint as gpus,
+    sum(cap_cpu)::bigint as cpus,
+    sum(cap_mem)::bigint as memory_gb
+from pai.machine_spec
+group by grouping sets ((gpu_type), ())
+order by grouping(gpu_type), gpu_type;
+
+comment on macro table pai.machines is 'Machines, GPUs, CPU cores and memory per type of GPU, with a last row for all; CPU stands for machines without one.';

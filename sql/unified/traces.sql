@@ -1,0 +1,19 @@
+-- What do the traces look like side by side?
+-- param: gpu_only: count only jobs that request a GPU
+-- chart: bar x=trace y=gpu_h
+create or replace macro unified.traces(gpu_only boolean := true) as table
+select
+    trace,
+    cluster,
+    count(*) as jobs,
+    sum(gpu_s) / 3600.0 as gpu_h,
+    avg(requested_gpus) as mean_gpus,
+    median(run_s) as median_run_s,
+    median(wait_s) as median_wait_s,
+    100.0 * count(*) filter (where status = 'failed') / count(*) as failed_pct
+from unified.jobs
+where not gpu_only or requested_gpus > 0
+group by trace, cluster
+order by trace, cluster;
+
+comment on macro table unified.traces is 'Jobs, GPU-hours, size, run and wait per trace and cluster; NULL where a trace does not record it.';

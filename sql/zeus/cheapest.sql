@@ -1,0 +1,43 @@
+-- Which batch size and power limit reach a data set's hardest target at the least cost?
+-- param: on_gpu: GPU that was profiled
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
+-- chart: bar x=dataset y=energy_to_accuracy_j
+create or replace macro zeus.cheapest(on_gpu varchar := 'v100', eta double := 0.5) as table
+with reached as (
+    select
+        dataset,
+        network,
+        batch_size,
+        power_limit_w,
+        target_metric,
+        case when is_lower_better then -target_metric else target_metric end as hardness,
+        time_to_accuracy_s,
+        energy_to_accuracy_j,
+        max(power_limit_w) over (partition by gpu) as max_power_w
+    from zeus.energy_to_accuracy
+    where gpu = on_gpu and time_to_accuracy_s is not null
+),
+
+hardest as (
+    select
+        *,
+        eta * energy_to_accuracy_j + (1 - eta) * max_power_w * time_to_accuracy_s as cost_j
+    from reached
+    qualify hardness = max(hardness) over (partition by dataset, network)
+)
+
+select
+    dataset,
+    network,
+    target_metric,
+    batch_size,
+    power_limit_w,
+    time_to_accuracy_s,
+    energy_to_accuracy_j,
+    cost_j
+from hardest
+qualify row_number() over (partition by dataset, network order by cost_j, batch_size, power_limit_w) = 1
+order by dataset, network;
+
+comment on macro table zeus.cheapest is 'The configuration of least cost per data set: eta times energy plus (1 - eta) times the largest power limit times time, among those whose every run reached the hardest target that any did.';

@@ -1,0 +1,14 @@
+-- What did Zeus train, and how often did a run reach its target?
+-- chart: bar x=dataset y=rows
+create or replace macro zeus.train_coverage() as table
+select
+    coalesce(dataset, 'all') as dataset,
+    count(*) as train_rows,
+    count(*) - count(target_epoch) as unreached_rows,
+    count(distinct batch_size) as batch_sizes,
+    count(distinct target_metric) as targets
+from zeus.train
+group by grouping sets ((dataset), ())
+order by grouping(dataset), dataset;
+
+comment on macro table zeus.train_coverage is 'Rows of the training trace per data set, with a last row for all; a row is a run and a target.';

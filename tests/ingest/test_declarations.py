@@ -1,0 +1,201 @@
+import csv
+import hashlib
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tracehouse.views
+from tracehouse.ingest.declare import Table, Trace, all_traces
+
+TRACES = list(all_traces().values())
+TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
+
+VIEWS = Path(tracehouse.views.__path__[0])
+CAVEAT_COLUMNS = ["caveat", "objects", "what_goes_wrong", "what_to_do", "documented_in"]
+CLOCK_COLUMNS = [
+    "clock",
+    "objects",
+    "epoch",
+    "zone",
+    "resolution_s",
+    "true_parts",
+    "fake_parts",
+    "documented_in",
+]
+
+REAL_FILES = Path(__file__).parents[2].parent / "shared" / "data"
+needs_real_files = pytest.mark.skipif(
+    not REAL_FILES.is_dir(), reason=f"the publishers' raw files are not at {REAL_FILES}"
+)
+
+
+def test_the_five_traces_are_found() -> None:
+    assert {"acme", "itp", "openb", "pai", "zeus"} <= set(all_traces())
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_a_trace_says_where_it_comes_from(trace: Trace) -> None:
+    assert trace.tables
+    assert all([trace.title, trace.publisher, trace.download, trace.licence, trace.citation])
+    assert trace.homepage.startswith("https://")
+    assert re.fullmatch("[a-z][a-z0-9_]*", trace.name)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_table_names_are_unique(trace: Trace) -> None:
+    names = [table.name for table in trace.tables]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_is_described(table: Table) -> None:
+    assert all([table.comment, table.grain, table.source, table.columns, table.order_by])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_keys_are_the_named_groups_of_the_csv_name(table: Table) -> None:
+    groups = re.compile(table.csv_name).groupindex
+    assert {key.name for key in table.keys} == set(groups)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_column_names_are_unique(table: Table) -> None:
+    names = [column.name for column in table.stored_columns]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_a_table_names_are_its_columns(table: Table) -> None:
+    assert set(table.order_by) <= {column.name for column in table.stored_columns}
+    assert set(table.partition_by) <= {key.name for key in table.keys}
+    assert table.optional < {column.name for column in table.columns}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_is_described(table: Table) -> None:
+    for column in table.stored_columns:
+        assert column.comment, column.name
+        assert not column.comment.endswith("."), column.name
+        assert column.provenance in {"measured", "derived", "synthetic"}, column.name
+        assert column.type in {"VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"}, column.name
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_published_checksums_belong_to_files_of_the_table(table: Table) -> None:
+    for name, sha256 in table.published_sha256.items():
+        csv_name = name.removesuffix(".tar.gz").removesuffix(".header").removesuffix(".csv")
+        assert table.key_values(f"{csv_name}.csv") is not None, name
+        assert re.fullmatch("[0-9a-f]{64}", sha256), name
+
+
+def test_no_checksum_is_printed_twice() -> None:
+    sums = [
+        sha256 for trace in TRACES for table in trace.tables for sha256 in table.published_sha256.values()
+    ]
+    assert len(set(sums)) == len(sums)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_caveats_parse_and_touch_what_exists(trace: Trace) -> None:
+    rows = ledger(trace, "caveats.csv", CAVEAT_COLUMNS)
+    check_ids([row["caveat"] for row in rows], trace)
+    for row in rows:
+        assert row["what_goes_wrong"] and row["what_to_do"] and row["documented_in"], row["caveat"]
+        assert set(row["objects"].split()) <= objects_of(trace), row["caveat"]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_clocks_parse_and_tell_the_time_of_columns(trace: Trace) -> None:
+    rows = ledger(trace, "clocks.csv", CLOCK_COLUMNS)
+    check_ids([row["clock"] for row in rows], trace)
+    for row in rows:
+        assert all(row.values()), row["clock"]
+        assert float(row["resolution_s"]) > 0, row["clock"]
+        assert set(row["objects"].split()) <= objects_of(trace), row["clock"]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_every_time_column_has_a_clock(trace: Trace) -> None:
+    timed = {name for row in ledger(trace, "clocks.csv", CLOCK_COLUMNS) for name in row["objects"].split()}
+    for table in trace.tables:
+        for column in table.columns:
+            if column.type == "TIMESTAMPTZ" or re.search("(start|end|ion|ed)_time$", column.name):
+                assert f"{trace.name}.{table.name}.{column.name}" in timed
+
+
+@needs_real_files
+@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
+def test_declared_columns_are_those_of_the_real_files(trace: Trace) -> None:
+    if not (REAL_FILES / trace.name).is_dir():
+        pytest.skip(f"{REAL_FILES} has no files of {trace.name}")
+    headers = list(real_headers(trace))
+    assert headers
+    for table, file, names in headers:
+        declared = [column.name for column in table.columns]
+        required = [name for name in declared if name not in table.optional]
+        assert names in (declared, required), file
+
+
+@needs_real_files
+def test_real_header_files_have_the_published_checksums() -> None:
+    checked = 0
+    for trace in TRACES:
+        for table in trace.tables:
+            for name, sha256 in table.published_sha256.items():
+                for path in (REAL_FILES / trace.name).rglob(name):
+                    if path.suffix == ".header":
+                        assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256, name
+                        checked += 1
+    assert checked == 7
+
+
+def ledger(trace: Trace, name: str, columns: list[str]) -> list[dict[str, str]]:
+    with (VIEWS / trace.name / name).open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file, strict=True)
+        rows = list(reader)
+    assert reader.fieldnames == columns
+    assert all(None not in row and None not in row.values() for row in rows)
+    return rows
+
+
+def check_ids(ids: list[str], trace: Trace) -> None:
+    assert ids
+    assert len(set(ids)) == len(ids)
+    for name in ids:
+        assert re.fullmatch(rf"{trace.name}\.[a-z][a-z0-9_]*", name)
+
+
+def objects_of(trace: Trace) -> set[str]:
+    tables = {f"{trace.name}.{table.name}" for table in trace.tables}
+    columns = {
+        f"{trace.name}.{table.name}.{column.name}"
+        for table in trace.tables
+        for column in table.stored_columns
+    }
+    return tables | columns
+
+
+def real_headers(trace: Trace) -> Iterator[tuple[Table, str, list[str]]]:
+    """Each real CSV of the trace, its table and the names in its header."""
+    for path in sorted((REAL_FILES / trace.name).rglob("*")):
+        for table in trace.tables:
+            if table.archive_name and re.fullmatch(table.archive_name, path.name):
+                if table.has_header:
+                    yield from archived_headers(table, path)
+            elif path.suffix == ".header" and table.key_values(f"{path.stem}.csv") is not None:
+                yield table, path.name, path.read_text().strip().split(",")
+            elif table.key_values(path.name) is not None:
+                with path.open(encoding="utf-8") as file:
+                    yield table, path.name, file.readline().strip().split(",")
+
+
+def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, list[str]]]:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if table.key_values(member.name) is not None:
+                content = archive.extractfile(member)
+                assert content is not None
+                header = content.readline().decode().strip()
+                yield table, f"{path.name}/{member.name}", header.split(",")

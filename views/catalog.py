@@ -1,0 +1,333 @@
+"""Fills the catalog: the tables that say what the warehouse's numbers mean and where they come from."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import sqlglot
+from duckdb import DuckDBPyConnection
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.lineage import Node, lineage
+from sqlglot.optimizer import build_scope, qualify
+
+from tracehouse.ingest.declare import Trace
+from tracehouse.ingest.store import Conversion
+from tracehouse.views import ledgers
+from tracehouse.views.base_tables import quoted
+from tracehouse.views.files import VIEWS, DefinitionError, ViewFile
+from tracehouse.views.versions import released
+
+PROVENANCES = ("measured", "derived", "synthetic")
+
+# What a column's last word says of its unit.
+UNITS = {
+    "s": "s",
+    "h": "h",
+    "w": "W",
+    "j": "J",
+    "kwh": "kWh",
+    "gb": "GB",
+    "gib": "GiB",
+    "mib": "MiB",
+    "pct": "percent",
+    "gpus": "GPUs",
+    "gpu": "GPUs",
+    "cpus": "CPU cores",
+    "milli": "thousandths",
+    "bytes": "bytes",
+}
+LONGER_UNITS = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds", "gpu_milli": "thousandths of a GPU"}
+
+
+def create_catalog(connection: DuckDBPyConnection) -> None:
+    """Create the catalog's tables, empty."""
+    connection.execute((VIEWS / "catalog" / "tables.sql").read_text())
+
+
+def fill_sources(
+    connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
+) -> None:
+    """Fill what is known before any view is: traces, tables, sources, caveats and clocks."""
+    for trace in traces:
+        described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
+        _insert(connection, "traces", [(trace.name, *described, trace.citation)])
+        _insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
+    _insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
+    _insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
+    _insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
+
+
+def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
+    """Fill `catalog.views`, and name the views in the caveats that they still hold."""
+    locked = released()
+    held = inherited_caveats(views)
+    rows = [
+        (
+            view.alias,
+            view.schema,
+            view.version,
+            view.versioned,
+            view.header.title,
+            view.header.one("grain"),
+            view.header.one("source"),
+            "released" if view.versioned in locked else "draft",
+            view.sha256,
+            sorted(view.references),
+            list(held[view.versioned]),
+            view.header.one("engine") or "any",
+            view.text,
+        )
+        for view in views
+    ]
+    _insert(connection, "views", rows)
+    for view in views:
+        name_in_caveats(connection, view.versioned, held[view.versioned])
+
+
+def inherited_caveats(views: Sequence[ViewFile]) -> dict[str, tuple[str, ...]]:
+    """The caveats of each view: its own, and those of the views it reads. `views` is in order."""
+    held: dict[str, tuple[str, ...]] = {}
+    for view in views:
+        below = [caveat for name in sorted(view.references) for caveat in held.get(name, ())]
+        held[view.versioned] = tuple(dict.fromkeys([*view.header.all("caveat"), *below]))
+    return held
+
+
+def name_in_caveats(connection: DuckDBPyConnection, name: str, caveats: Sequence[str]) -> None:
+    """Add an object to those that each caveat touches. Raises DefinitionError on an unknown caveat."""
+    for caveat in caveats:
+        found = connection.execute(
+            "update catalog.caveats set objects = list_append(objects, $name) where caveat = $caveat",
+            {"name": name, "caveat": caveat},
+        ).fetchone()
+        if found != (1,):
+            raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
+
+
+def fill_columns(
+    connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]
+) -> None:
+    """Fill `catalog.columns` from the declarations, and from the comments on the views' columns."""
+    declared = {
+        (f"{trace.name}.{table.name}", column.name): column
+        for trace in traces
+        for table in trace.tables
+        for column in table.stored_columns
+    }
+    versioned = {view.versioned: view for view in views}
+    types = _column_types(connection)
+    sources = {
+        (name, column): origins
+        for name, view in versioned.items()
+        for column, origins in _lineage(view, types).items()
+    }
+    rows = []
+    for name, columns in types.items():
+        for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
+            if (name, column) in declared:
+                found = declared[name, column]
+                rows.append(
+                    (name, position, column, kind, found.unit, found.provenance, found.comment, [])
+                )
+            elif name in versioned:
+                meaning, provenance = split_comment(comment)
+                origins = sources.get((name, column), [])
+                rows.append(
+                    (name, position, column, kind, unit_of(column), provenance, meaning, origins)
+                )
+    _insert(connection, "columns", rows)
+
+
+def split_comment(comment: str | None) -> tuple[str, str]:
+    """A column's comment as its meaning and its provenance; the provenance is empty where none is given."""
+    match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
+    return (match[1], match[2]) if match else (comment or "", "")
+
+
+def unit_of(column: str) -> str:
+    """The unit that a column's name ends in, or an empty text."""
+    longer = next((unit for ending, unit in LONGER_UNITS.items() if column.endswith(ending)), None)
+    return longer or UNITS.get(column.rsplit("_", 1)[-1], "")
+
+
+def create_checks(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
+    """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
+    rules = [*ledgers.checks(), *_row_counts(traces)]
+    counts = "\nunion all\n".join(_check_sql(rule) for rule in rules)
+    connection.execute(
+        f"""
+        create view catalog.checks as
+        with counted as ({counts})
+        select
+            counted.check_name,
+            counted.trace,
+            counted.object_name,
+            counted.kind,
+            counted.rule,
+            counted.violations,
+            case
+                when tables.row_count = 0 then 'no data'
+                when counted.violations = 0 then 'ok'
+                when counted.caveat <> '' then 'known'
+                else 'failed'
+            end as status,
+            counted.caveat
+        from counted
+        left join catalog.tables as tables on counted.object_name = tables.table_name
+        """
+    )
+    comments = {
+        "check_name": "Name of the rule.",
+        "trace": "Trace that it belongs to.",
+        "object_name": "Table or view whose rows it is about.",
+        "kind": "key, reference, range, derived or row count.",
+        "rule": "What must hold.",
+        "violations": "Rows that break it.",
+        "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
+        "caveat": "Trap that explains the breaches.",
+    }
+    connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
+    for column, comment in comments.items():
+        connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
+
+
+def _check_sql(rule: ledgers.Check) -> str:
+    texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
+    names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
+    listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
+    return f"select {listed}, ({rule.sql}) as violations"
+
+
+def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
+    """For every table, the rule that its rows are those that the sources account for."""
+    return [
+        ledgers.Check(
+            name=f"{name}.row_count",
+            trace=name.split(".")[0],
+            object_name=name,
+            kind="row count",
+            rule="its rows are the rows kept, and rows read are rows kept and rejected",
+            caveat="",
+            sql=f"""
+            select
+                abs((select count(*) from {name}) - coalesce(sum(rows_kept), 0))
+                + abs(coalesce(sum(rows_read - rows_kept - rows_rejected), 0))
+            from catalog.sources
+            where table_name = '{name}'
+            """,
+        )
+        for trace in traces
+        for name in (f"{trace.name}.{table.name}" for table in trace.tables)
+    ]
+
+
+def _table_row(trace, table, conversions: Sequence[Conversion]) -> tuple:  # type: ignore[no-untyped-def]
+    mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+    files = [stored for conversion in mine for stored in conversion.files]
+    return (
+        f"{trace.name}.{table.name}",
+        trace.name,
+        sum(stored.rows for stored in files),
+        len(files),
+        sum(stored.bytes for stored in files),
+        any(source.synthetic for conversion in mine for source in conversion.sources),
+        table.grain,
+        table.source,
+    )
+
+
+def _source_rows(conversion: Conversion) -> list[tuple]:
+    return [
+        (
+            conversion.trace,
+            f"{conversion.trace}.{conversion.table}",
+            source.file,
+            source.member,
+            source.sha256,
+            source.bytes,
+            source.parts,
+            source.rows_read,
+            source.rows_kept,
+            source.rows_rejected,
+            source.checksum,
+            source.synthetic,
+        )
+        for source in conversion.sources
+    ]
+
+
+def _caveat_row(row: dict[str, str]) -> tuple:
+    described = (row["what_goes_wrong"], row["what_to_do"], row["documented_in"])
+    return (row["caveat"], row["trace"], row["objects"].split(), *described)
+
+
+def _clock_row(row: dict[str, str]) -> tuple:
+    resolution_s = float(row["resolution_s"]) if row["resolution_s"] else None
+    parts = (row["true_parts"], row["fake_parts"], row["documented_in"])
+    return (
+        row["clock"],
+        row["trace"],
+        row["objects"].split(),
+        row["epoch"],
+        row["zone"],
+        resolution_s,
+        *parts,
+    )
+
+
+def _insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
+    if rows:
+        places = ", ".join("?" for _ in rows[0])
+        connection.executemany(f"insert into catalog.{table} values ({places})", rows)
+
+
+def _column_types(
+    connection: DuckDBPyConnection,
+) -> dict[str, dict[str, tuple[str, str | None]]]:
+    """Type and comment of every column of every table and view, by the object's name."""
+    rows = connection.execute(
+        """
+        select schema_name || '.' || table_name, column_name, data_type, comment
+        from duckdb_columns()
+        where database_name = current_database() and not internal
+        order by schema_name, table_name, column_index
+        """
+    ).fetchall()
+    types: dict[str, dict[str, tuple[str, str | None]]] = {}
+    for name, column, kind, comment in rows:
+        types.setdefault(name, {})[column] = (kind, comment)
+    return types
+
+
+def _lineage(
+    view: ViewFile, types: Mapping[str, Mapping[str, tuple[str, str | None]]]
+) -> dict[str, list[str]]:
+    """For each column of a view, the columns of the tables and views it reads that it is computed from."""
+    schema: dict[str, dict[str, dict[str, str]]] = {}
+    for name in view.references:
+        group, _, table = name.partition(".")
+        schema.setdefault(group, {})[table] = {
+            column: kind for column, (kind, _) in types.get(name, {}).items()
+        }
+    created = sqlglot.parse(view.text, dialect="duckdb")[0]
+    try:
+        query = qualify.qualify(
+            created.expression, schema=schema, dialect="duckdb", identify=False  # type: ignore[arg-type]
+        )
+        scope = build_scope(query)
+        return {
+            column: _origins(lineage(column, query, schema=schema, scope=scope, dialect="duckdb"))
+            for column in types.get(view.versioned, {})
+        }
+    except SqlglotError as error:
+        raise DefinitionError(f"{view.path}: sqlglot cannot follow its columns: {error}") from error
+
+
+def _origins(node: Node) -> list[str]:
+    found = set()
+    for step in node.walk():
+        if isinstance(step.source, exp.Table) and not step.downstream:
+            column = step.name.rsplit(".", 1)[-1].strip('"')
+            if column != "*":
+                found.add(f"{step.source.db}.{step.source.name}.{column}")
+    return sorted(found)

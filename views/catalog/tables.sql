@@ -1,0 +1,196 @@
+-- The catalog's own tables: what the warehouse's numbers mean and where they come from.
+create schema if not exists catalog;
+
+create table catalog.traces (
+    trace varchar,
+    title varchar,
+    publisher varchar,
+    homepage varchar,
+    download varchar,
+    licence varchar,
+    citation varchar
+);
+comment on table catalog.traces is 'The data sets that the warehouse knows: one row per trace.';
+comment on column catalog.traces.trace is 'Name of the trace, and of its schema.';
+comment on column catalog.traces.title is 'What the publisher calls the data set.';
+comment on column catalog.traces.publisher is 'Who published it.';
+comment on column catalog.traces.homepage is 'Where it is described.';
+comment on column catalog.traces.download is 'Where its raw files come from.';
+comment on column catalog.traces.licence is 'The terms that it is published under.';
+comment on column catalog.traces.citation is 'What to cite when you use it.';
+
+create table catalog.tables (
+    table_name varchar,
+    trace varchar,
+    row_count bigint,
+    files bigint,
+    bytes bigint,
+    synthetic boolean,
+    grain varchar,
+    source varchar
+);
+comment on table catalog.tables is 'The base tables: one row per table, those without data included.';
+comment on column catalog.tables.table_name is 'Name of the table, with its schema.';
+comment on column catalog.tables.trace is 'Trace that the table belongs to.';
+comment on column catalog.tables.row_count is 'Rows in the table; 0 where nobody has brought raw files.';
+comment on column catalog.tables.files is 'Parquet files that hold the table.';
+comment on column catalog.tables.bytes is 'Size of those files in bytes.';
+comment on column catalog.tables.synthetic is 'Whether any row comes from a synthetic dump.';
+comment on column catalog.tables.grain is 'What one row stands for.';
+comment on column catalog.tables.source is 'Where the publisher documents the table.';
+
+create table catalog.sources (
+    trace varchar,
+    table_name varchar,
+    file varchar,
+    member varchar,
+    sha256 varchar,
+    bytes bigint,
+    parts bigint,
+    rows_read bigint,
+    rows_kept bigint,
+    rows_rejected bigint,
+    checksum varchar,
+    synthetic boolean
+);
+comment on table catalog.sources is 'The raw files: one row per CSV that was read, in an archive or plain.';
+comment on column catalog.sources.trace is 'Trace that the file belongs to.';
+comment on column catalog.sources.table_name is 'Base table that its rows went to, with its schema.';
+comment on column catalog.sources.file is 'Raw file, below its raw folder.';
+comment on column catalog.sources.member is 'CSV in the raw file.';
+comment on column catalog.sources.sha256 is 'Checksum of the raw file, its parts joined.';
+comment on column catalog.sources.bytes is 'Size of the raw file in bytes, its parts together.';
+comment on column catalog.sources.parts is 'How many parts the raw file came in.';
+comment on column catalog.sources.rows_read is 'Rows in the CSV.';
+comment on column catalog.sources.rows_kept is 'Rows that went into the base table.';
+comment on column catalog.sources.rows_rejected is 'Rows that did not fit: see catalog.rejected_rows.';
+comment on column catalog.sources.checksum is 'published: the publisher prints this checksum; differs: another one; none published.';
+comment on column catalog.sources.synthetic is 'Whether the file is a synthetic dump: no figure on it counts as measured.';
+
+create table catalog.caveats (
+    caveat varchar,
+    trace varchar,
+    objects varchar [],
+    what_goes_wrong varchar,
+    what_to_do varchar,
+    documented_in varchar
+);
+comment on table catalog.caveats is 'The traps of the traces: one row per trap.';
+comment on column catalog.caveats.caveat is 'Name of the trap.';
+comment on column catalog.caveats.trace is 'Trace that it belongs to.';
+comment on column catalog.caveats.objects is 'Tables, columns, views and queries whose numbers it touches.';
+comment on column catalog.caveats.what_goes_wrong is 'What goes wrong for whoever does not know of it.';
+comment on column catalog.caveats.what_to_do is 'What to do about it.';
+comment on column catalog.caveats.documented_in is 'Where it is documented, or how it was found.';
+
+create table catalog.clocks (
+    clock varchar,
+    trace varchar,
+    objects varchar [],
+    epoch varchar,
+    zone varchar,
+    resolution_s double,
+    true_parts varchar,
+    fake_parts varchar,
+    documented_in varchar
+);
+comment on table catalog.clocks is 'The clocks of the traces: what is true and what is fake about their times.';
+comment on column catalog.clocks.clock is 'Name of the clock.';
+comment on column catalog.clocks.trace is 'Trace whose times it tells.';
+comment on column catalog.clocks.objects is 'Tables or columns that hold its times.';
+comment on column catalog.clocks.epoch is 'What its zero stands for.';
+comment on column catalog.clocks.zone is 'Time zone of its hours and weekdays.';
+comment on column catalog.clocks.resolution_s is 'Smallest step in seconds.';
+comment on column catalog.clocks.true_parts is 'What can be read off it: hour of day, weekday, date, differences.';
+comment on column catalog.clocks.fake_parts is 'What cannot.';
+comment on column catalog.clocks.documented_in is 'Where that is documented, or how it was found.';
+
+create table catalog.views (
+    view_name varchar,
+    trace varchar,
+    version bigint,
+    versioned_name varchar,
+    title varchar,
+    grain varchar,
+    source varchar,
+    status varchar,
+    sha256 varchar,
+    reads varchar [],
+    caveats varchar [],
+    engine varchar,
+    sql varchar
+);
+comment on table catalog.views is 'The views: one row per version of a view.';
+comment on column catalog.views.view_name is 'Name of the view, which its newest version also answers to.';
+comment on column catalog.views.trace is 'Schema of the view: a trace, or unified.';
+comment on column catalog.views.version is 'Version, from 1.';
+comment on column catalog.views.versioned_name is 'Name to cite: what it means never changes once it is released.';
+comment on column catalog.views.title is 'What the view holds.';
+comment on column catalog.views.grain is 'What one row stands for.';
+comment on column catalog.views.source is 'Where its joins and formulas are documented.';
+comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change.';
+comment on column catalog.views.sha256 is 'Hash of its definition, white space and comments aside.';
+comment on column catalog.views.reads is 'Tables and views that it reads.';
+comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
+comment on column catalog.views.engine is 'The engine it needs, where it is not portable SQL; any.';
+comment on column catalog.views.sql is 'Its definition.';
+
+create table catalog.queries (
+    query_name varchar,
+    trace varchar,
+    title varchar,
+    description varchar,
+    chart varchar,
+    reads varchar [],
+    caveats varchar [],
+    sha256 varchar,
+    sql varchar
+);
+comment on table catalog.queries is 'The named queries: one row per table macro.';
+comment on column catalog.queries.query_name is 'Name of the query, and of its macro.';
+comment on column catalog.queries.trace is 'Schema of the query: a trace, or unified.';
+comment on column catalog.queries.title is 'The question that it answers.';
+comment on column catalog.queries.description is 'What its answer holds.';
+comment on column catalog.queries.chart is 'How to draw the answer: kind of chart, then column per axis.';
+comment on column catalog.queries.reads is 'Tables and views that it reads.';
+comment on column catalog.queries.caveats is 'Traps that its numbers still hold.';
+comment on column catalog.queries.sha256 is 'Hash of its definition, white space and comments aside.';
+comment on column catalog.queries.sql is 'Its definition.';
+
+create table catalog.query_parameters (
+    query_name varchar,
+    position bigint,
+    parameter varchar,
+    type varchar,
+    default_value varchar,
+    meaning varchar,
+    choices varchar []
+);
+comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
+comment on column catalog.query_parameters.query_name is 'Query that takes it.';
+comment on column catalog.query_parameters.position is 'Its place among the parameters, from 1.';
+comment on column catalog.query_parameters.parameter is 'Its name.';
+comment on column catalog.query_parameters.type is 'Its SQL type.';
+comment on column catalog.query_parameters.default_value is 'Its value where none is given, as SQL.';
+comment on column catalog.query_parameters.meaning is 'What it means.';
+comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type.';
+
+create table catalog.columns (
+    object_name varchar,
+    position bigint,
+    column_name varchar,
+    type varchar,
+    unit varchar,
+    provenance varchar,
+    meaning varchar,
+    lineage varchar []
+);
+comment on table catalog.columns is 'The columns of every base table and view: one row per column.';
+comment on column catalog.columns.object_name is 'Base table, or versioned view, with its schema.';
+comment on column catalog.columns.position is 'Place among the columns, from 1.';
+comment on column catalog.columns.column_name is 'Name of the column.';
+comment on column catalog.columns.type is 'Its SQL type.';
+comment on column catalog.columns.unit is 'Its unit, empty where it has none.';
+comment on column catalog.columns.provenance is 'measured, derived or synthetic.';
+comment on column catalog.columns.meaning is 'What it means.';
+comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads.';

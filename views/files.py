@@ -1,0 +1,138 @@
+"""Reads view files: `views/<schema>/<name>.v<N>.sql`, their header comments, what they refer to, their hash."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+VIEWS = Path(__file__).parent
+
+_FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
+_HEADER_FIELD = re.compile(r"--\s*(?P<key>[a-z]+):\s*(?P<value>.+)")
+
+
+class DefinitionError(Exception):
+    """A view or query file that cannot be used: which, and why. For those who write them."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The comment lines on top of a SQL file: a title, then `-- key: value` lines, a key maybe repeated."""
+
+    title: str
+    fields: dict[str, tuple[str, ...]]
+
+    def one(self, key: str) -> str:
+        """The value of a key, or an empty text."""
+        return " ".join(self.fields.get(key, ()))
+
+    def all(self, key: str) -> tuple[str, ...]:
+        """Every value of a key that may be repeated."""
+        return self.fields.get(key, ())
+
+
+@dataclass(frozen=True)
+class ViewFile:
+    """One version of one view. `references` are the schema-qualified names that its SQL reads."""
+
+    schema: str
+    name: str
+    version: int
+    path: Path
+    text: str
+    header: Header
+    references: frozenset[str]
+    sha256: str
+
+    @property
+    def versioned(self) -> str:
+        """The name that the file creates: `itp.job_v1`."""
+        return f"{self.schema}.{self.name}_v{self.version}"
+
+    @property
+    def alias(self) -> str:
+        """The name that the newest version also has: `itp.job`."""
+        return f"{self.schema}.{self.name}"
+
+
+def view_files(folder: Path = VIEWS) -> list[ViewFile]:
+    """Every view file, in order of schema, name and version."""
+    found = [read_view_file(path) for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda view: (view.schema, view.name, view.version))
+
+
+def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
+    """The newest version of each view, by its alias."""
+    return {view.alias: view for view in sorted(views, key=lambda view: view.version)}
+
+
+def read_view_file(path: Path) -> ViewFile:
+    """Parse one view file. Raises DefinitionError where it breaks the rules of the house."""
+    match = _FILE_NAME.fullmatch(path.name)
+    if match is None:
+        raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
+    text = path.read_text()
+    statement = _first_statement(text, path)
+    view = ViewFile(
+        schema=path.parent.name,
+        name=match["name"],
+        version=int(match["version"]),
+        path=path,
+        text=text,
+        header=read_header(text),
+        references=references(statement.expression, path),
+        sha256=sql_hash(text.split(";", 1)[0]),
+    )
+    created = statement.this.sql()
+    if created != view.versioned:
+        raise DefinitionError(f"{path}: creates {created}; by its name it should create {view.versioned}")
+    return view
+
+
+def read_header(text: str) -> Header:
+    """The header comments of a SQL file."""
+    title: list[str] = []
+    fields: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        match = _HEADER_FIELD.fullmatch(line)
+        if match:
+            fields[match["key"]] = (*fields.get(match["key"], ()), match["value"].strip())
+        elif not fields:
+            title.append(line.removeprefix("--").strip())
+    return Header(" ".join(title), fields)
+
+
+def references(tree: exp.Expression, path: Path) -> frozenset[str]:
+    """The tables that a query reads, each `schema.name`; its own CTEs do not count."""
+    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    names = set()
+    for table in tree.find_all(exp.Table):
+        if table.db:
+            names.add(f"{table.db}.{table.name}")
+        elif table.name and table.name not in own:
+            raise DefinitionError(f"{path}: write {table.name} with its schema")
+    return frozenset(names)
+
+
+def sql_hash(sql: str) -> str:
+    """A hash of what a statement means: comments, white space and the case of keywords do not change it."""
+    tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    normal = " ".join(f"{token.token_type.value}:{token.text}" for token in tokens)
+    return hashlib.sha256(normal.encode()).hexdigest()
+
+
+def _first_statement(text: str, path: Path) -> exp.Create:
+    try:
+        statement = sqlglot.parse(text, dialect="duckdb")[0]
+    except SqlglotError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+    if not isinstance(statement, exp.Create) or statement.kind != "VIEW":
+        raise DefinitionError(f"{path}: the first statement must be `create or replace view`")
+    return statement

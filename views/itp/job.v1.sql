@@ -1,0 +1,53 @@
+-- Every ITP job: how long it ran on how many GPUs, and how tight its generated deadline is.
+-- grain: one row per (cluster, job_id); the jobs of 195job, a selection from cluster02, are not repeated
+-- source: README of microsoft/elasticflow-traces; tightness as in its ElasticFlow simulation
+-- caveat: itp.no_wait
+-- caveat: itp.deadline_synthetic
+-- caveat: itp.min_duration_600
+create or replace view itp.job_v1 as
+with generated as (
+    select
+        source_file,
+        job_id,
+        model_name,
+        batch_size,
+        num_iteration,
+        deadline
+    from itp.elasticflow_job
+)
+
+select
+    raw.source_file as cluster,
+    raw.job_id,
+    raw.submission_time as submit_s,
+    raw.duration as run_s,
+    raw.num_gpu as requested_gpus,
+    raw.num_gpu * raw.duration / 3600.0 as gpu_h,
+    generated.model_name,
+    generated.batch_size,
+    generated.num_iteration,
+    generated.num_iteration / nullif(raw.duration, 0) as iterations_per_s,
+    generated.deadline as deadline_s,
+    generated.deadline - raw.submission_time - raw.duration as slack_s,
+    (generated.deadline - raw.submission_time) / nullif(raw.duration, 0) as tightness,
+    generated.deadline - raw.submission_time >= raw.duration as is_feasible_as_requested,
+    raw.duration / nullif(generated.deadline - raw.submission_time, 0) as needed_speedup
+from itp.raw_job as raw
+left join generated on raw.source_file = generated.source_file and raw.job_id = generated.job_id;
+
+comment on view itp.job_v1 is 'Every ITP job: how long it ran on how many GPUs, and how tight its generated deadline is.';
+comment on column itp.job_v1.cluster is 'Cluster that ran the job: the name of its CSV; measured.';
+comment on column itp.job_v1.job_id is 'Job id, unique within a cluster; measured.';
+comment on column itp.job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';
+comment on column itp.job_v1.run_s is 'How long the job ran, in seconds; no queue is part of it; measured.';
+comment on column itp.job_v1.requested_gpus is 'GPUs requested or used: the publisher does not tell them apart; measured.';
+comment on column itp.job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
+comment on column itp.job_v1.model_name is 'Model, drawn at random by the publisher; synthetic.';
+comment on column itp.job_v1.batch_size is 'Training batch size, drawn at random by the publisher; synthetic.';
+comment on column itp.job_v1.num_iteration is 'Training iterations, generated from run and a throughput table; synthetic.';
+comment on column itp.job_v1.iterations_per_s is 'Throughput that the generated iterations imply; synthetic.';
+comment on column itp.job_v1.deadline_s is 'Generated deadline in seconds since the start of the collection; synthetic.';
+comment on column itp.job_v1.slack_s is 'Seconds between the end of a run started at submission and the deadline; negative where it cannot be met; synthetic.';
+comment on column itp.job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few; synthetic.';
+comment on column itp.job_v1.is_feasible_as_requested is 'Whether a run started at submission meets the deadline; synthetic.';
+comment on column itp.job_v1.needed_speedup is 'How many times faster than on the requested GPUs the job must run to meet its deadline; synthetic.';

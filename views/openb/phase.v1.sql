@@ -1,0 +1,21 @@
+-- How openb's pods ended: pods and the GPUs that they requested per quality of service and last phase.
+-- grain: one row per (variant, qos, pod_phase); the multigpu variants record neither
+-- source: README of cluster-trace-gpu-v2023, pod lists
+create or replace view openb.phase_v1 as
+select
+    variant,
+    qos,
+    pod_phase,
+    count(*) as pods,
+    count(*) filter (where requested_gpu_milli > 0) as gpu_pods,
+    sum(requested_gpus) as requested_gpus
+from openb.pod_lifecycle_v1
+group by variant, qos, pod_phase;
+
+comment on view openb.phase_v1 is 'How openb''s pods ended: pods and the GPUs that they requested per quality of service and last phase.';
+comment on column openb.phase_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.phase_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';
+comment on column openb.phase_v1.pod_phase is 'The last phase that a pod was seen in; measured.';
+comment on column openb.phase_v1.pods is 'Pods; derived.';
+comment on column openb.phase_v1.gpu_pods is 'Pods that request a GPU; derived.';
+comment on column openb.phase_v1.requested_gpus is 'GPUs requested, fractions included; pods of one phase did not all run at once; derived.';

@@ -1,0 +1,44 @@
+-- Every openb pod: what it requested, in which tier of GPU sharing, how long it waited and ran.
+-- grain: one row per (variant, name)
+-- source: README of cluster-trace-gpu-v2023, pod lists
+-- caveat: openb.not_a_snapshot
+-- caveat: openb.variants_are_resampled
+create or replace view openb.pod_lifecycle_v1 as
+select
+    variant,
+    name,
+    qos,
+    pod_phase,
+    gpu_spec,
+    cpu_milli / 1000.0 as requested_cpus,
+    memory_mib / 1024.0 as requested_memory_gib,
+    num_gpu * gpu_milli as requested_gpu_milli,
+    num_gpu * gpu_milli / 1000.0 as requested_gpus,
+    case
+        when num_gpu = 0 then 'no GPU'
+        when gpu_milli >= 1000 then 'whole GPUs'
+        when gpu_milli > 500 then '501 to 999 milli'
+        when gpu_milli > 250 then '251 to 500 milli'
+        else 'up to 250 milli'
+    end as gpu_tier,
+    case when num_gpu > 0 then 1000 - gpu_milli end as residual_gpu_milli,
+    creation_time as submit_s,
+    scheduled_time - creation_time as wait_s,
+    deletion_time - scheduled_time as run_s
+from openb.pod;
+
+comment on view openb.pod_lifecycle_v1 is 'Every openb pod: what it requested, in which tier of GPU sharing, how long it waited and ran.';
+comment on column openb.pod_lifecycle_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.pod_lifecycle_v1.name is 'Pod, numbered anew in each variant; measured.';
+comment on column openb.pod_lifecycle_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';
+comment on column openb.pod_lifecycle_v1.pod_phase is 'The last phase that the pod was seen in, not its phase at one moment; measured.';
+comment on column openb.pod_lifecycle_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
+comment on column openb.pod_lifecycle_v1.requested_cpus is 'CPU cores requested; derived.';
+comment on column openb.pod_lifecycle_v1.requested_memory_gib is 'Main memory requested in GiB; derived.';
+comment on column openb.pod_lifecycle_v1.requested_gpu_milli is 'Thousandths of a GPU requested, over all the pod''s GPUs; derived.';
+comment on column openb.pod_lifecycle_v1.requested_gpus is 'GPUs requested, fractions included; derived.';
+comment on column openb.pod_lifecycle_v1.gpu_tier is 'Share of one GPU that is requested, in the bands of the sharing analysis; derived.';
+comment on column openb.pod_lifecycle_v1.residual_gpu_milli is 'What the request leaves free on each of its cards, in thousandths; NULL without a GPU; derived.';
+comment on column openb.pod_lifecycle_v1.submit_s is 'Creation in seconds since the first pod; measured.';
+comment on column openb.pod_lifecycle_v1.wait_s is 'Seconds from creation to scheduling; NULL where it was never scheduled; derived.';
+comment on column openb.pod_lifecycle_v1.run_s is 'Seconds from scheduling to deletion; NULL where it was never scheduled; derived.';

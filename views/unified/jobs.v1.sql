@@ -1,0 +1,177 @@
+-- Every job of every trace in the field's standard terms (SWF), NULL where a trace has no such thing.
+-- grain: one row per (trace, cluster, job_id): a PAI task, an ITP job, an openb pod, an Acme job
+-- source: Standard Workload Format v2.2, and each publisher's README
+-- caveat: pai.job_means_task_elsewhere
+-- caveat: pai.sentinel_zero_start
+-- caveat: itp.no_wait
+-- caveat: itp.min_duration_600
+-- caveat: openb.not_a_snapshot
+-- caveat: acme.kalos_duration_includes_queue
+create or replace view unified.jobs_v1 as
+with pai_instances as (
+    select
+        job_name,
+        task_name,
+        min(start_time) filter (where start_time > 0) as first_start_s,
+        max(end_time) filter (where start_time > 0 and end_time > 0) as last_end_s
+    from pai.instance
+    group by job_name, task_name
+),
+
+pai as (
+    select
+        'pai' as trace,
+        cast(null as varchar) as cluster,
+        task.job_name || '/' || task.task_name as job_id,
+        job."user" as user_id,
+        tag."group" as group_id,
+        cast(null as timestamptz) as submit_time,
+        nullif(task.start_time, 0) as submit_s,
+        instances.first_start_s - nullif(task.start_time, 0) as wait_s,
+        instances.last_end_s - instances.first_start_s as run_s,
+        instances.last_end_s as end_s,
+        task.inst_num * task.plan_cpu / 100.0 as requested_cpus,
+        task.inst_num * coalesce(task.plan_gpu, 0) / 100.0 as requested_gpus,
+        task.inst_num * task.plan_mem as requested_memory_gb,
+        cast(null as double) as allocated_gpus,
+        case task.status
+            when 'Terminated' then 'completed'
+            when 'Failed' then 'failed'
+            else 'unknown'
+        end as status,
+        coalesce(tag.workload, task.task_name) as workload,
+        task.gpu_type as partition_name
+    from pai.task as task
+    left join pai.job as job on task.job_name = job.job_name
+    left join pai.group_tag as tag on job.inst_id = tag.inst_id
+    left join pai_instances as instances
+        on task.job_name = instances.job_name and task.task_name = instances.task_name
+),
+
+itp as (
+    select
+        'itp' as trace,
+        cluster,
+        job_id,
+        cast(null as varchar) as user_id,
+        cast(null as varchar) as group_id,
+        cast(null as timestamptz) as submit_time,
+        cast(submit_s as double) as submit_s,
+        cast(null as double) as wait_s,
+        cast(run_s as double) as run_s,
+        cast(null as double) as end_s,
+        cast(null as double) as requested_cpus,
+        cast(requested_gpus as double) as requested_gpus,
+        cast(null as double) as requested_memory_gb,
+        cast(requested_gpus as double) as allocated_gpus,
+        'unknown' as status,
+        model_name as workload,
+        cluster as partition_name
+    from itp.job_v1
+),
+
+-- The other variants are resampled from the default list: they are no jobs of their own.
+openb as (
+    select
+        'openb' as trace,
+        cast(null as varchar) as cluster,
+        name as job_id,
+        cast(null as varchar) as user_id,
+        cast(null as varchar) as group_id,
+        cast(null as timestamptz) as submit_time,
+        cast(submit_s as double) as submit_s,
+        cast(wait_s as double) as wait_s,
+        cast(run_s as double) as run_s,
+        cast(submit_s + wait_s + run_s as double) as end_s,
+        cast(requested_cpus as double) as requested_cpus,
+        cast(requested_gpus as double) as requested_gpus,
+        cast(requested_memory_gib * 1.073741824 as double) as requested_memory_gb,
+        cast(null as double) as allocated_gpus,
+        case pod_phase
+            when 'Succeeded' then 'completed'
+            when 'Failed' then 'failed'
+            else 'unknown'
+        end as status,
+        cast(null as varchar) as workload,
+        gpu_spec as partition_name
+    from openb.pod_lifecycle_v1
+    where variant = 'default'
+),
+
+acme as (
+    select
+        'acme' as trace,
+        cluster,
+        job_id,
+        user_id,
+        cast(null as varchar) as group_id,
+        submit_time,
+        epoch(submit_time) as submit_s,
+        wait_s,
+        run_s,
+        epoch(end_time) as end_s,
+        cast(requested_cpus as double) as requested_cpus,
+        cast(requested_gpus as double) as requested_gpus,
+        cast(null as double) as requested_memory_gb,
+        cast(requested_gpus as double) as allocated_gpus,
+        case
+            when state = 'COMPLETED' then 'completed'
+            when state = 'CANCELLED' then 'cancelled'
+            when state in ('FAILED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED') then 'failed'
+            else 'unknown'
+        end as status,
+        workload_type as workload,
+        cluster as partition_name
+    from acme.job_v1
+),
+
+every_job as (
+    select * from pai
+    union all
+    select * from itp
+    union all
+    select * from openb
+    union all
+    select * from acme
+)
+
+select
+    trace,
+    cluster,
+    job_id,
+    user_id,
+    group_id,
+    submit_time,
+    submit_s,
+    wait_s,
+    run_s,
+    end_s,
+    requested_cpus,
+    requested_gpus,
+    requested_memory_gb,
+    allocated_gpus,
+    status,
+    requested_gpus * run_s as gpu_s,
+    workload,
+    partition_name
+from every_job;
+
+comment on view unified.jobs_v1 is 'Every job of every trace in the field''s standard terms (SWF), NULL where a trace has no such thing.';
+comment on column unified.jobs_v1.trace is 'Trace that the job is from; measured.';
+comment on column unified.jobs_v1.cluster is 'Cluster, where a trace tells them apart; measured.';
+comment on column unified.jobs_v1.job_id is 'Job within its trace and cluster; for PAI job and task, as the literature counts its jobs; measured.';
+comment on column unified.jobs_v1.user_id is 'User; NULL for ITP and openb; measured.';
+comment on column unified.jobs_v1.group_id is 'Group of recurring jobs; PAI alone has it; measured.';
+comment on column unified.jobs_v1.submit_time is 'Submission as an instant; Acme alone has true dates; measured.';
+comment on column unified.jobs_v1.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
+comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
+comment on column unified.jobs_v1.run_s is 'Seconds from start to end; derived.';
+comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock; NULL for ITP, whose start is not known; derived.';
+comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
+comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
+comment on column unified.jobs_v1.requested_memory_gb is 'Main memory requested in GB, all instances together; NULL for ITP and Acme; derived.';
+comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the publisher says so: ITP and Acme; measured.';
+comment on column unified.jobs_v1.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
+comment on column unified.jobs_v1.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
+comment on column unified.jobs_v1.workload is 'What kind of work it is; for ITP a model name that was drawn at random; derived.';
+comment on column unified.jobs_v1.partition_name is 'Type of GPU (PAI), GPU models that will do (openb), or cluster; measured.';

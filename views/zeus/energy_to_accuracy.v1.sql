@@ -1,0 +1,74 @@
+-- Time and energy that a training configuration takes to reach a target of accuracy.
+-- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w, target_metric)
+-- source: README of the Zeus traces and NSDI'23, section 2: epochs × time per epoch, times average power
+-- caveat: zeus.target_never_reached
+-- caveat: zeus.librispeech_lower_is_better
+create or replace view zeus.energy_to_accuracy_v1 as
+with epochs as (
+    select
+        dataset,
+        network,
+        optimizer,
+        batch_size,
+        target_metric,
+        count(*) as runs,
+        count(target_epoch) as runs_reached,
+        avg(target_epoch) as mean_reached_epochs
+    from zeus.train
+    group by dataset, network, optimizer, batch_size, target_metric
+),
+
+-- A mean over the runs that made it would flatter a configuration that seldom does.
+reached as (
+    select
+        dataset,
+        network,
+        optimizer,
+        batch_size,
+        target_metric,
+        runs,
+        runs_reached,
+        case when runs_reached = runs then mean_reached_epochs end as mean_epochs
+    from epochs
+)
+
+select
+    power.gpu,
+    power.dataset,
+    power.network,
+    power.optimizer,
+    power.batch_size,
+    power.power_limit as power_limit_w,
+    reached.target_metric,
+    power.dataset = 'librispeech' as is_lower_better,
+    reached.runs,
+    reached.runs_reached,
+    reached.mean_epochs,
+    power.time_per_epoch as time_per_epoch_s,
+    power.average_power as average_power_w,
+    reached.mean_epochs * power.time_per_epoch as time_to_accuracy_s,
+    reached.mean_epochs * power.time_per_epoch * power.average_power as energy_to_accuracy_j
+from zeus.power as power
+inner join reached
+    on
+        power.dataset = reached.dataset
+        and power.network = reached.network
+        and power.optimizer = reached.optimizer
+        and power.batch_size = reached.batch_size;
+
+comment on view zeus.energy_to_accuracy_v1 is 'Time and energy that a training configuration takes to reach a target of accuracy.';
+comment on column zeus.energy_to_accuracy_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
+comment on column zeus.energy_to_accuracy_v1.dataset is 'Data set; measured.';
+comment on column zeus.energy_to_accuracy_v1.network is 'Model; measured.';
+comment on column zeus.energy_to_accuracy_v1.optimizer is 'Optimizer; measured.';
+comment on column zeus.energy_to_accuracy_v1.batch_size is 'Training batch size; measured.';
+comment on column zeus.energy_to_accuracy_v1.power_limit_w is 'Power limit set on the GPU in watts; average power may exceed it; measured.';
+comment on column zeus.energy_to_accuracy_v1.target_metric is 'Validation metric to reach; for librispeech the word error rate; measured.';
+comment on column zeus.energy_to_accuracy_v1.is_lower_better is 'Whether a lower metric is better, as a word error rate is; derived.';
+comment on column zeus.energy_to_accuracy_v1.runs is 'Training runs with this configuration and target; derived.';
+comment on column zeus.energy_to_accuracy_v1.runs_reached is 'Runs that reached the target; derived.';
+comment on column zeus.energy_to_accuracy_v1.mean_epochs is 'Mean epochs to the target; NULL unless every run reached it; derived.';
+comment on column zeus.energy_to_accuracy_v1.time_per_epoch_s is 'Seconds per epoch at this power limit; measured.';
+comment on column zeus.energy_to_accuracy_v1.average_power_w is 'Average power of the GPU in watts; measured.';
+comment on column zeus.energy_to_accuracy_v1.time_to_accuracy_s is 'Seconds to the target; NULL unless every run reached it; derived.';
+comment on column zeus.energy_to_accuracy_v1.energy_to_accuracy_j is 'Joules to the target; NULL unless every run reached it; derived.';
