@@ -36,7 +36,8 @@ UNITS = {
     "milli": "thousandths",
     "bytes": "bytes",
 }
-LONGER_UNITS = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds", "gpu_milli": "thousandths of a GPU"}
+LONGER_UNITS = {
+    "_per_s": "per s","gpu_h": "GPU-hours", "gpu_s": "GPU-seconds", "gpu_milli": "thousandths of a GPU"}
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:

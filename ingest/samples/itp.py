@@ -31,7 +31,9 @@ TESTBED_CLUSTER = "02"
 TESTBED_JOBS, LEAST_TESTBED_JOBS = 195, 12
 TESTBED_FIRST_SHARE = 0.6
 
-# Raw uniform λ has no value under 0.5; cutting the deadline to whole seconds makes a few.
+# Few large jobs hold most of the GPU-hours.
+LARGER_RUN_LONGER = 0.6
+
 TIGHTNESS = (0.5, 1.5)
 
 LICENSE_TEXT = b"    Synthetic data, made up by tracehouse.\r\n\r\n    No publisher's licence applies.\r\n"
@@ -130,7 +132,7 @@ def _jobs(
 
 def _durations(rng: np.random.Generator, gpus: Ints, gpu_seconds: float) -> Ints:
     """Durations (s) that, times the GPUs, sum to about `gpu_seconds`."""
-    tail = lognormal(rng, len(gpus), 1.0, 1.4)
+    tail = lognormal(rng, len(gpus), gpus**LARGER_RUN_LONGER, 1.2)
     mean = gpu_seconds / gpus.sum()
     factor = max(mean - SHORTEST_S, 60.0) / np.average(tail, weights=gpus)
     durations = (SHORTEST_S + factor * tail).astype(np.int64).clip(SHORTEST_S, LONGEST_S)
@@ -145,6 +147,8 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     duration = jobs["duration"].to_numpy()
     rate = _iterations_per_s(model, doublings, jobs["num_gpu"].to_numpy())
     tightness = rng.uniform(*TIGHTNESS, count)
+    # Half of an odd duration: cutting the deadline to whole seconds takes λ below its range.
+    tightness[np.argmax(duration % 2)] = TIGHTNESS[0]
     deadline = (jobs["submission_time"].to_numpy() + tightness * duration).astype(np.int64)
     return jobs.select(
         "job_id",

@@ -1,0 +1,58 @@
+"""Warehouses that several tests read: one over the publishers' real files, one over synthetic dumps."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.ingest import sample
+from tracehouse.sql import database
+
+REPOSITORY = Path(__file__).parents[1]
+REAL_DATA = REPOSITORY.parent / "shared" / "data"
+SAMPLE_SCALE = 0.002
+SAMPLE_SEED = 7
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def build_warehouse(raw: Path, warehouse: Path) -> Path:
+    outcome = database.ingest([raw], warehouse, [], quiet)
+    assert not outcome.problems
+    return warehouse
+
+
+@pytest.fixture(scope="session")
+def real_raw() -> Path:
+    if not REAL_DATA.is_dir():
+        pytest.skip(f"the publishers' real files are not at {REAL_DATA}")
+    return REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_warehouse(real_raw, tmp_path_factory.mktemp("real") / "warehouse")
+
+
+@pytest.fixture(scope="session")
+def sample_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sample") / "raw"
+    sample.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, sample.available(), quiet)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_warehouse(sample_raw, tmp_path_factory.mktemp("sample") / "warehouse")
+
+
+@pytest.fixture
+def real(real_warehouse: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(str(real_warehouse / database.NAME), read_only=True)
+
+
+@pytest.fixture
+def synthetic(sample_warehouse: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(str(sample_warehouse / database.NAME), read_only=True)
