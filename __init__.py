@@ -1,5 +1,1 @@
 """Tracehouse: a columnar warehouse of public GPU-cluster traces."""
-
-from importlib.metadata import version
-
-__version__ = version("tracehouse")

@@ -7,6 +7,10 @@ class UserError(Exception):
     """Something that the user can put right. Shown without a traceback."""
 
 
+class UsageError(UserError):
+    """A command that was called wrongly: a name or a value that does not exist."""
+
+
 class RawFileError(UserError):
     """A raw file that cannot be read as what its name says.
 

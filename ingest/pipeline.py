@@ -9,7 +9,7 @@ from pathlib import Path
 from tracehouse.ingest import store
 from tracehouse.ingest.convert import Job, convert, still_good
 from tracehouse.ingest.declare import Trace, all_traces
-from tracehouse.ingest.errors import RawFileError, UserError
+from tracehouse.ingest.errors import RawFileError, UsageError, UserError
 from tracehouse.ingest.find import Claim, Found, find
 from tracehouse.ingest.store import Conversion
 
@@ -84,7 +84,7 @@ def _named(trace_names: Sequence[str]) -> list[Trace]:
     known = all_traces()
     unknown = [name for name in trace_names if name not in known]
     if unknown:
-        raise UserError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
     return [known[name] for name in trace_names] or list(known.values())
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-
 from tracehouse.ingest import samples
 from tracehouse.ingest.synthetic import MARKER_NAME
 

@@ -1,6 +1,6 @@
 """Reads CSV bytes into Arrow tables of declared types, and accounts for every row.
 
-Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2 and `0x10`, `1_000`, `1e3` as numbers.
+Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2, and `1_000` as a number.
 A row that does not fit its declaration becomes a `Reject` with its line, the reason and its text.
 """
 

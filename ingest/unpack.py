@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
 from tracehouse.ingest.errors import RawFileError
@@ -24,7 +24,7 @@ from tracehouse.ingest.errors import RawFileError
 READ_BYTES = 1 << 20
 
 _LFS_FIRST_LINE = b"version https://git-lfs"
-_DAMAGE: tuple[type[BaseException], ...] = (
+_DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
     zlib.error,
@@ -172,7 +172,7 @@ def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _:
 def _tar_members(inflated: BinaryIO) -> Iterator[Member]:
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
     stream = _Forward(inflated)
-    tar = tarfile.open(fileobj=cast(BinaryIO, stream), mode="r:")  # noqa: SIM115
+    tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
     while (info := tar.next()) is not None:
         name = PurePosixPath(info.name).name
         if info.isfile() and name.endswith(".csv") and not name.startswith("._"):

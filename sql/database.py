@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
-
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.pipeline import Outcome, Progress
 from tracehouse.ingest.store import Conversion
@@ -105,9 +104,7 @@ def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[s
     return {name: caveats for alias, versioned, caveats in rows for name in (alias, versioned)}
 
 
-def _enter(
-    connection: duckdb.DuckDBPyConnection, query: QueryFile, caveats: Sequence[str]
-) -> None:
+def _enter(connection: duckdb.DuckDBPyConnection, query: QueryFile, caveats: Sequence[str]) -> None:
     """Write a query into the catalog."""
     (description,) = connection.execute(
         """

@@ -1,11 +1,11 @@
 """Reads query files: `sql/<schema>/<name>.sql`, each one table macro with typed parameters and defaults.
 
-    -- Title: the question.
-    -- param: min_gpus: only jobs that asked for so many GPUs or more
-    -- choices: node_list: all_node gpu_node
-    -- chart: bar x=cluster y=gpu_h
-    create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
-    comment on macro table itp.gpu_hours is '…';
+-- Title: the question.
+-- param: min_gpus: only jobs that asked for so many GPUs or more
+-- choices: node_list: all_node gpu_node
+-- chart: bar x=cluster y=gpu_h
+create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
+comment on macro table itp.gpu_hours is '…';
 """
 
 import re
@@ -16,7 +16,6 @@ from pathlib import Path
 import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
-
 from tracehouse.views.files import DefinitionError, Header, read_header, references, sql_hash
 
 QUERIES = Path(__file__).parent

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlglot
 from duckdb import DuckDBPyConnection
@@ -9,8 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import build_scope, qualify
-
-from tracehouse.ingest.declare import Trace
+from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
@@ -37,7 +37,11 @@ UNITS = {
     "bytes": "bytes",
 }
 LONGER_UNITS = {
-    "_per_s": "per s","gpu_h": "GPU-hours", "gpu_s": "GPU-seconds", "gpu_milli": "thousandths of a GPU"}
+    "_per_s": "per s",
+    "gpu_h": "GPU-hours",
+    "gpu_s": "GPU-seconds",
+    "gpu_milli": "thousandths of a GPU",
+}
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -105,9 +109,7 @@ def name_in_caveats(connection: DuckDBPyConnection, name: str, caveats: Sequence
             raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
 
 
-def fill_columns(
-    connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]
-) -> None:
+def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]) -> None:
     """Fill `catalog.columns` from the declarations, and from the comments on the views' columns."""
     declared = {
         (f"{trace.name}.{table.name}", column.name): column
@@ -122,20 +124,16 @@ def fill_columns(
         for name, view in versioned.items()
         for column, origins in _lineage(view, types).items()
     }
-    rows = []
+    rows: list[tuple] = []
     for name, columns in types.items():
         for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
             if (name, column) in declared:
                 found = declared[name, column]
-                rows.append(
-                    (name, position, column, kind, found.unit, found.provenance, found.comment, [])
-                )
+                rows.append((name, position, column, kind, found.unit, found.provenance, found.comment, []))
             elif name in versioned:
                 meaning, provenance = split_comment(comment)
                 origins = sources.get((name, column), [])
-                rows.append(
-                    (name, position, column, kind, unit_of(column), provenance, meaning, origins)
-                )
+                rows.append((name, position, column, kind, unit_of(column), provenance, meaning, origins))
     _insert(connection, "columns", rows)
 
 
@@ -222,7 +220,7 @@ def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
     ]
 
 
-def _table_row(trace, table, conversions: Sequence[Conversion]) -> tuple:  # type: ignore[no-untyped-def]
+def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) -> tuple:
     mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
     files = [stored for conversion in mine for stored in conversion.files]
     return (
@@ -304,16 +302,20 @@ def _lineage(
     view: ViewFile, types: Mapping[str, Mapping[str, tuple[str, str | None]]]
 ) -> dict[str, list[str]]:
     """For each column of a view, the columns of the tables and views it reads that it is computed from."""
-    schema: dict[str, dict[str, dict[str, str]]] = {}
+    schema: dict[str, Any] = {}
     for name in view.references:
         group, _, table = name.partition(".")
         schema.setdefault(group, {})[table] = {
             column: kind for column, (kind, _) in types.get(name, {}).items()
         }
     created = sqlglot.parse(view.text, dialect="duckdb")[0]
+    assert created is not None, view.path
     try:
         query = qualify.qualify(
-            created.expression, schema=schema, dialect="duckdb", identify=False  # type: ignore[arg-type]
+            created.expression,
+            schema=schema,
+            dialect="duckdb",
+            identify=False,
         )
         scope = build_scope(query)
         return {

@@ -1,4 +1,4 @@
-"""Reads view files: `views/<schema>/<name>.v<N>.sql`, their header comments, what they refer to, their hash."""
+"""Reads view files, `views/<schema>/<name>.v<N>.sql`: header comments, references, hash."""
 
 import hashlib
 import re
@@ -109,7 +109,7 @@ def read_header(text: str) -> Header:
     return Header(" ".join(title), fields)
 
 
-def references(tree: exp.Expression, path: Path) -> frozenset[str]:
+def references(tree: exp.Expr, path: Path) -> frozenset[str]:
     """The tables that a query reads, each `schema.name`; its own CTEs do not count."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = set()

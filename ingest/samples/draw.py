@@ -70,9 +70,7 @@ def lognormal(rng: np.random.Generator, size: int, median: ArrayLike, sigma: Arr
     return np.asarray(median) * np.exp(np.asarray(sigma) * rng.standard_normal(size))
 
 
-def arrivals(
-    rng: np.random.Generator, size: int, first_s: int, last_s: int, utc_offset_h: int = 0
-) -> Ints:
+def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc_offset_h: int = 0) -> Ints:
     """`size` times from `first_s` to `last_s`, both included, rising, busier by day and on weekdays.
 
     Times are seconds that, read as Unix time and shifted by `utc_offset_h`, give the local clock.

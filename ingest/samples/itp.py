@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-
 from tracehouse.ingest.samples.draw import (
     Floats,
     Ints,
@@ -113,9 +112,7 @@ def _member(name: str, frame: pl.DataFrame) -> Member:
     return Member(name, csv_bytes(frame).removesuffix(b"\n"))
 
 
-def _jobs(
-    cluster: Cluster, scale: float, rng: np.random.Generator, first_id: int, salt: int
-) -> pl.DataFrame:
+def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: int, salt: int) -> pl.DataFrame:
     count = scaled(cluster.jobs, scale, LEAST_JOBS)
     sizes = np.array(list(cluster.jobs_by_gpus))
     gpus = sizes[spread(rng, count, list(cluster.jobs_by_gpus.values()))]

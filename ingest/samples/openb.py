@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-
 from tracehouse.ingest.samples.draw import (
     Ints,
     apportion,
@@ -136,10 +135,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
         "pod_list_gpuspec33": _named(_gpuspec33(pods, scale, rng)),
         "pod_list_multigpu50": _named(_multigpu50(pods, scale, rng)),
     }
-    return [
-        write_csv(folder / "csv" / f"openb_{name}.csv", frame, on_bytes)
-        for name, frame in lists.items()
-    ]
+    return [write_csv(folder / "csv" / f"openb_{name}.csv", frame, on_bytes) for name, frame in lists.items()]
 
 
 def _nodes(shapes: tuple[NodeShape, ...], scale: float, rng: np.random.Generator) -> pl.DataFrame:
@@ -186,9 +182,7 @@ def _gpus(phase: np.ndarray, scale: float, rng: np.random.Generator) -> Ints:
     gpus = np.ones(len(phase), dtype=np.int64)
     for name, cpu_only in CPU_ONLY_BY_PHASE.items():
         gpus[pick(rng, phase == name, scaled(cpu_only, scale))] = 0
-    several = np.concatenate(
-        [np.full(scaled(pods, scale), size) for size, pods in SEVERAL_GPUS.items()]
-    )
+    several = np.concatenate([np.full(scaled(pods, scale), size) for size, pods in SEVERAL_GPUS.items()])
     # Not of failed pods, of which a small list has too few of each class to spare.
     gpus[pick(rng, (gpus == 1) & (phase == "Running"), len(several))] = several
     return gpus
@@ -270,9 +264,7 @@ def _gpuspec33(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl
 
 def _multigpu50(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
     """The default pods and, after them, more with several GPUs; what they ask for and no more."""
-    gpus = np.concatenate(
-        [np.full(scaled(count, scale), size) for size, count in ADDED_SEVERAL_GPUS.items()]
-    )
+    gpus = np.concatenate([np.full(scaled(count, scale), size) for size, count in ADDED_SEVERAL_GPUS.items()])
     added = pl.DataFrame(_requests(rng.permutation(gpus), rng))
     return pl.concat([pods.select(REQUESTS), added])
 

@@ -25,7 +25,6 @@ from typing import IO
 
 import numpy as np
 import polars as pl
-
 from tracehouse.ingest.samples.draw import (
     HOUR_S,
     Bools,
@@ -161,6 +160,7 @@ INSTANCE_STATUS_SHARES = {
 # Logarithms of use over plan: medians and spreads that leave the published shares above the plan.
 CPU_USE, GPU_USE, MEM_USE = (-1.0145, 1.0), (-1.854, 0.9), (-1.216, 0.7)
 IDLE_GPU_SHARE = 0.1
+MOST_CPU_PERCENT, MOST_MEM_GB = 9_600.0, 256.0
 SENSORS_WITHOUT_CPU, SENSORS_WITHOUT_MEM, UNKNOWN_MACHINES = 5_829, 1_217, 9
 METRICS_WITHOUT_LOAD = 900
 
@@ -297,9 +297,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 # Archives.
 
 
-def _write_table(
-    data: Path, stem: str, frames: Iterator[pl.DataFrame], on_bytes: OnBytes
-) -> list[Path]:
+def _write_table(data: Path, stem: str, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> list[Path]:
     with scratch(data / f"{stem}.csv.writing") as csv:
         write_headerless_csv(csv, frames, on_bytes)
         return _archive(data, stem, csv)
@@ -441,9 +439,7 @@ def _tasks(
     )
 
 
-def _tasks_of_jobs(
-    job_status: Ints, scale: float, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+def _tasks_of_jobs(job_status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Of every task, its job, its place in the job and its status."""
     job_count = len(job_status)
     more = scaled(TASKS - JOBS, scale)
@@ -485,9 +481,7 @@ def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints
     return gpu_type
 
 
-def _instance_counts(
-    status: Ints, scale: float, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Of every task, its planned instances, how a worker ran again, and its rows in the instance table."""
     wanted = scaled(INSTANCES, scale)
     sizes = {size: tasks for size, tasks in GANG_SIZES.items() if size * 15 <= wanted}
@@ -520,9 +514,7 @@ def _job_rows(jobs: Jobs, salts: Salts) -> Iterator[pl.DataFrame]:
         )
 
 
-def _task_rows(
-    tasks: Tasks, scale: float, rng: np.random.Generator, salts: Salts
-) -> Iterator[pl.DataFrame]:
+def _task_rows(tasks: Tasks, scale: float, rng: np.random.Generator, salts: Salts) -> Iterator[pl.DataFrame]:
     ends = _task_ends(tasks, scale, rng)
     starts = np.where(tasks.status == WAITING, np.nan, tasks.launched)
     for rows in _slices(len(tasks.job)):
@@ -668,9 +660,7 @@ def _write_instance_tables(data: Path, run: Run, on_bytes: OnBytes) -> list[Path
     }
     quotas = _quotas(run)
     with ExitStack() as stack:
-        paths = {
-            stem: stack.enter_context(scratch(data / f"{stem}.csv.writing")) for stem in makers
-        }
+        paths = {stem: stack.enter_context(scratch(data / f"{stem}.csv.writing")) for stem in makers}
         with ExitStack() as writing:
             csvs: dict[str, IO[bytes]] = {
                 stem: writing.enter_context(path.open("wb")) for stem, path in paths.items()
@@ -812,10 +802,11 @@ def _sensor_rows(run: Run, quotas: Quotas, chunk: Chunk) -> pl.DataFrame:
     task, machine = of[rows], chunk.machine[rows]
     count = len(rows)
     unknown = quotas.unknown_machines.take(rng, np.arange(count), count)
-    cpu = tasks.plan_cpu[task] * _use(rng, chunk.task[rows], CPU_USE)
+    cpu = (tasks.plan_cpu[task] * _use(rng, chunk.task[rows], CPU_USE)).clip(max=MOST_CPU_PERCENT)
     gpu = tasks.plan_gpu[task] * _use(rng, chunk.task[rows], GPU_USE)
+    gpu = np.minimum(gpu, 100.0 * fleet.gpus[machine])
     gpu[rng.random(count) < IDLE_GPU_SHARE] *= 0.0
-    mem = tasks.plan_mem[task] * _use(rng, chunk.task[rows], MEM_USE)
+    mem = (tasks.plan_mem[task] * _use(rng, chunk.task[rows], MEM_USE)).clip(max=MOST_MEM_GB)
     cpu[quotas.without_cpu.take(rng, np.arange(count), count)] = np.nan
     mem[quotas.without_mem.take(rng, np.arange(count), count)] = np.nan
     gpu_mem = np.where(np.isnan(gpu), np.nan, lognormal(rng, count, 2.0, 0.9).clip(max=32.0))

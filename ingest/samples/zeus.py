@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-
 from tracehouse.ingest.samples.draw import arrivals, floats, hex_ids, lognormal, scaled, spread
 from tracehouse.ingest.samples.files import OnBytes, write_csv, write_csv_xz
 
@@ -187,8 +186,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     """Write the summaries and the schedule below `folder`."""
     written = [write_csv(folder / "summary_train.csv", _train(scale, rng), on_bytes)]
     written += [
-        write_csv(folder / f"summary_power_{gpu.name}.csv", _power(gpu, scale, rng), on_bytes)
-        for gpu in GPUS
+        write_csv(folder / f"summary_power_{gpu.name}.csv", _power(gpu, scale, rng), on_bytes) for gpu in GPUS
     ]
     groups = _alibaba_groups(scale, rng)
     return [*written, write_csv_xz(folder / "alibaba_groups.csv.xz", groups, on_bytes)]

@@ -5,7 +5,7 @@ create or replace macro itp.gpu_hours(min_gpus integer := 1) as table
 select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,
-    sum(gpu_h) as gpu_h,
+    sum(requested_gpus * run_s) / 3600.0 as gpu_h,
     avg(requested_gpus) as mean_gpus,
     max(requested_gpus) as max_gpus,
     median(run_s) as median_run_s

@@ -1,0 +1,347 @@
+"""The command line: `traces`. Parses, calls one function, prints."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+
+import typer
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql.formats import Format
+from tracehouse.sql.lists import LISTS, Kind
+
+# Everything else is imported where it is used: `traces --help` needs none of it.
+if TYPE_CHECKING:
+    from pyarrow import RecordBatchReader
+    from tracehouse.ingest.pipeline import Outcome
+    from tracehouse.sql.answer import Note
+    from tracehouse.sql.describe import Description
+
+
+app = typer.Typer(
+    help="A columnar warehouse of public GPU-cluster traces.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Warehouse = Annotated[
+    Path,
+    typer.Option("--warehouse", "-w", envvar="TRACES_WAREHOUSE", help="Folder that holds the warehouse."),
+]
+Raw = Annotated[
+    list[Path],
+    typer.Option("--raw", "-r", envvar="TRACES_RAW", help="Folder with raw files; may be repeated."),
+]
+TraceNames = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Argument(metavar="[TRACE]...", help="Traces; all, if none is named.", show_default=False),
+]
+FormatOption = Annotated[
+    Optional[Format],  # noqa: UP045
+    typer.Option("--format", "-f", help="Default: table on a terminal, csv in a pipe.", show_default=False),
+]
+Output = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--output", "-o", help="File to write to; its ending chooses the format.", show_default=False
+    ),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
+
+DEFAULT_WAREHOUSE = Path("warehouse")
+DEFAULT_RAW = [Path("raw")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        _say(f"traces {version('tracehouse')}")
+        raise typer.Exit
+
+
+@app.callback()
+def traces(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """A columnar warehouse of public GPU-cluster traces."""
+
+
+@app.command()
+def ingest(
+    traces: TraceNames = None,
+    raw: Raw = DEFAULT_RAW,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+) -> None:
+    """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
+
+    Files are recognised by name and content anywhere below the raw folders. What has not changed since
+    the last ingest is not read again; an ingest that was stopped goes on where it was.
+    """
+    from tracehouse.ingest.progress import byte_bar
+    from tracehouse.sql import database
+
+    with byte_bar() as progress:
+        outcome = database.ingest(raw, warehouse, traces or [], progress)
+    _print_outcome(outcome, warehouse)
+
+
+@app.command()
+def build(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    materialize: Annotated[
+        bool,
+        typer.Option("--materialize", help="Copy the tables into the database: one file, no other needed."),
+    ] = False,
+) -> None:
+    """Build the database anew over the warehouse's Parquet: traces build.
+
+    Needed after the folder was moved, and after an update of this program.
+    """
+    from tracehouse.sql import database
+
+    _say(f"Built {database.build(warehouse, materialize)}")
+
+
+@app.command()
+def sample(
+    traces: TraceNames = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
+    scale: Annotated[
+        float, typer.Option("--scale", "-s", help="Size; 1 is the publisher's.", min=0.0)
+    ] = 0.01,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed and scale give the same files.")] = 0,
+) -> None:
+    """Write synthetic raw files in the publishers' formats: traces sample --out raw --scale 0.01.
+
+    They are marked as synthetic, and stay so in the warehouse.
+    """
+    from tracehouse.ingest.progress import byte_bar
+    from tracehouse.ingest.sample import available, write_sample
+
+    chosen = _known_traces(traces or available(), available())
+    with byte_bar() as progress:
+        try:
+            paths = write_sample(out, scale, seed, chosen, lambda trace, more: progress(trace, more, 0))
+        except ValueError as error:
+            raise UserError(str(error)) from None
+    _say(f"Wrote {len(paths)} synthetic files to {out}. Read them with: traces ingest --raw {out}")
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")] = Kind.TRACES,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+) -> None:
+    """List what the warehouse holds: traces list queries."""
+    from tracehouse.sql import answer
+
+    connection = answer.connect(warehouse)
+    _show(answer.run(connection, answer.Question(LISTS[kind], {})), form, output)
+
+
+@app.command()
+def describe(
+    name: Annotated[str, typer.Argument(help="A table, view or query: itp.raw_job, itp.job, itp.gpu_hours.")],
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+) -> None:
+    """Say what a table, view or query means: traces describe pai.task_wait."""
+    from tracehouse.sql import answer
+    from tracehouse.sql import describe as descriptions
+
+    _print_description(descriptions.describe(answer.connect(warehouse), name))
+
+
+@app.command()
+def query(
+    name: Annotated[str, typer.Argument(help="Name of the query; `traces list queries` has all.")],
+    parameters: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter; may be repeated."),
+    ] = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+    explain: Explain = False,
+) -> None:
+    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8."""
+    from tracehouse.sql import answer
+
+    connection = answer.connect(warehouse)
+    question = answer.named_question(connection, name, _key_values(parameters or []))
+    if explain:
+        _say(answer.plan(connection, question))
+        return
+    _show(answer.run(connection, question), form, output)
+    _print_notes(answer.notes(connection, name), stderr=output is not None or not sys.stdout.isatty())
+
+
+@app.command()
+def sql(
+    statement: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="The statement; `-`, or none at all, reads standard input.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--file", help="File that holds the statement.", show_default=False),
+    ] = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+    explain: Explain = False,
+) -> None:
+    """Answer a query in SQL: traces sql "select count(*) from itp.job".
+
+    The database is opened read-only, and no other file can be read or written.
+    """
+    from tracehouse.sql import answer
+
+    connection = answer.connect(warehouse)
+    question = answer.sql_question(connection, _statement(statement, file))
+    if explain or answer.is_explain(question):
+        _say(answer.plan(connection, question))
+        return
+    _show(answer.run(connection, question), form, output)
+
+
+@app.command()
+def check(
+    traces: TraceNames = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+) -> None:
+    """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails."""
+    from tracehouse.sql import answer, checks
+
+    found = checks.rules(answer.connect(warehouse), traces or [])
+    _show(found.to_reader(), form, output)
+    failed = checks.count_failed(found)
+    if failed:
+        raise UserError(f"{failed} of {found.num_rows} rules failed")
+
+
+@app.command()
+def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
+    """Open the database in the DuckDB shell, read-only: traces shell."""
+    from tracehouse.sql.shell import command
+
+    line = command(warehouse)
+    os.execv(line[0], line)
+
+
+def main() -> NoReturn:
+    """Run the command line: 0 for success, 1 for a failure, 2 for wrong usage."""
+    if hasattr(signal, "SIGPIPE"):
+        # `traces … | head` ends like any other program.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        app()
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (UserError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(0)
+
+
+def _show(reader: "RecordBatchReader", form: Format | None, output: Path | None) -> None:
+    from tracehouse.sql import export
+
+    export.write(reader, export.chosen_format(form, output), output)
+
+
+def _key_values(texts: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for key, equals, value in pairs:
+        if not equals:
+            raise UsageError(f"a parameter is written KEY=VALUE, not {key + equals + value!r}")
+    return {key: value for key, _, value in pairs}
+
+
+def _statement(statement: str | None, file: Path | None) -> str:
+    if statement not in (None, "-") and file:
+        raise UsageError("give a statement or --file, not both")
+    if file:
+        return file.read_text()
+    if statement not in (None, "-"):
+        return str(statement)
+    if sys.stdin.isatty():
+        raise UsageError("give a statement, --file FILE, or one on standard input")
+    return sys.stdin.read()
+
+
+def _known_traces(names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+    return names
+
+
+def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
+    for conversion in outcome.converted:
+        rows = sum(stored.rows for stored in conversion.files)
+        rejected = sum(stored.rows for stored in conversion.rejected)
+        lost = f", {rejected:,} rejected (see catalog.rejected_rows)" if rejected else ""
+        marked = " synthetic" if any(source.synthetic for source in conversion.sources) else ""
+        name = f"{conversion.trace}.{conversion.table}"
+        files = len(conversion.input_sha256)
+        _say(f"{name}: {rows:,}{marked} rows from {files} file{'s' * (files != 1)}{lost}")
+    if outcome.unchanged:
+        _say(f"{len(outcome.unchanged)} tables unchanged")
+    for note in outcome.notes:
+        _say(f"note: {note}", stderr=True)
+    if outcome.unrecognised:
+        _say(f"note: of no known trace: {', '.join(outcome.unrecognised)}", stderr=True)
+    if not (outcome.converted or outcome.unchanged or outcome.problems):
+        raise UserError("the raw folders hold no file of a known trace")
+    _say(f"The warehouse is {warehouse}. Ask it: traces list queries --warehouse {warehouse}")
+    for problem in outcome.problems:
+        _say(f"error: {problem}", stderr=True)
+    if outcome.problems:
+        count = len(outcome.problems)
+        raise UserError(f"{count} file{'s' * (count != 1)} could not be read; all else was")
+
+
+def _print_description(found: "Description") -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(soft_wrap=not sys.stdout.isatty())
+    console.print(Text(found.name, "bold"), Text(found.title), sep="\n")
+    for fact, text in found.facts.items():
+        if text:
+            console.print(Text(f"{fact}: {text}"))
+    if found.fields:
+        grid = Table(title=found.fields_title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        for name in found.field_names:
+            grid.add_column(name, overflow="fold")
+        for row in found.fields:
+            grid.add_row(*(Text(cell or "") for cell in row))
+        console.print(grid)
+    for note in found.notes:
+        console.print(Text(f"caveat {note.name}: {note.text}"))
+    if found.sql:
+        console.print(Text(f"\n{found.sql.strip()}"))
+
+
+def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+    for note in notes:
+        _say(f"caveat {note.name}: {note.text}", stderr=stderr)
+
+
+def _say(text: str, stderr: bool = False) -> None:
+    typer.echo(text, err=stderr)

@@ -1,0 +1,213 @@
+"""Answers questions: opens the database read-only, and runs a named query or one statement of SQL."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql.database import NAME
+
+BATCH_ROWS = 100_000
+
+_COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_EXPLAIN = re.compile(rf"{_COMMENTS}explain\b(?:{_COMMENTS}analyze\b)?(?:{_COMMENTS}\([^)]*\))?", re.I | re.S)
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statement to run: SQL that may hold `$name`, the values for those, and what it is called."""
+
+    sql: str
+    values: Mapping[str, Any]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to know about an answer: a caveat, or that it rests on synthetic data."""
+
+    name: str
+    text: str
+
+
+def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
+    """Open the warehouse's database for questions: it cannot be written, nor any file read or written.
+
+    Raises UserError where there is no database.
+    """
+    path = warehouse / NAME
+    if not path.exists():
+        raise UserError(
+            f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "
+            "or name the folder that holds it with --warehouse"
+        )
+    connection = duckdb.connect(str(path), read_only=True)
+    root = warehouse.resolve().as_posix()
+    connection.execute("set variable data_root = $root", {"root": root})
+    connection.execute("set timezone = 'UTC'")
+    connection.execute("set allowed_directories = [$parquet]", {"parquet": f"{root}/parquet"})
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Question:
+    """The question of a named query, its parameters given as texts.
+
+    Raises UsageError where the name, a parameter or a value is not one, and says what would be.
+    """
+    names = [row[0] for row in connection.execute("select query_name from catalog.queries").fetchall()]
+    if name not in names:
+        raise UsageError(f"no query is called {name}.{nearest(name, names)} `traces list queries` has all")
+    known = {row[0]: row[1:] for row in _parameters(connection, name)}
+    values = {}
+    for key, text in texts.items():
+        if key not in known:
+            raise UsageError(f"{name} has no parameter {key}. {_listed(name, known)}")
+        kind, _, _, choices = known[key]
+        values[key] = _value(connection, text, kind)
+        if values[key] is None or (choices and text not in choices):
+            wanted = " or ".join(choices) if choices else f"of type {kind}"
+            raise UsageError(f"{name}: {key} is {wanted}, not {text!r}. {_listed(name, known)}")
+    arguments = ", ".join(f"{key} := ${key}" for key in values)
+    return Question(f"from {name}({arguments})", values, name)
+
+
+def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
+    """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise UserError(f"{error}") from None
+    if len(statements) != 1:
+        raise UsageError(f"expected one statement, found {len(statements)}")
+    inner = connection.extract_statements(_without_explain(statements[0].query))
+    if [statement.type for statement in inner] != [duckdb.StatementType.SELECT]:
+        raise UserError(
+            "only a query can be run here: select, from, with, describe, show, summarize or explain. "
+            "`traces shell` opens the database in the DuckDB shell"
+        )
+    return Question(statements[0].query, {})
+
+
+def is_explain(question: Question) -> bool:
+    """Whether a question asks for a query plan."""
+    return _explains(question.sql)
+
+
+def plan(connection: duckdb.DuckDBPyConnection, question: Question) -> str:
+    """How DuckDB would run a question: its query plan, as text."""
+    sql = question.sql if _explains(question.sql) else f"explain {question.sql}"
+    try:
+        rows = connection.execute(sql, dict(question.values)).fetchall()
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
+    return "\n".join(value for _, value in rows)
+
+
+def run(connection: duckdb.DuckDBPyConnection, question: Question) -> Any:
+    """Run a question. Returns its answer as a stream of Arrow batches (`pyarrow.RecordBatchReader`)."""
+    try:
+        relation = connection.sql(question.sql, params=dict(question.values) or None)
+        return relation.to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
+
+
+def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
+    """What to know about a named object's numbers: its caveats, and whether its data are synthetic."""
+    caveats = connection.execute(
+        """
+        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
+        where list_contains(objects, $name) order by caveat
+        """,
+        {"name": name},
+    ).fetchall()
+    synthetic = sorted(_base_tables(connection, name) & _synthetic_tables(connection))
+    found = [Note(caveat, text) for caveat, text in caveats]
+    if synthetic:
+        found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
+    return found
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A sentence that names what somebody may have meant, or an empty text."""
+    names = list(names)
+    short = {known.split(".")[-1]: known for known in names}
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close += [short[n] for n in difflib.get_close_matches(name.split(".")[-1], short, n=2, cutoff=0.6)]
+    return f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
+
+
+def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
+    return connection.execute(
+        """
+        select parameter, type, default_value, meaning, choices from catalog.query_parameters
+        where query_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+
+
+def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
+    """A text as a value of a SQL type, or None where it is none."""
+    if kind in _INTEGERS and not re.fullmatch(r"[+-]?\d+", text):
+        # A cast would round 1.5 to 2.
+        return None
+    # fetchall, as DuckDB 2.0 starts nothing else on a connection while a result is half read.
+    [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()
+    return value
+
+
+def _listed(name: str, known: Mapping[str, Sequence[Any]]) -> str:
+    if not known:
+        return "It takes none"
+    lines = [
+        f"  {parameter} {kind}, default {default}: {meaning}"
+        + (f" ({' | '.join(choices)})" if choices else "")
+        for parameter, (kind, default, meaning, choices) in known.items()
+    ]
+    return "\n".join([f"Parameters of {name}:", *lines])
+
+
+def _explains(sql: str) -> bool:
+    return _EXPLAIN.match(sql) is not None
+
+
+def _without_explain(sql: str) -> str:
+    """What an EXPLAIN explains; any other statement as it is."""
+    return _EXPLAIN.sub("", sql, count=1) if _explains(sql) else sql
+
+
+def _base_tables(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
+    """The base tables that an object reads, directly or through views; a base table reads itself."""
+    reads = dict(
+        connection.execute(
+            """
+            select query_name, reads from catalog.queries
+            union all
+            select versioned_name, reads from catalog.views
+            union all
+            select view_name, arg_max(reads, version) from catalog.views group by view_name
+            """
+        ).fetchall()
+    )
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        current = todo.pop()
+        if current in reads:
+            todo += reads[current]
+        else:
+            found.add(current)
+    return found
+
+
+def _synthetic_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    rows = connection.execute("select table_name from catalog.tables where synthetic").fetchall()
+    return {name for (name,) in rows}

@@ -1,0 +1,67 @@
+"""What can be listed, and the SQL that lists it. Imports nothing, so that `--help` is quick."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    TRACES = "traces"
+    TABLES = "tables"
+    VIEWS = "views"
+    QUERIES = "queries"
+
+
+LISTS = {
+    Kind.TRACES: """
+        select
+            traces.trace,
+            traces.title,
+            case
+                when sum(tables.row_count) = 0 then 'no data'
+                when bool_or(tables.synthetic) then 'synthetic'
+                when min(tables.row_count) = 0 then 'some tables'
+                else 'all tables'
+            end as data,
+            cast(sum(tables.row_count) as bigint) as row_count,
+            traces.licence
+        from catalog.traces as traces
+        inner join catalog.tables as tables on traces.trace = tables.trace
+        group by traces.trace, traces.title, traces.licence
+        order by traces.trace
+        """,
+    Kind.TABLES: """
+        select
+            table_name,
+            case
+                when row_count = 0 then 'no data'
+                when synthetic then 'synthetic'
+                else 'published'
+            end as data,
+            row_count,
+            bytes,
+            grain
+        from catalog.tables
+        order by table_name
+        """,
+    Kind.VIEWS: """
+        select view_name, version, status, title, grain
+        from catalog.views
+        order by view_name, version
+        """,
+    Kind.QUERIES: """
+        select
+            queries.query_name,
+            queries.title,
+            coalesce(
+                string_agg(
+                    parameters.parameter || '=' || parameters.default_value, ' ' order by parameters.position
+                ),
+                ''
+            ) as parameters
+        from catalog.queries as queries
+        left join catalog.query_parameters as parameters on queries.query_name = parameters.query_name
+        group by queries.query_name, queries.title
+        order by queries.query_name
+        """,
+}
