@@ -4,7 +4,7 @@ A reader sees the old version whole or the new one whole. It is published before
 that whatever a kill leaves behind, the files that the database names are there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -70,8 +70,7 @@ def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(query.text)
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
-        below = [caveat for name in sorted(query.references) for caveat in held.get(name, ())]
-        caveats = list(dict.fromkeys([*query.header.all("caveat"), *below]))
+        caveats = _caveats(query, held)
         _enter(connection, query, caveats)
         name_in_caveats(connection, query.full_name, caveats)
 
@@ -94,6 +93,15 @@ def _check_parameter_names(connection: duckdb.DuckDBPyConnection, query: QueryFi
     ).fetchall()
     if clashes:
         raise DefinitionError(f"{query.path}: a parameter has the name of the column {clashes[0][0]}")
+
+
+def _caveats(query: QueryFile, held: Mapping[str, Sequence[str]]) -> list[str]:
+    """A query's own caveats, and those of the views it reads unless it says that they do not touch it."""
+    below = {caveat for name in query.references for caveat in held.get(name, ())}
+    unaffected = set(query.header.all("unaffected"))
+    if unaffected - below:
+        raise DefinitionError(f"{query.path}: no view that it reads has {min(unaffected - below)}")
+    return sorted({*query.header.all("caveat"), *(below - unaffected)})
 
 
 def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:

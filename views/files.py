@@ -9,6 +9,7 @@ from pathlib import Path
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
 
 VIEWS = Path(__file__).parent
 
@@ -123,9 +124,13 @@ def references(tree: exp.Expr, path: Path) -> frozenset[str]:
 
 def sql_hash(sql: str) -> str:
     """A hash of what a statement means: comments, white space and the case of keywords do not change it."""
-    tokens = sqlglot.tokenize(sql, dialect="duckdb")
-    normal = " ".join(f"{token.token_type.value}:{token.text}" for token in tokens)
+    normal = " ".join(_normal(token) for token in sqlglot.tokenize(sql, dialect="duckdb"))
     return hashlib.sha256(normal.encode()).hexdigest()
+
+
+def _normal(token: Token) -> str:
+    quote = {TokenType.STRING: "'", TokenType.IDENTIFIER: '"'}.get(token.token_type, "")
+    return f"{quote}{token.text if quote else token.text.lower()}{quote}"
 
 
 def _first_statement(text: str, path: Path) -> exp.Create:

@@ -121,8 +121,8 @@ def uuids(index: Ints, salt: int) -> pl.Series:
 
 def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
     words = -(-digits // 16)
-    mixed = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
-    mixed = mixed + np.arange(words, dtype=np.uint64) + np.uint64(salt)
+    mixed: NDArray[np.uint64] = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
+    mixed = mixed + np.arange(words).astype(np.uint64) + np.uint64(salt)
     # The finaliser of splitmix64: one to one, so the first 16 digits alone tell the numbers apart.
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(30)

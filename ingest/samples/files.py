@@ -143,7 +143,6 @@ def write_tar_gz(path: Path, members: Sequence[Member]) -> Path:
             mode="w|",
             format=tarfile.GNU_FORMAT,
             bufsize=COPY_BYTES,
-            copybufsize=COPY_BYTES,
         ) as tar,
     ):
         for member in members:

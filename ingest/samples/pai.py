@@ -115,7 +115,7 @@ GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
 GPU_TYPE_TASKS = (696_000, 227_000, 73_000, 29_000, 19_000)
 NO_TYPE = len(GPU_TYPES)
 TWO_GPU_TYPES = (1, 2)
-WAIT_MEDIAN_S = np.array([9.0, 12.0, 20.0, 113.0, 150.0, 6.0])
+WAIT_MEDIAN_S = np.array([9.0, 11.0, 15.0, 80.0, 100.0, 6.0])
 WAIT_SIGMA = np.array([2.6, 2.7, 2.8, 3.6, 3.6, 2.0])
 WHOLE_GPU_WAITS_LONGER, LONGEST_WAIT_S = 2.2, 259_200
 SPEC_SHARE = np.array([0.03, 0.15, 0.15, 0.4, 0.6, 0.0])
@@ -361,11 +361,11 @@ def _jobs_and_tasks(scale: float, rng: np.random.Generator) -> tuple[Jobs, Tasks
     status = _job_statuses(submitted, cpu_only_first, rng)
     tasks = _tasks(status, submitted, cpu_only_first, scale, rng)
     users = scaled(USERS, scale, LEAST_USERS)
-    # Few users have most of the jobs, and by quantiles of a heavy tail none has them all.
-    weight = np.sort(lognormal(rng, users, 1.0, 2.5))
+    # Few users have most of the jobs.
+    weight = lognormal(rng, users, 1.0, 2.5)
     jobs = Jobs(
         status=status,
-        user=rng.choice(users, size=job_count, p=weight / weight.sum()),
+        user=spread(rng, job_count, weight),
         start=np.where(status == WAITING, np.nan, submitted),
         end=_job_ends(status, tasks, scale, rng),
     )
@@ -802,11 +802,13 @@ def _sensor_rows(run: Run, quotas: Quotas, chunk: Chunk) -> pl.DataFrame:
     task, machine = of[rows], chunk.machine[rows]
     count = len(rows)
     unknown = quotas.unknown_machines.take(rng, np.arange(count), count)
-    cpu = (tasks.plan_cpu[task] * _use(rng, chunk.task[rows], CPU_USE)).clip(max=MOST_CPU_PERCENT)
+    plan_cpu = np.nan_to_num(tasks.plan_cpu[task], nan=PLAN_CPU[0])
+    plan_mem = np.nan_to_num(tasks.plan_mem[task], nan=PLAN_MEM[0])
+    cpu = (plan_cpu * _use(rng, chunk.task[rows], CPU_USE)).clip(max=MOST_CPU_PERCENT)
     gpu = tasks.plan_gpu[task] * _use(rng, chunk.task[rows], GPU_USE)
     gpu = np.minimum(gpu, 100.0 * fleet.gpus[machine])
     gpu[rng.random(count) < IDLE_GPU_SHARE] *= 0.0
-    mem = (tasks.plan_mem[task] * _use(rng, chunk.task[rows], MEM_USE)).clip(max=MOST_MEM_GB)
+    mem = (plan_mem * _use(rng, chunk.task[rows], MEM_USE)).clip(max=MOST_MEM_GB)
     cpu[quotas.without_cpu.take(rng, np.arange(count), count)] = np.nan
     mem[quotas.without_mem.take(rng, np.arange(count), count)] = np.nan
     gpu_mem = np.where(np.isnan(gpu), np.nan, lognormal(rng, count, 2.0, 0.9).clip(max=32.0))

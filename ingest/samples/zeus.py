@@ -102,8 +102,9 @@ ADAM_DATASET = "cifar100"
 class Gpu:
     """A GPU: its power limits (W), its speed, and the batch sizes that were not measured on it.
 
-    `overshoot` is by what share power may exceed a limit that is too low to hold. `largest` is the largest batch size of a data set that fits; `unmeasured` leaves out single ones;
-    `short` says of how many configurations only the first so many power limits were measured.
+    `overshoot` is by what share power may exceed a limit that is too low to hold. `largest` is the
+    largest batch size of a data set that fits; `unmeasured` leaves out single ones, `more` adds
+    others; `short` is how many configurations were measured at only the first so many limits.
     """
 
     name: str
@@ -240,12 +241,9 @@ def _epochs(workload: Workload, size: int, rng: np.random.Generator) -> list[int
 def _measured(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
     """The batch sizes and optimizers of a workload that were measured on a GPU."""
     dataset = workload.dataset
-    candidates = _kept(workload, scale)
-    if 64 not in candidates and gpu.largest.get(dataset, 64) < min(candidates):
-        candidates = (gpu.largest[dataset],)
     fits = [
         size
-        for size in candidates
+        for size in _kept(workload, scale)
         if size <= gpu.largest.get(dataset, size) and size not in gpu.unmeasured.get(dataset, ())
     ]
     fits += [*POWER_ONLY.get(dataset, ()), *gpu.more.get(dataset, ())]

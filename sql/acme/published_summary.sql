@@ -1,4 +1,6 @@
 -- What does Acme's publisher print of its own clusters and of three others?
+-- caveat: acme.summary_pai_counts_tasks
+-- caveat: acme.paper_counts_more_jobs
 -- chart: bar x=cluster y=gpu_jobs
 create or replace macro acme.published_summary() as table
 select

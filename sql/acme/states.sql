@@ -1,4 +1,8 @@
 -- How do Acme's jobs end, by count and by GPU time?
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- param: gpu_only: count only jobs that request a GPU
@@ -21,6 +25,6 @@ select
     gpu_h,
     100.0 * gpu_h / nullif(sum(gpu_h) over (), 0) as gpu_h_pct
 from states
-order by jobs desc, state;
+order by jobs desc, state asc;
 
 comment on macro table acme.states is 'Jobs and GPU-hours, recomputed from the timestamps, per final state as published.';

@@ -1,4 +1,7 @@
 -- How long do Acme's GPU jobs queue, per type of work?
+-- caveat: acme.types_differ_by_cluster
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=mean_wait_s
@@ -13,6 +16,6 @@ select
 from acme.job
 where cluster = on_cluster and requested_gpus > 0
 group by workload_type
-order by mean_wait_s desc, workload_type;
+order by mean_wait_s desc, workload_type asc;
 
 comment on macro table acme.wait_by_type is 'Wait from submission to start of GPU jobs, and their GPU-hours, per type of work.';

@@ -1,4 +1,6 @@
 -- How tight are the generated deadlines of ITP's jobs?
+-- unaffected: itp.no_wait
+-- unaffected: itp.min_duration_600
 -- param: bin_width: width of a bin of tightness
 -- chart: bar x=tightness_from y=jobs
 create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table

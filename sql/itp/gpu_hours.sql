@@ -1,4 +1,6 @@
 -- How many jobs and GPU-hours did each ITP cluster run, and all of them together?
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
 -- param: min_gpus: only jobs on so many GPUs or more
 -- chart: bar x=cluster y=gpu_h
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table

@@ -1,4 +1,5 @@
 -- How did openb's pods end?
+-- caveat: openb.running_outcome_unknown
 -- param: in_variant: pod list to count
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=pods

@@ -1,4 +1,9 @@
 -- How long do the jobs of each trace run?
+-- unaffected: itp.deadline_synthetic
+-- unaffected: acme.job_zones_differ
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: openb.variants_are_resampled
+-- unaffected: itp.no_wait
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
 -- chart: line x=run_s y=percentile color=trace
 create or replace macro unified.run_cdf(min_run_s double := 600) as table

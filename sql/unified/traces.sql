@@ -1,4 +1,8 @@
 -- What do the traces look like side by side?
+-- unaffected: itp.deadline_synthetic
+-- unaffected: acme.job_zones_differ
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: openb.variants_are_resampled
 -- param: gpu_only: count only jobs that request a GPU
 -- chart: bar x=trace y=gpu_h
 create or replace macro unified.traces(gpu_only boolean := true) as table

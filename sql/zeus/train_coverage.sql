@@ -1,4 +1,5 @@
 -- What did Zeus train, and how often did a run reach its target?
+-- caveat: zeus.target_never_reached
 -- chart: bar x=dataset y=rows
 create or replace macro zeus.train_coverage() as table
 select

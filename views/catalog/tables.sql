@@ -70,7 +70,7 @@ comment on column catalog.sources.synthetic is 'Whether the file is a synthetic 
 create table catalog.caveats (
     caveat varchar,
     trace varchar,
-    objects varchar [],
+    objects varchar[],
     what_goes_wrong varchar,
     what_to_do varchar,
     documented_in varchar
@@ -86,7 +86,7 @@ comment on column catalog.caveats.documented_in is 'Where it is documented, or h
 create table catalog.clocks (
     clock varchar,
     trace varchar,
-    objects varchar [],
+    objects varchar[],
     epoch varchar,
     zone varchar,
     resolution_s double,
@@ -115,8 +115,8 @@ create table catalog.views (
     source varchar,
     status varchar,
     sha256 varchar,
-    reads varchar [],
-    caveats varchar [],
+    reads varchar[],
+    caveats varchar[],
     engine varchar,
     sql varchar
 );
@@ -141,8 +141,8 @@ create table catalog.queries (
     title varchar,
     description varchar,
     chart varchar,
-    reads varchar [],
-    caveats varchar [],
+    reads varchar[],
+    caveats varchar[],
     sha256 varchar,
     sql varchar
 );
@@ -164,7 +164,7 @@ create table catalog.query_parameters (
     type varchar,
     default_value varchar,
     meaning varchar,
-    choices varchar []
+    choices varchar[]
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
 comment on column catalog.query_parameters.query_name is 'Query that takes it.';
@@ -183,7 +183,7 @@ create table catalog.columns (
     unit varchar,
     provenance varchar,
     meaning varchar,
-    lineage varchar []
+    lineage varchar[]
 );
 comment on table catalog.columns is 'The columns of every base table and view: one row per column.';
 comment on column catalog.columns.object_name is 'Base table, or versioned view, with its schema.';

@@ -1,0 +1,63 @@
+# make demo [RAW=folder]   set up, ingest (a synthetic dump, or your raw files), and ask a few questions
+# make test                set up, and run the tests on both versions of DuckDB
+# make lint                ruff, mypy, sqlfluff
+# make bench               what the warehouse costs, beside what people do today
+
+PYTHON ?= python3
+VENV := .venv
+OLDER_DUCKDB := 1.5.6
+OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
+BIN := $(VENV)/bin
+DEMO := demo
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/ready: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bi,bench,lint,test]'
+	touch $@
+
+$(OLDER_VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(OLDER_VENV)
+	$(OLDER_VENV)/bin/pip install --quiet --disable-pip-version-check \
+		--editable '.[bi,test]' duckdb==$(OLDER_DUCKDB)
+	touch $@
+
+ifdef RAW
+demo: $(VENV)/installed
+else
+RAW := $(DEMO)/raw
+demo: $(VENV)/installed
+	$(BIN)/traces sample --out $(RAW) --scale 0.01
+endif
+	$(BIN)/traces ingest --raw $(RAW) --warehouse $(DEMO)/warehouse
+	$(BIN)/traces list --warehouse $(DEMO)/warehouse --format table
+	$(BIN)/traces query itp.gpu_hours --warehouse $(DEMO)/warehouse --format table
+	$(BIN)/traces query pai.machines --warehouse $(DEMO)/warehouse --format table
+	$(BIN)/traces query openb.request_tiers --warehouse $(DEMO)/warehouse --format table
+	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(DEMO)/warehouse --format table
+	@echo
+	@echo 'Open it in the DuckDB shell:'
+	@echo '  $(BIN)/duckdb -readonly $(DEMO)/warehouse/traces.duckdb'
+
+test: $(VENV)/ready $(OLDER_VENV)/ready
+	$(BIN)/pytest --numprocesses auto
+	$(OLDER_VENV)/bin/pytest --numprocesses auto
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	mkdir -p $(VENV)/typing
+	ln -sfn ../.. $(VENV)/typing/tracehouse
+	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.views -p tracehouse.sql -m tracehouse.cli
+	$(BIN)/sqlfluff lint --quiet views sql
+
+bench: $(VENV)/ready
+	$(BIN)/python bench/ingest.py
+
+clean:
+	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,520 @@
+"""What the raw files say, read and computed by pandas alone: the other side of every comparison.
+
+Nothing here goes through the package under test. The first half reads the publishers' formats; the second
+half computes what each view claims to hold, from its comments and the publishers' descriptions.
+"""
+
+import gzip
+import io
+import lzma
+import math
+import tarfile
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+
+
+def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
+    """All cells as text, the empty ones missing, whatever they look like."""
+    return pd.read_csv(
+        io.BytesIO(data), header=None if names else 0, names=names, dtype=str, keep_default_na=False, na_values=[""]
+    )
+
+
+def with_numbers(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    return frame.assign(**{column: pd.to_numeric(frame[column]) for column in columns})
+
+
+def joined_bytes(folder: Path, name: str) -> bytes:
+    """A file, or the parts that it was cut into, in the order of their names."""
+    parts = [folder / name] if (folder / name).exists() else sorted(folder.glob(f"{name}.part*"))
+    return b"".join(part.read_bytes() for part in parts)
+
+
+def csv_members(archive: bytes) -> dict[str, bytes]:
+    """The CSVs of a gzip'ed tar by stem, without what macOS packs beside them."""
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(archive))) as members:
+        return {
+            Path(member.name).stem: members.extractfile(member).read()
+            for member in members
+            if member.isfile() and member.name.endswith(".csv") and not Path(member.name).name.startswith("._")
+        }
+
+
+def itp_table(raw: Path, archive: str) -> pd.DataFrame:
+    members = csv_members((raw / "itp" / "data" / archive).read_bytes())
+    frames = [read_text_table(data).assign(csv=stem) for stem, data in members.items()]
+    frame = pd.concat(frames, ignore_index=True)
+    return with_numbers(frame, [name for name in frame if name not in ("csv", "job_id", "model_name")])
+
+
+def openb_nodes(raw: Path) -> pd.DataFrame:
+    frames = []
+    for path in (raw / "openb" / "csv").glob("openb_node_list_*.csv"):
+        node_list = path.stem.removeprefix("openb_node_list_")
+        frames.append(read_text_table(path.read_bytes()).assign(node_list=node_list))
+    return with_numbers(pd.concat(frames, ignore_index=True), ["cpu_milli", "memory_mib", "gpu"])
+
+
+def openb_pods(raw: Path) -> pd.DataFrame:
+    frames = []
+    for path in (raw / "openb" / "csv").glob("openb_pod_list_*.csv"):
+        variant = path.stem.removeprefix("openb_pod_list_")
+        frames.append(read_text_table(path.read_bytes()).assign(variant=variant))
+    pods = pd.concat(frames, ignore_index=True)
+    text = ("variant", "name", "gpu_spec", "qos", "pod_phase")
+    return with_numbers(pods, [name for name in pods if name not in text])
+
+
+def zeus_train(raw: Path) -> pd.DataFrame:
+    """Runs and targets; an epoch written `nan` is one that never came."""
+    train = read_text_table((raw / "zeus" / "summary_train.csv").read_bytes())
+    train["target_epoch"] = train["target_epoch"].where(train["target_epoch"] != "nan")
+    return with_numbers(train, ["batch_size", "run", "target_metric", "target_epoch"])
+
+
+def zeus_power(raw: Path) -> pd.DataFrame:
+    frames = []
+    for path in (raw / "zeus").glob("summary_power_*.csv"):
+        gpu = path.stem.removeprefix("summary_power_")
+        frames.append(read_text_table(path.read_bytes()).assign(gpu=gpu))
+    power = pd.concat(frames, ignore_index=True)
+    return with_numbers(power, ["batch_size", "power_limit", "time_per_epoch", "average_power"])
+
+
+def zeus_groups(raw: Path) -> pd.DataFrame:
+    return read_text_table(lzma.decompress((raw / "zeus" / "alibaba_groups.csv.xz").read_bytes()))
+
+
+def pai_table(raw: Path, stem: str) -> pd.DataFrame:
+    folder = raw / "pai" / "data"
+    names = (folder / f"{stem}.header").read_text().strip().split(",")
+    archive = joined_bytes(folder, f"{stem}.tar.gz")
+    data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
+    frame = read_text_table(data, names)
+    numbers = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage")
+    numbers += ("gpu_wrk_util", "avg_mem", "cap_cpu", "cap_mem", "cap_gpu")
+    return with_numbers(frame, [name for name in names if name in numbers])
+
+
+def acme_jobs(raw: Path) -> pd.DataFrame:
+    frames = []
+    for path in (raw / "acme" / "data" / "job_trace").glob("trace_*.csv"):
+        cluster = path.stem.removeprefix("trace_")
+        frames.append(read_text_table(path.read_bytes()).assign(cluster=cluster))
+    jobs = pd.concat(frames, ignore_index=True)
+    times = {name: pd.to_datetime(jobs[name], utc=True) for name in ("submit_time", "start_time", "end_time")}
+    numbers = ["node_num", "gpu_num", "cpu_num", "duration", "queue", "gpu_time"]
+    return with_numbers(jobs.assign(**times), numbers)
+
+
+def acme_summary(raw: Path) -> pd.DataFrame:
+    summary = read_text_table((raw / "acme" / "data" / "cluster_summary.csv").read_bytes())
+    return with_numbers(summary, [name for name in summary if name != "id"])
+
+
+def itp_job(raw: Path) -> pd.DataFrame:
+    """Jobs of the ten clusters with what was generated for them; 195job repeats jobs of cluster02."""
+    collected = itp_table(raw, "raw-traces.tar.gz")
+    generated = itp_table(raw, "elasticflow-traces.tar.gz")
+    generated = generated[["csv", "job_id", "model_name", "batch_size", "num_iteration", "deadline"]]
+    jobs = collected.merge(generated, on=["csv", "job_id"], how="left", validate="one_to_one")
+    allowed = jobs["deadline"] - jobs["submission_time"]
+    return pd.DataFrame(
+        {
+            "cluster": jobs["csv"],
+            "job_id": jobs["job_id"],
+            "submit_s": jobs["submission_time"],
+            "run_s": jobs["duration"],
+            "requested_gpus": jobs["num_gpu"],
+            "gpu_h": jobs["num_gpu"] * jobs["duration"] / 3600,
+            "model_name": jobs["model_name"],
+            "batch_size": jobs["batch_size"],
+            "num_iteration": jobs["num_iteration"],
+            "iterations_per_s": jobs["num_iteration"] / jobs["duration"],
+            "deadline_s": jobs["deadline"],
+            "slack_s": allowed - jobs["duration"],
+            "tightness": allowed / jobs["duration"],
+            "is_feasible_as_requested": (allowed >= jobs["duration"]).where(allowed.notna()),
+            "needed_speedup": jobs["duration"] / allowed,
+        }
+    )
+
+
+def openb_capacity(raw: Path) -> pd.DataFrame:
+    nodes = openb_nodes(raw)
+    groups = nodes.groupby(["node_list", "model"], dropna=False)
+    capacity = groups.agg(
+        nodes=("sn", "size"), gpus=("gpu", "sum"), cpus=("cpu_milli", "sum"), memory_gib=("memory_mib", "sum")
+    ).reset_index()
+    capacity["gpu_milli"] = capacity["gpus"] * 1000
+    capacity["cpus"] /= 1000
+    capacity["memory_gib"] /= 1024
+    return capacity[["node_list", "model", "nodes", "gpus", "gpu_milli", "cpus", "memory_gib"]]
+
+
+def gpu_tier(num_gpu: int, gpu_milli: int) -> str:
+    if num_gpu == 0:
+        return "no GPU"
+    if gpu_milli == 1000:
+        return "whole GPUs"
+    if gpu_milli > 500:
+        return "501 to 999 milli"
+    return "251 to 500 milli" if gpu_milli > 250 else "up to 250 milli"
+
+
+def openb_pod_lifecycle(raw: Path) -> pd.DataFrame:
+    pods = openb_pods(raw)
+    requests = zip(pods["num_gpu"], pods["gpu_milli"], strict=True)
+    return pd.DataFrame(
+        {
+            "variant": pods["variant"],
+            "name": pods["name"],
+            "qos": pods["qos"],
+            "pod_phase": pods["pod_phase"],
+            "gpu_spec": pods["gpu_spec"],
+            "requested_cpus": pods["cpu_milli"] / 1000,
+            "requested_memory_gib": pods["memory_mib"] / 1024,
+            "requested_gpu_milli": pods["num_gpu"] * pods["gpu_milli"],
+            "requested_gpus": pods["num_gpu"] * pods["gpu_milli"] / 1000,
+            "gpu_tier": [gpu_tier(num_gpu, gpu_milli) for num_gpu, gpu_milli in requests],
+            "residual_gpu_milli": (1000 - pods["gpu_milli"]).where(pods["num_gpu"] > 0),
+            "submit_s": pods["creation_time"],
+            "wait_s": pods["scheduled_time"] - pods["creation_time"],
+            "run_s": pods["deletion_time"] - pods["scheduled_time"],
+        }
+    )
+
+
+def openb_phase(raw: Path) -> pd.DataFrame:
+    pods = openb_pods(raw)
+    pods["gpu_pod"] = (pods["num_gpu"] > 0).astype(int)
+    pods["requested"] = pods["num_gpu"] * pods["gpu_milli"] / 1000
+    groups = pods.groupby(["variant", "qos", "pod_phase"], dropna=False)
+    named = {"pods": ("name", "size"), "gpu_pods": ("gpu_pod", "sum"), "requested_gpus": ("requested", "sum")}
+    return groups.agg(**named).reset_index()
+
+
+def zeus_energy_to_accuracy(raw: Path) -> pd.DataFrame:
+    config = ["dataset", "network", "optimizer", "batch_size"]
+    groups = zeus_train(raw).groupby([*config, "target_metric"])["target_epoch"]
+    epochs = groups.agg(runs="size", runs_reached="count", mean_epochs="mean").reset_index()
+    epochs["mean_epochs"] = epochs["mean_epochs"].where(epochs["runs"] == epochs["runs_reached"])
+    rows = epochs.merge(zeus_power(raw), on=config)
+    time_to_accuracy = rows["mean_epochs"] * rows["time_per_epoch"]
+    return pd.DataFrame(
+        {
+            "gpu": rows["gpu"],
+            **{name: rows[name] for name in config},
+            "power_limit_w": rows["power_limit"],
+            "target_metric": rows["target_metric"],
+            "is_lower_better": rows["dataset"] == "librispeech",
+            "runs": rows["runs"],
+            "runs_reached": rows["runs_reached"],
+            "mean_epochs": rows["mean_epochs"],
+            "time_per_epoch_s": rows["time_per_epoch"],
+            "average_power_w": rows["average_power"],
+            "time_to_accuracy_s": time_to_accuracy,
+            "energy_to_accuracy_j": time_to_accuracy * rows["average_power"],
+        }
+    )
+
+
+def happened(times: pd.Series) -> pd.Series:
+    """Times of PAI where they stand for something: 0 and empty both mean that it did not happen."""
+    return times.where(times > 0)
+
+
+def pai_instance_spans(raw: Path) -> pd.DataFrame:
+    """First start and last end of each task's instances."""
+    instances = pai_table(raw, "pai_instance_table")
+    instances["start"] = happened(instances["start_time"])
+    instances["end"] = happened(instances["end_time"])
+    groups = instances.groupby(["job_name", "task_name"])
+    return groups.agg(first_start=("start", "min"), last_end=("end", "max")).reset_index()
+
+
+def pai_scheduling_latency(raw: Path) -> pd.DataFrame:
+    tasks = pai_table(raw, "pai_task_table")
+    first = tasks[tasks["start_time"] > 0].groupby("job_name")["start_time"].min().rename("first_start")
+    jobs = pai_table(raw, "pai_job_table").merge(first.reset_index(), on="job_name", validate="one_to_one")
+    jobs = jobs[jobs["start_time"] > 0]
+    return pd.DataFrame(
+        {
+            "job_name": jobs["job_name"],
+            "status": jobs["status"],
+            "submit_s": jobs["start_time"],
+            "scheduling_latency_s": jobs["first_start"] - jobs["start_time"],
+        }
+    )
+
+
+def pai_task_wait(raw: Path) -> pd.DataFrame:
+    tasks = pai_table(raw, "pai_task_table")
+    tasks = tasks.merge(pai_instance_spans(raw), on=["job_name", "task_name"], validate="one_to_one")
+    tasks = tasks[(tasks["start_time"] > 0) & tasks["first_start"].notna()]
+    return pd.DataFrame(
+        {
+            "job_name": tasks["job_name"],
+            "task_name": tasks["task_name"],
+            "status": tasks["status"],
+            "gpu_type": tasks["gpu_type"],
+            "instances": tasks["inst_num"],
+            "requested_gpus_per_instance": tasks["plan_gpu"] / 100,
+            "submit_s": tasks["start_time"],
+            "wait_s": tasks["first_start"] - tasks["start_time"],
+        }
+    )
+
+
+def pai_task_usage(raw: Path) -> pd.DataFrame:
+    key = ["job_name", "task_name"]
+    tasks = pai_table(raw, "pai_task_table")
+    machines = pai_table(raw, "pai_machine_spec").drop(columns="gpu_type")
+    workers = pai_table(raw, "pai_sensor_table").merge(tasks, on=key, validate="many_to_one")
+    workers = workers.merge(machines, on="machine", how="left", validate="many_to_one")
+    cards = workers["cap_gpu"].where(workers["cap_gpu"] > 0)
+    workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * workers["cap_cpu"])
+    workers["gpu_margin"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * cards)
+    workers["memory_margin"] = (workers["plan_mem"] - workers["avg_mem"]) / workers["cap_mem"]
+    means = ["cpu_usage", "gpu_wrk_util", "avg_mem", "cpu_margin", "gpu_margin", "memory_margin"]
+    groups = workers.groupby(key)
+    used = groups[means].mean().assign(workers=groups.size()).reset_index()
+    used = used.merge(tasks, on=key, validate="one_to_one")
+    return pd.DataFrame(
+        {
+            "job_name": used["job_name"],
+            "task_name": used["task_name"],
+            "gpu_type": used["gpu_type"],
+            "workers": used["workers"],
+            "requested_cpus": used["plan_cpu"] / 100,
+            "used_cpus": used["cpu_usage"] / 100,
+            "requested_gpus": used["plan_gpu"] / 100,
+            "used_gpus": used["gpu_wrk_util"] / 100,
+            "requested_memory_gb": used["plan_mem"],
+            "used_memory_gb": used["avg_mem"],
+            "cpu_margin_of_capacity": used["cpu_margin"],
+            "gpu_margin_of_capacity": used["gpu_margin"],
+            "memory_margin_of_capacity": used["memory_margin"],
+        }
+    )
+
+
+def duration_rule(published: float, wait: float, run: float) -> str | None:
+    if math.isnan(published) or math.isnan(run):
+        return None
+    from_start, from_submit = published == run, published == wait + run
+    if from_start and from_submit:
+        return "both"
+    if from_start:
+        return "end - start"
+    return "end - submit" if from_submit else "neither"
+
+
+def acme_job(raw: Path) -> pd.DataFrame:
+    jobs = acme_jobs(raw)
+    wait = (jobs["start_time"] - jobs["submit_time"]).dt.total_seconds()
+    run = (jobs["end_time"] - jobs["start_time"]).dt.total_seconds()
+    return pd.DataFrame(
+        {
+            "cluster": jobs["cluster"],
+            "job_id": jobs["job_id"],
+            "user_id": jobs["user"],
+            "workload_type": jobs["type"],
+            "state": jobs["state"],
+            "submit_time": jobs["submit_time"],
+            "start_time": jobs["start_time"],
+            "end_time": jobs["end_time"],
+            "requested_nodes": jobs["node_num"],
+            "requested_gpus": jobs["gpu_num"],
+            "requested_cpus": jobs["cpu_num"],
+            "wait_s": wait,
+            "run_s": run,
+            "gpu_h": jobs["gpu_num"] * run / 3600,
+            "published_queue_s": jobs["queue"],
+            "published_duration_s": jobs["duration"],
+            "published_gpu_h": jobs["gpu_time"] / 3600,
+            "duration_rule": [
+                duration_rule(*values) for values in zip(jobs["duration"], wait, run, strict=True)
+            ],
+        }
+    )
+
+
+UNIFIED = (
+    "trace",
+    "cluster",
+    "job_id",
+    "user_id",
+    "group_id",
+    "submit_time",
+    "submit_s",
+    "wait_s",
+    "run_s",
+    "end_s",
+    "requested_cpus",
+    "requested_gpus",
+    "requested_memory_gb",
+    "allocated_gpus",
+    "status",
+    "gpu_s",
+    "workload",
+    "partition_name",
+)
+
+
+def unified_itp(raw: Path) -> pd.DataFrame:
+    jobs = itp_job(raw)
+    return pd.DataFrame(
+        {
+            "trace": "itp",
+            "cluster": jobs["cluster"],
+            "job_id": jobs["job_id"],
+            "submit_s": jobs["submit_s"],
+            "run_s": jobs["run_s"],
+            "requested_gpus": jobs["requested_gpus"],
+            "allocated_gpus": jobs["requested_gpus"],
+            "status": "unknown",
+            "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
+            "workload": jobs["model_name"],
+            "partition_name": jobs["cluster"],
+        }
+    )
+
+
+def unified_openb(raw: Path) -> pd.DataFrame:
+    """The default list alone: the other variants are drawn from it."""
+    pods = openb_pods(raw)
+    pods = pods[pods["variant"] == "default"].reset_index(drop=True)
+    requested = pods["num_gpu"] * pods["gpu_milli"] / 1000
+    run = pods["deletion_time"] - pods["scheduled_time"]
+    outcome = {"Succeeded": "completed", "Failed": "failed", "Running": "unknown", "Pending": "unknown"}
+    return pd.DataFrame(
+        {
+            "trace": "openb",
+            "job_id": pods["name"],
+            "submit_s": pods["creation_time"],
+            "wait_s": pods["scheduled_time"] - pods["creation_time"],
+            "run_s": run,
+            "end_s": pods["deletion_time"],
+            "requested_cpus": pods["cpu_milli"] / 1000,
+            "requested_gpus": requested,
+            "requested_memory_gb": pods["memory_mib"] * 2**20 / 1e9,
+            "status": pods["pod_phase"].map(outcome),
+            "gpu_s": requested * run,
+            "partition_name": pods["gpu_spec"],
+        }
+    )
+
+
+def unified_pai(raw: Path) -> pd.DataFrame:
+    jobs = pai_table(raw, "pai_job_table")[["job_name", "inst_id", "user"]]
+    tags = pai_table(raw, "pai_group_tag_table")[["inst_id", "group", "workload"]]
+    tasks = pai_table(raw, "pai_task_table").merge(jobs, on="job_name", how="left", validate="many_to_one")
+    tasks = tasks.merge(tags, on="inst_id", how="left", validate="many_to_one")
+    key = ["job_name", "task_name"]
+    tasks = tasks.merge(pai_instance_spans(raw), on=key, how="left", validate="one_to_one")
+    requested = tasks["inst_num"] * tasks["plan_gpu"].fillna(0) / 100
+    run = tasks["last_end"] - tasks["first_start"]
+    outcome = {"Terminated": "completed", "Failed": "failed", "Running": "unknown", "Waiting": "unknown"}
+    return pd.DataFrame(
+        {
+            "trace": "pai",
+            "job_id": tasks["job_name"] + "/" + tasks["task_name"],
+            "user_id": tasks["user"],
+            "group_id": tasks["group"],
+            "submit_s": happened(tasks["start_time"]),
+            "wait_s": tasks["first_start"] - happened(tasks["start_time"]),
+            "run_s": run,
+            "end_s": tasks["last_end"],
+            "requested_cpus": tasks["inst_num"] * tasks["plan_cpu"] / 100,
+            "requested_gpus": requested,
+            "requested_memory_gb": tasks["inst_num"] * tasks["plan_mem"],
+            "status": tasks["status"].map(outcome),
+            "gpu_s": requested * run,
+            "workload": tasks["workload"].fillna(tasks["task_name"]),
+            "partition_name": tasks["gpu_type"],
+        }
+    )
+
+
+def unified_acme(raw: Path) -> pd.DataFrame:
+    jobs = acme_job(raw)
+    epoch = pd.Timestamp(0, tz="UTC")
+    outcome = {"COMPLETED": "completed", "CANCELLED": "cancelled", "RUNNING": "unknown"}
+    outcome |= dict.fromkeys(["FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"], "failed")
+    return pd.DataFrame(
+        {
+            "trace": "acme",
+            "cluster": jobs["cluster"],
+            "job_id": jobs["job_id"],
+            "user_id": jobs["user_id"],
+            "submit_time": jobs["submit_time"],
+            "submit_s": (jobs["submit_time"] - epoch).dt.total_seconds(),
+            "wait_s": jobs["wait_s"],
+            "run_s": jobs["run_s"],
+            "end_s": (jobs["end_time"] - epoch).dt.total_seconds(),
+            "requested_cpus": jobs["requested_cpus"],
+            "requested_gpus": jobs["requested_gpus"],
+            "allocated_gpus": jobs["requested_gpus"],
+            "status": jobs["state"].map(outcome),
+            "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
+            "workload": jobs["workload_type"],
+            "partition_name": jobs["cluster"],
+        }
+    )
+
+
+def unified_jobs(raw: Path) -> pd.DataFrame:
+    """Jobs of the traces whose job tables are there, columns that a trace lacks missing throughout."""
+    frames = [unified_itp(raw), unified_openb(raw)]
+    if list((raw / "pai" / "data").glob("pai_task_table.*z*")):
+        frames.append(unified_pai(raw))
+    if (raw / "acme" / "data" / "job_trace").is_dir():
+        frames.append(unified_acme(raw))
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True).reindex(columns=UNIFIED)
+
+
+def plain_values(column: pd.Series) -> list[object]:
+    values = column.astype(object)
+    return values.where(column.notna(), None).tolist()
+
+
+def is_same(answered: object, expected: object) -> bool:
+    if isinstance(expected, str | bool | datetime) or expected is None or answered is None:
+        return type(answered) is not float and answered == expected
+    return math.isclose(float(answered), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+
+
+def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, keys: list[str] | None) -> None:
+    """The same columns, rows and values; rows meet by `keys`, which must be unique, or else by position."""
+    table = answer.to_arrow_table()
+    assert table.column_names == list(expected.columns)
+    answered = {name: table.column(name).to_pylist() for name in expected}
+    wanted = {name: plain_values(expected[name]) for name in expected}
+    answered_at = row_positions(answered, keys)
+    wanted_at = row_positions(wanted, keys)
+    missing, extra = wanted_at.keys() - answered_at.keys(), answered_at.keys() - wanted_at.keys()
+    assert not missing and not extra, f"missing: {sorted(missing, key=str)[:3]}, extra: {sorted(extra, key=str)[:3]}"
+    differences = []
+    for name in expected:
+        ours, theirs = answered[name], wanted[name]
+        differences += [
+            (key, name, ours[position], theirs[wanted_at[key]])
+            for key, position in answered_at.items()
+            if not is_same(ours[position], theirs[wanted_at[key]])
+        ]
+    assert not differences, f"{len(differences)} cells (key, column, answered, expected): {differences[:5]}"
+
+
+def row_positions(columns: dict[str, list[object]], keys: list[str] | None) -> dict[object, int]:
+    values = list(zip(*(columns[name] for name in keys or columns), strict=True))
+    found = {key: position for position, key in enumerate(values)} if keys else {i: i for i in range(len(values))}
+    assert len(found) == len(values), f"{len(values) - len(found)} rows repeat the key ({', '.join(keys or [])})"
+    return found

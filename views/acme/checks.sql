@@ -1,0 +1,321 @@
+-- Data-quality rules of Acme. Each counts the rows that break it.
+
+-- check: acme.job_trace.key
+-- object: acme.job_trace
+-- kind: key
+-- rule: job_id is unique within a cluster
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from acme.job_trace
+    where job_id is not null
+    group by cluster, job_id
+    having count(*) > 1
+) as duplicated;
+
+-- check: acme.cluster_summary.key
+-- object: acme.cluster_summary
+-- kind: key
+-- rule: id is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from acme.cluster_summary
+    where id is not null
+    group by id
+    having count(*) > 1
+) as duplicated;
+
+-- check: acme.job_trace.state_documented
+-- object: acme.job_trace
+-- kind: range
+-- rule: state is one of the five that the README lists
+-- caveat: acme.states_beyond_readme
+select count(*)
+from acme.job_trace
+where state not in ('COMPLETED', 'CANCELLED', 'FAILED', 'TIMEOUT', 'NODE_FAIL');
+
+-- check: acme.job_trace.state
+-- object: acme.job_trace
+-- kind: range
+-- rule: state is one of the five that the README lists, PREEMPTED or RUNNING
+select count(*)
+from acme.job_trace
+where
+    state not in (
+        'COMPLETED', 'CANCELLED', 'FAILED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED', 'RUNNING'
+    );
+
+-- check: acme.job_trace.type
+-- object: acme.job_trace
+-- kind: range
+-- rule: type is one of the six kinds of work, or CPU
+select count(*)
+from acme.job_trace
+where "type" not in ('Eval', 'Pretrain', 'SFT', 'MLLM', 'Debug', 'Other', 'CPU');
+
+-- check: acme.job_trace.user
+-- object: acme.job_trace
+-- kind: range
+-- rule: user begins with u
+select count(*)
+from acme.job_trace
+where "user" not like 'u%';
+
+-- check: acme.job_trace.non_negative
+-- object: acme.job_trace
+-- kind: range
+-- rule: no number is below 0
+select count(*)
+from acme.job_trace
+where
+    node_num < 0
+    or gpu_num < 0
+    or cpu_num < 0
+    or "mem_per_pod_GB" < 0
+    or shared_mem_per_pod < 0
+    or duration < 0
+    or queue < 0
+    or gpu_time < 0;
+
+-- check: acme.job_trace.start_after_submit
+-- object: acme.job_trace
+-- kind: range
+-- rule: no job started before it was submitted
+select count(*)
+from acme.job_trace
+where start_time < submit_time;
+
+-- check: acme.job_trace.end_after_start
+-- object: acme.job_trace
+-- kind: range
+-- rule: no job ended before it started, or was submitted
+select count(*)
+from acme.job_trace
+where end_time < start_time or end_time < submit_time;
+
+-- check: acme.job_trace.submit_time
+-- object: acme.job_trace
+-- kind: range
+-- rule: jobs were submitted from March to August 2023, by the clock of Shanghai
+select count(*)
+from acme.job_trace
+where
+    submit_time < timestamptz '2023-03-01 00:00:00+08:00'
+    or submit_time >= timestamptz '2023-09-01 00:00:00+08:00';
+
+-- check: acme.cluster_summary.id
+-- object: acme.cluster_summary
+-- kind: range
+-- rule: id is one of the five traces that are compared
+select count(*)
+from acme.cluster_summary
+where id not in ('Seren', 'Kalos', 'Philly', 'Helios', 'PAI');
+
+-- check: acme.cluster_summary.non_negative
+-- object: acme.cluster_summary
+-- kind: range
+-- rule: no count, time or number of GPUs is below 0
+select count(*)
+from acme.cluster_summary
+where
+    job_num < 0
+    or cpu_job_num < 0
+    or gpu_job_num < 0
+    or avg_run_time_gpu < 0
+    or avg_que_time_gpu < 0
+    or avg_gpu_num < 0
+    or med_run_time_gpu < 0
+    or med_que_time_gpu < 0
+    or med_gpu_num < 0
+    or complete_gpu_time < 0
+    or cancel_gpu_time < 0
+    or fail_gpu_time < 0
+    or avg_run_time_cpu < 0
+    or avg_que_time_cpu < 0
+    or med_run_time_cpu < 0
+    or med_que_time_cpu < 0;
+
+-- check: acme.cluster_summary.rates
+-- object: acme.cluster_summary
+-- kind: range
+-- rule: rates lie from 0 to 1
+select count(*)
+from acme.cluster_summary
+where
+    complete_rate_gpu not between 0 and 1
+    or cancel_rate_gpu not between 0 and 1
+    or fail_rate_gpu not between 0 and 1
+    or complete_rate_gpu_time not between 0 and 1
+    or cancel_rate_gpu_time not between 0 and 1
+    or fail_rate_gpu_time not between 0 and 1
+    or complete_rate_cpu not between 0 and 1
+    or cancel_rate_cpu not between 0 and 1
+    or fail_rate_cpu not between 0 and 1;
+
+-- check: acme.cluster_summary.maxima
+-- object: acme.cluster_summary
+-- kind: range
+-- rule: no mean or median is above its maximum
+select count(*)
+from acme.cluster_summary
+where
+    avg_run_time_gpu > max_run_time_gpu
+    or med_run_time_gpu > max_run_time_gpu
+    or avg_gpu_num > max_gpu
+    or med_gpu_num > max_gpu;
+
+-- check: acme.job_trace.queue
+-- object: acme.job_trace
+-- kind: derived
+-- rule: queue is start_time - submit_time, within 1 s
+select count(*)
+from acme.job_trace
+where abs(queue - (epoch(start_time) - epoch(submit_time))) > 1;
+
+-- check: acme.job_trace.duration_on_seren
+-- object: acme.job_trace
+-- kind: derived
+-- rule: on Seren duration is end_time - start_time, within 1 s
+select count(*)
+from acme.job_trace
+where
+    cluster = 'seren'
+    and abs(duration - (epoch(end_time) - epoch(start_time))) > 1;
+
+-- check: acme.job_trace.duration_on_kalos
+-- object: acme.job_trace
+-- kind: derived
+-- rule: on Kalos duration is end_time - start_time, within 1 s
+-- caveat: acme.kalos_duration_includes_queue
+select count(*)
+from acme.job_trace
+where
+    cluster = 'kalos'
+    and abs(duration - (epoch(end_time) - epoch(start_time))) > 1;
+
+-- check: acme.job_trace.duration
+-- object: acme.job_trace
+-- kind: derived
+-- rule: duration is end_time - start_time or end_time - submit_time, within 1 s
+select count(*)
+from acme.job_trace
+where
+    abs(duration - (epoch(end_time) - epoch(start_time))) > 1
+    and abs(duration - (epoch(end_time) - epoch(submit_time))) > 1;
+
+-- check: acme.job_trace.gpu_time
+-- object: acme.job_trace
+-- kind: derived
+-- rule: gpu_time is duration * gpu_num, within 1 GPU-second per GPU
+select count(*)
+from acme.job_trace
+where abs(gpu_time - duration * gpu_num) > gpu_num;
+
+-- check: acme.cluster_summary.job_num
+-- object: acme.cluster_summary
+-- kind: derived
+-- rule: job_num is cpu_job_num + gpu_job_num
+-- caveat: acme.summary_gaps_and_zeros
+select count(*)
+from acme.cluster_summary
+where job_num <> cpu_job_num + gpu_job_num;
+
+-- check: acme.cluster_summary.rates_sum
+-- object: acme.cluster_summary
+-- kind: derived
+-- rule: rates of GPU jobs, of their GPU time and of CPU jobs add up to 1, within 0.001
+select count(*)
+from acme.cluster_summary
+where
+    abs(complete_rate_gpu + cancel_rate_gpu + fail_rate_gpu - 1) > 0.0011
+    or abs(complete_rate_gpu_time + cancel_rate_gpu_time + fail_rate_gpu_time - 1) > 0.0011
+    or abs(complete_rate_cpu + cancel_rate_cpu + fail_rate_cpu - 1) > 0.0011;
+
+-- check: acme.cluster_summary.gpu_time_rates
+-- object: acme.cluster_summary
+-- kind: derived
+-- rule: rates of GPU time are the shares of the three GPU times, within 0.001
+with shares as (
+    select
+        complete_rate_gpu_time,
+        cancel_rate_gpu_time,
+        fail_rate_gpu_time,
+        complete_gpu_time,
+        cancel_gpu_time,
+        fail_gpu_time,
+        nullif(complete_gpu_time + cancel_gpu_time + fail_gpu_time, 0) as all_gpu_time
+    from acme.cluster_summary
+)
+
+select count(*)
+from shares
+where
+    abs(complete_rate_gpu_time - complete_gpu_time / all_gpu_time) > 0.001
+    or abs(cancel_rate_gpu_time - cancel_gpu_time / all_gpu_time) > 0.001
+    or abs(fail_rate_gpu_time - fail_gpu_time / all_gpu_time) > 0.001;
+
+-- check: acme.job_trace.complete
+-- object: acme.job_trace
+-- kind: coverage
+-- rule: every job has an id, a type, a state, a submission and a number of GPUs
+select count(*)
+from acme.job_trace
+where
+    job_id is null
+    or "type" is null
+    or state is null
+    or submit_time is null
+    or gpu_num is null;
+
+-- check: acme.job_trace.kalos_columns
+-- object: acme.job_trace
+-- kind: coverage
+-- rule: memory per pod and the times of failure and stop are empty outside Kalos
+select count(*)
+from acme.job_trace
+where
+    cluster <> 'kalos'
+    and (
+        "mem_per_pod_GB" is not null
+        or shared_mem_per_pod is not null
+        or fail_time is not null
+        or stop_time is not null
+    );
+
+-- check: acme.job_trace.as_summarised
+-- object: acme.job_trace
+-- kind: coverage
+-- rule: each cluster has the job_num of its row in cluster_summary; counts the jobs between them
+-- caveat: acme.paper_counts_more_jobs
+with held as (
+    select
+        cluster,
+        count(*) as jobs
+    from acme.job_trace
+    group by cluster
+)
+
+select coalesce(sum(abs(summary.job_num - held.jobs)), 0)
+from held
+inner join acme.cluster_summary as summary on held.cluster = lower(summary.id);
+
+-- check: acme.cluster_summary.complete
+-- object: acme.cluster_summary
+-- kind: coverage
+-- rule: every trace has an id, counts of jobs, and the run, queue and GPUs of GPU jobs
+select count(*)
+from acme.cluster_summary
+where
+    id is null
+    or job_num is null
+    or cpu_job_num is null
+    or gpu_job_num is null
+    or avg_run_time_gpu is null
+    or avg_que_time_gpu is null
+    or avg_gpu_num is null
+    or med_run_time_gpu is null
+    or med_que_time_gpu is null
+    or med_gpu_num is null
+    or max_run_time_gpu is null
+    or max_gpu is null;

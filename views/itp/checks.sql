@@ -1,0 +1,239 @@
+-- Data-quality rules of ITP. Each counts the rows that break it.
+-- A rule between the two tables, or between two files, holds where both are there.
+
+-- check: itp.raw_job.key
+-- object: itp.raw_job
+-- kind: key
+-- rule: job_id is unique within a cluster file
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from itp.raw_job
+    where job_id is not null
+    group by source_file, job_id
+    having count(*) > 1
+) as duplicated;
+
+-- check: itp.elasticflow_job.key
+-- object: itp.elasticflow_job
+-- kind: key
+-- rule: job_id is unique within a file, 195job being one of its own
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from itp.elasticflow_job
+    where job_id is not null
+    group by source_file, job_id
+    having count(*) > 1
+) as duplicated;
+
+-- check: itp.raw_job.in_elasticflow
+-- object: itp.raw_job
+-- kind: reference
+-- rule: every job is in elasticflow_job, with the same submission, duration and GPUs
+select count(*)
+from itp.raw_job as job
+where
+    exists (
+        select 1 from itp.elasticflow_job as same_file
+        where same_file.source_file = job.source_file
+    )
+    and not exists (
+        select 1 from itp.elasticflow_job as partner
+        where
+            partner.source_file = job.source_file
+            and partner.job_id is not distinct from job.job_id
+            and partner.submission_time is not distinct from job.submission_time
+            and partner.duration is not distinct from job.duration
+            and partner.num_gpu is not distinct from job.num_gpu
+    );
+
+-- check: itp.elasticflow_job.in_raw
+-- object: itp.elasticflow_job
+-- kind: reference
+-- rule: every job of a cluster is in raw_job, with the same submission, duration and GPUs
+select count(*)
+from itp.elasticflow_job as job
+where
+    exists (
+        select 1 from itp.raw_job as same_file
+        where same_file.source_file = job.source_file
+    )
+    and not exists (
+        select 1 from itp.raw_job as partner
+        where
+            partner.source_file = job.source_file
+            and partner.job_id is not distinct from job.job_id
+            and partner.submission_time is not distinct from job.submission_time
+            and partner.duration is not distinct from job.duration
+            and partner.num_gpu is not distinct from job.num_gpu
+    );
+
+-- check: itp.elasticflow_job.testbed_in_cluster02
+-- object: itp.elasticflow_job
+-- kind: reference
+-- rule: every job of 195job is one of cluster02, with the same submission, duration and GPUs
+with cluster02 as (
+    select job_id, submission_time, duration, num_gpu
+    from itp.elasticflow_job
+    where source_file = 'cluster02'
+)
+
+select count(*)
+from itp.elasticflow_job as job
+where
+    job.source_file = '195job'
+    and exists (select 1 from cluster02)
+    and not exists (
+        select 1 from cluster02
+        where
+            cluster02.job_id is not distinct from job.job_id
+            and cluster02.submission_time is not distinct from job.submission_time
+            and cluster02.duration is not distinct from job.duration
+            and cluster02.num_gpu is not distinct from job.num_gpu
+    );
+
+-- check: itp.raw_job.submission_time
+-- object: itp.raw_job
+-- kind: range
+-- rule: no job was submitted before the start of the collection
+select count(*)
+from itp.raw_job
+where submission_time < 0;
+
+-- check: itp.elasticflow_job.submission_time
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: no job was submitted before the start of the collection
+select count(*)
+from itp.elasticflow_job
+where submission_time < 0;
+
+-- check: itp.raw_job.duration
+-- object: itp.raw_job
+-- kind: range
+-- rule: no job is shorter than 600 s
+select count(*)
+from itp.raw_job
+where duration < 600;
+
+-- check: itp.elasticflow_job.duration
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: no job is shorter than 600 s
+select count(*)
+from itp.elasticflow_job
+where duration < 600;
+
+-- check: itp.raw_job.num_gpu
+-- object: itp.raw_job
+-- kind: range
+-- rule: num_gpu is a power of two from 1 to 64
+select count(*)
+from itp.raw_job
+where num_gpu not in (1, 2, 4, 8, 16, 32, 64);
+
+-- check: itp.elasticflow_job.num_gpu
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: num_gpu is a power of two from 1 to 64
+select count(*)
+from itp.elasticflow_job
+where num_gpu not in (1, 2, 4, 8, 16, 32, 64);
+
+-- check: itp.elasticflow_job.model_name
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: model_name is one of the six models that ElasticFlow draws from
+select count(*)
+from itp.elasticflow_job
+where model_name not in ('bert', 'deepspeech2', 'gpt2', 'inception3', 'resnet50', 'vgg16');
+
+-- check: itp.elasticflow_job.training_is_positive
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: num_iteration and batch_size are above 0
+select count(*)
+from itp.elasticflow_job
+where num_iteration <= 0 or batch_size <= 0;
+
+-- check: itp.elasticflow_job.tightness
+-- object: itp.elasticflow_job
+-- kind: range
+-- rule: (deadline - submission_time) / duration lies from 0.5 to 1.5
+-- caveat: itp.deadline_synthetic
+select count(*)
+from itp.elasticflow_job
+where (deadline - submission_time) / nullif(duration, 0) not between 0.5 and 1.5;
+
+-- check: itp.elasticflow_job.iterations
+-- object: itp.elasticflow_job
+-- kind: derived
+-- rule: num_iteration / duration is within 1 % of the median of its model, batch size and GPUs
+with rates as (
+    select
+        model_name,
+        batch_size,
+        num_gpu,
+        num_iteration / nullif(duration, 0) as iterations_per_s
+    from itp.elasticflow_job
+),
+
+typical as (
+    select
+        model_name,
+        batch_size,
+        num_gpu,
+        median(iterations_per_s) as median_iterations_per_s
+    from rates
+    group by model_name, batch_size, num_gpu
+)
+
+select count(*)
+from rates
+inner join typical
+    on
+        rates.model_name = typical.model_name
+        and rates.batch_size = typical.batch_size
+        and rates.num_gpu = typical.num_gpu
+where
+    abs(rates.iterations_per_s - typical.median_iterations_per_s)
+    > 0.01 * typical.median_iterations_per_s;
+
+-- check: itp.raw_job.complete
+-- object: itp.raw_job
+-- kind: coverage
+-- rule: no field is empty
+select count(*)
+from itp.raw_job
+where job_id is null or submission_time is null or duration is null or num_gpu is null;
+
+-- check: itp.elasticflow_job.complete
+-- object: itp.elasticflow_job
+-- kind: coverage
+-- rule: no field is empty
+select count(*)
+from itp.elasticflow_job
+where
+    job_id is null
+    or submission_time is null
+    or num_iteration is null
+    or model_name is null
+    or deadline is null
+    or batch_size is null
+    or num_gpu is null
+    or duration is null;
+
+-- check: itp.raw_job.clusters
+-- object: itp.raw_job
+-- kind: coverage
+-- rule: all ten clusters of the archive are there, and no other
+select abs(10 - count(distinct source_file))
+from itp.raw_job;
+
+-- check: itp.elasticflow_job.files
+-- object: itp.elasticflow_job
+-- kind: coverage
+-- rule: all ten clusters of the archive and 195job are there, and no other
+select abs(11 - count(distinct source_file))
+from itp.elasticflow_job;
