@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.database import NAME
 

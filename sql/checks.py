@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from tracehouse.ingest.errors import UsageError
 from tracehouse.sql.answer import Question, run
 

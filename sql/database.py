@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.pipeline import Outcome, Progress
 from tracehouse.ingest.store import Conversion

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+
 from tracehouse.ingest.errors import UsageError
 from tracehouse.sql.answer import Note, nearest, notes
 

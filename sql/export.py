@@ -16,6 +16,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+
 from tracehouse.ingest.errors import UsageError
 from tracehouse.sql.formats import BINARY, BY_SUFFIX, Format
 

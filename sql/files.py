@@ -16,7 +16,15 @@ from pathlib import Path
 import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
-from tracehouse.views.files import DefinitionError, Header, read_header, references, sql_hash
+
+from tracehouse.views.files import (
+    DefinitionError,
+    Header,
+    first_statement,
+    read_header,
+    references,
+    sql_hash,
+)
 
 QUERIES = Path(__file__).parent
 
@@ -63,12 +71,12 @@ def read_query_file(path: Path) -> QueryFile:
     """Parse one query file. Raises DefinitionError where it breaks the rules of the house."""
     text = path.read_text()
     header = read_header(text)
-    macro, body_start = _MACRO.search(text), _BODY.search(text)
+    statement = first_statement(text)
+    macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
         raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
-    body = text[body_start.end() :].split(";", 1)[0]
     try:
-        tree = sqlglot.parse_one(body, dialect="duckdb")
+        tree = sqlglot.parse_one(statement[body_start.end() :], dialect="duckdb")
     except SqlglotError as error:
         raise DefinitionError(f"{path}: {error}") from error
     query = QueryFile(
@@ -77,9 +85,9 @@ def read_query_file(path: Path) -> QueryFile:
         path=path,
         text=text,
         header=header,
-        parameters=tuple(_parameters(text[macro.end() : body_start.start()], header, path)),
+        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
-        sha256=sql_hash(text.split(";", 1)[0]),
+        sha256=sql_hash(statement),
     )
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")

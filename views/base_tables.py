@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
+
 from tracehouse.ingest.declare import Column, Table, Trace
 from tracehouse.ingest.store import REJECTED_COLUMNS, Conversion, StoredFile
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
+
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.store import Conversion
 from tracehouse.views import catalog

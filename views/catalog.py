@@ -10,11 +10,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import build_scope, qualify
+
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
-from tracehouse.views.files import VIEWS, DefinitionError, ViewFile
+from tracehouse.views.files import VIEWS, DefinitionError, ViewFile, first_statement
 from tracehouse.views.versions import released
 
 PROVENANCES = ("measured", "derived", "synthetic")
@@ -308,8 +309,7 @@ def _lineage(
         schema.setdefault(group, {})[table] = {
             column: kind for column, (kind, _) in types.get(name, {}).items()
         }
-    created = sqlglot.parse(view.text, dialect="duckdb")[0]
-    assert created is not None, view.path
+    created = sqlglot.parse_one(first_statement(view.text), dialect="duckdb")
     try:
         query = qualify.qualify(
             created.expression,

@@ -78,7 +78,7 @@ def read_view_file(path: Path) -> ViewFile:
     if match is None:
         raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
     text = path.read_text()
-    statement = _first_statement(text, path)
+    statement = _parsed_view(text, path)
     view = ViewFile(
         schema=path.parent.name,
         name=match["name"],
@@ -87,7 +87,7 @@ def read_view_file(path: Path) -> ViewFile:
         text=text,
         header=read_header(text),
         references=references(statement.expression, path),
-        sha256=sql_hash(text.split(";", 1)[0]),
+        sha256=sql_hash(first_statement(text)),
     )
     created = statement.this.sql()
     if created != view.versioned:
@@ -122,6 +122,13 @@ def references(tree: exp.Expr, path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
+def first_statement(text: str) -> str:
+    """The first statement of a SQL file, without the comments above it and the semicolon after it."""
+    tokens = sqlglot.tokenize(text, dialect="duckdb")
+    ends = (token.start for token in tokens if token.token_type == TokenType.SEMICOLON)
+    return text[tokens[0].start : next(ends, len(text))] if tokens else ""
+
+
 def sql_hash(sql: str) -> str:
     """A hash of what a statement means: comments, white space and the case of keywords do not change it."""
     normal = " ".join(_normal(token) for token in sqlglot.tokenize(sql, dialect="duckdb"))
@@ -133,9 +140,9 @@ def _normal(token: Token) -> str:
     return f"{quote}{token.text if quote else token.text.lower()}{quote}"
 
 
-def _first_statement(text: str, path: Path) -> exp.Create:
+def _parsed_view(text: str, path: Path) -> exp.Create:
     try:
-        statement = sqlglot.parse(text, dialect="duckdb")[0]
+        statement = sqlglot.parse_one(first_statement(text), dialect="duckdb")
     except SqlglotError as error:
         raise DefinitionError(f"{path}: {error}") from error
     if not isinstance(statement, exp.Create) or statement.kind != "VIEW":

@@ -125,10 +125,10 @@ def test_the_comment_on_a_view_is_its_title(empty: duckdb.DuckDBPyConnection) ->
 
 
 def test_a_query_has_a_title_and_says_what_its_parameters_mean(empty: duckdb.DuckDBPyConnection) -> None:
-    assert column(empty, "select query_name from catalog.queries where '' in (title, description, chart)") == []
-    per_trace = dict(
-        empty.execute("select trace, count(*) from catalog.queries group by trace").fetchall()
+    assert (
+        column(empty, "select query_name from catalog.queries where '' in (title, description, chart)") == []
     )
+    per_trace = dict(empty.execute("select trace, count(*) from catalog.queries group by trace").fetchall())
     assert all(per_trace[name] >= 2 for name in all_traces())
 
 

@@ -18,7 +18,7 @@ from tracehouse.views.order import in_order
 
 VIEW = """-- What it holds,
 -- in two lines.
--- grain: one row per job
+-- grain: one row per job; a line with a semicolon
 -- caveat: itp.no_wait
 -- caveat: itp.min_duration_600
 create or replace view itp.{name}_v{version} as
@@ -41,7 +41,7 @@ def test_a_view_file_is_read_with_header_and_references(tmp_path: Path) -> None:
     view = read_view_file(write_view(tmp_path))
     assert (view.versioned, view.alias, view.version) == ("itp.thing_v1", "itp.thing", 1)
     assert view.header.title == "What it holds, in two lines."
-    assert view.header.one("grain") == "one row per job"
+    assert view.header.one("grain") == "one row per job; a line with a semicolon"
     assert view.header.all("caveat") == ("itp.no_wait", "itp.min_duration_600")
     assert view.references == {"itp.raw_job"}
 
@@ -98,6 +98,11 @@ def test_the_hash_is_of_the_meaning() -> None:
     assert sql_hash("SELECT a,\n  b -- why\nFROM t WHERE a>1") == plain
     assert sql_hash("select a, b from t where a > 2") != plain
     assert sql_hash("select a, b from t where a > '1'") != plain
+
+
+def test_no_two_views_have_the_same_hash() -> None:
+    views = view_files()
+    assert len({view.sha256 for view in views}) == len(views)
 
 
 def test_no_released_view_was_changed() -> None:

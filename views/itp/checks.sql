@@ -74,7 +74,11 @@ where
 -- kind: reference
 -- rule: every job of 195job is one of cluster02, with the same submission, duration and GPUs
 with cluster02 as (
-    select job_id, submission_time, duration, num_gpu
+    select
+        job_id,
+        submission_time,
+        duration,
+        num_gpu
     from itp.elasticflow_job
     where source_file = 'cluster02'
 )

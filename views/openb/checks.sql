@@ -43,23 +43,37 @@ with sizes as (
 select coalesce(sum(abs(in_all_node - in_gpu_node)), 0)
 from sizes
 where
-    exists (select 1 from openb.node where node_list = 'all_node')
-    and exists (select 1 from openb.node where node_list = 'gpu_node');
+    exists (
+        select 1 from openb.node as listed
+        where listed.node_list = 'all_node'
+    )
+    and exists (
+        select 1 from openb.node as listed
+        where listed.node_list = 'gpu_node'
+    );
 
 -- check: openb.pod.gpu_spec_models
 -- object: openb.pod
 -- kind: reference
 -- rule: every model that gpu_spec names is the model of some node
 with wanted as (
-    select variant, name, unnest(string_split(gpu_spec, '|')) as model
+    select
+        variant,
+        name,
+        unnest(string_split(gpu_spec, '|')) as model
     from openb.pod
     where gpu_spec is not null
 ),
 
 unknown_model as (
-    select distinct variant, name
+    select distinct
+        variant,
+        name
     from wanted
-    where not exists (select 1 from openb.node where node.model = wanted.model)
+    where not exists (
+        select 1 from openb.node as node
+        where node.model = wanted.model
+    )
 )
 
 select count(*)
@@ -111,7 +125,12 @@ where
 -- kind: reference
 -- rule: every pod of default is in multigpu50 under the same name, with the same requests
 with multigpu50 as (
-    select name, cpu_milli, memory_mib, num_gpu, gpu_milli
+    select
+        name,
+        cpu_milli,
+        memory_mib,
+        num_gpu,
+        gpu_milli
     from openb.pod
     where variant = 'multigpu50'
 )

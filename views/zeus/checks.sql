@@ -72,7 +72,10 @@ from zeus.alibaba_group as job
 where
     job.dataset is not null
     and exists (select 1 from zeus.train)
-    and not exists (select 1 from zeus.train as train where train.dataset = job.dataset);
+    and not exists (
+        select 1 from zeus.train as train
+        where train.dataset = job.dataset
+    );
 
 -- check: zeus.train.dataset
 -- object: zeus.train
@@ -263,13 +266,20 @@ where
 -- kind: coverage
 -- rule: every run has a row for each target of its data set, reached or not
 with targets as (
-    select distinct dataset, target_metric
+    select distinct
+        dataset,
+        target_metric
     from zeus.train
     where target_metric is not null
 ),
 
 runs as (
-    select distinct dataset, network, batch_size, optimizer, run
+    select distinct
+        dataset,
+        network,
+        batch_size,
+        optimizer,
+        run
     from zeus.train
     where run is not null
 )
@@ -308,7 +318,11 @@ from (
 -- rule: every configuration that was trained was measured on every GPU; counts what is missing
 -- caveat: zeus.configurations_differ
 with trained as (
-    select distinct dataset, network, batch_size, optimizer
+    select distinct
+        dataset,
+        network,
+        batch_size,
+        optimizer
     from zeus.train
 ),
 
@@ -337,12 +351,19 @@ where
 -- rule: every configuration of a GPU was measured at each of its power limits; counts what is missing
 -- caveat: zeus.ragged_power_grid
 with configs as (
-    select distinct gpu, dataset, network, batch_size, optimizer
+    select distinct
+        gpu,
+        dataset,
+        network,
+        batch_size,
+        optimizer
     from zeus.power
 ),
 
 limits as (
-    select distinct gpu, power_limit
+    select distinct
+        gpu,
+        power_limit
     from zeus.power
     where power_limit is not null
 )

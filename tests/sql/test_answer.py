@@ -1,0 +1,132 @@
+"""Questions: named ones with typed parameters, and SQL that can only read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from duckdb import DuckDBPyConnection
+
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql import answer
+
+
+@pytest.fixture
+def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
+    with answer.connect(sample_warehouse) as connection:
+        yield connection
+
+
+def test_a_missing_database_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="traces ingest"):
+        answer.connect(tmp_path)
+
+
+def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> None:
+    question = answer.named_question(opened, "openb.phases", {"in_variant": "cpu100", "gpu_only": "false"})
+    assert question.values == {"in_variant": "cpu100", "gpu_only": False}
+    assert answer.run(opened, question).read_all().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "complaint"),
+    [
+        ("itp.gpu_hour", {}, r"no query is called itp\.gpu_hour\. Did you mean itp\.gpu_hours"),
+        ("gpu_hours", {}, r"Did you mean itp\.gpu_hours"),
+        (
+            "itp.gpu_hours",
+            {"mingpus": "1"},
+            r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
+        ),
+        ("itp.gpu_hours", {"min_gpus": "many"}, "min_gpus is of type INTEGER, not 'many'"),
+        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER, not '1.5'"),
+        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER, not ''"),
+        ("acme.states", {"on_cluster": "saturn"}, "on_cluster is seren or kalos, not 'saturn'"),
+        ("pai.machines", {"x": "1"}, "no parameter x. It takes none"),
+    ],
+)
+def test_wrong_names_and_values_say_what_is_right(
+    opened: DuckDBPyConnection, name: str, parameters: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=f"(?s){complaint}"):
+        answer.named_question(opened, name, parameters)
+
+
+def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:
+    question = answer.named_question(opened, "openb.phases", {"in_variant": "x' or '1'='1"})
+    assert answer.run(opened, question).read_all().num_rows == 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1",
+        "from itp.job limit 1",
+        "with a as (select 1 as x) from a",
+        "describe itp.job",
+        "summarize itp.raw_job",
+        "show all tables",
+        "values (1)",
+        "  -- a comment\n select 1;",
+        "explain select 1",
+        "explain analyze from itp.job",
+        "/* c */ explain (format json) select 1",
+    ],
+)
+def test_what_reads_is_run(opened, sql: str) -> None:
+    question = answer.sql_question(opened, sql)
+    if answer.is_explain(question):
+        assert answer.plan(opened, question)
+    else:
+        assert answer.run(opened, question).read_all().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy (select 1) to '{folder}/out.csv'",
+        "copy (select 1) to '{parquet}/out.csv'",
+        "explain analyze copy (select 1) to '{parquet}/out.csv'",
+        "explain (analyze) copy (select 1) to '{parquet}/out.csv'",
+        "explain/**/analyze/**/copy (select 1) to '{parquet}/out.csv'",
+        "attach '{folder}/other.duckdb'",
+        "export database '{folder}/all'",
+        "create table t as select 1",
+        "create temp table t as select 1",
+        "insert into catalog.traces select * from catalog.traces",
+        "drop view itp.job",
+        "set enable_external_access = true",
+        "install httpfs",
+        "pragma enable_profiling = 'json'",
+        "select 1; select 2",
+        "",
+        "selec 1",
+    ],
+)
+def test_what_does_more_is_refused(
+    opened: DuckDBPyConnection, sample_warehouse: Path, tmp_path: Path, sql: str
+) -> None:
+    parquet = sample_warehouse / "parquet"
+    before = sorted(parquet.rglob("*"))
+    with pytest.raises(UserError):
+        answer.sql_question(opened, sql.format(folder=tmp_path, parquet=parquet))
+    assert list(tmp_path.iterdir()) == []
+    assert sorted(parquet.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "sql", ["from read_csv('/etc/passwd')", "from glob('/*')", "from read_text('/etc/hostname')"]
+)
+def test_other_files_cannot_be_read(opened: DuckDBPyConnection, sql: str) -> None:
+    with pytest.raises(UserError, match="Permission"):
+        answer.run(opened, answer.sql_question(opened, sql)).read_all()
+
+
+def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> None:
+    notes = {note.name: note.text for note in answer.notes(opened, "itp.deadline_tightness")}
+    assert set(notes) == {"itp.deadline_synthetic", "synthetic data"}
+    assert "itp.elasticflow_job, itp.raw_job" in notes["synthetic data"]
+
+
+def test_notes_of_measured_data_name_no_generator(real_warehouse: Path) -> None:
+    with answer.connect(real_warehouse) as connection:
+        assert "synthetic data" not in {note.name for note in answer.notes(connection, "itp.gpu_hours")}

@@ -1,0 +1,160 @@
+"""Every format keeps what an answer holds: NULL, empty text, dates, instants, integers of any size."""
+
+import csv
+import datetime as dt
+import io
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tracehouse.ingest.errors import UsageError
+from tracehouse.sql.export import TABLE_ROWS, chosen_format, write
+from tracehouse.sql.formats import Format
+
+BIG = 2**53 + 1
+HUGE = 12345678901234567890123456789
+INSTANT = dt.datetime(2023, 5, 17, 3, 0, 58, tzinfo=dt.UTC)
+ANSWER = f"""
+    select
+        cast({BIG} as bigint) as big,
+        cast({HUGE} as hugeint) as huge,
+        cast(null as integer) as nothing,
+        '' as empty,
+        'a"b,c' || chr(10) || '|d' as awkward,
+        date '2023-05-17' as day,
+        timestamptz '2023-05-17 11:00:58+08:00' as instant,
+        0.1::double as tenth,
+        true as yes
+    union all
+    select 1, 2, 3, 'x', 'y', date '1970-01-07', timestamptz '2023-03-01 00:00:00+00:00', 2.5, false
+"""
+
+
+def answer(sql: str = ANSWER) -> pa.RecordBatchReader:
+    connection = duckdb.connect()
+    connection.execute("set timezone = 'Asia/Shanghai'")
+    return connection.sql(sql).to_arrow_reader(1000)
+
+
+def written(form: Format, folder: Path, sql: str = ANSWER) -> Path:
+    path = folder / "deep" / "answer"
+    write(answer(sql), form, path)
+    return path
+
+
+def test_csv(tmp_path: Path) -> None:
+    text = written(Format.CSV, tmp_path).read_text()
+    first = next(csv.DictReader(io.StringIO(text)))
+    assert first == {
+        "big": str(BIG),
+        "huge": str(HUGE),
+        "nothing": "",
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": "2023-05-17",
+        "instant": "2023-05-17 03:00:58+00",
+        "tenth": "0.1",
+        "yes": "true",
+    }
+    assert f'{HUGE},,"",' in text, "NULL and the empty text differ"
+
+
+@pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
+def test_json(form: Format, tmp_path: Path) -> None:
+    text = written(form, tmp_path).read_text()
+    rows = json.loads(text) if form is Format.JSON else [json.loads(line) for line in text.splitlines()]
+    assert len(rows) == 2
+    assert rows[0] == {
+        "big": BIG,
+        "huge": HUGE,
+        "nothing": None,
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": "2023-05-17",
+        "instant": "2023-05-17 03:00:58+00",
+        "tenth": 0.1,
+        "yes": True,
+    }
+
+
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.ARROW])
+def test_binary(form: Format, tmp_path: Path) -> None:
+    path = written(form, tmp_path)
+    table = pa.ipc.open_file(path).read_all() if form is Format.ARROW else pq.read_table(path)
+    first = table.to_pylist()[0]
+    assert first | {"instant": first["instant"].astimezone(dt.UTC)} == {
+        "big": BIG,
+        "huge": Decimal(HUGE),
+        "nothing": None,
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": dt.date(2023, 5, 17),
+        "instant": INSTANT,
+        "tenth": 0.1,
+        "yes": True,
+    }
+    assert table.schema.field("nothing").type == pa.int32()
+
+
+def test_markdown(tmp_path: Path) -> None:
+    header, rule, first, second = written(Format.MARKDOWN, tmp_path).read_text().splitlines()
+    assert header.startswith("| big | huge | nothing | empty |")
+    assert rule.startswith("| ---: | ---: | ---: | --- |")
+    assert f'| {BIG} | {HUGE} | NULL |  | a"b,c \\|d | 2023-05-17 |' in first
+    assert second.count(" | ") == header.count(" | ")
+
+
+def test_table_says_how_much_it_leaves_out(tmp_path: Path) -> None:
+    text = written(Format.TABLE, tmp_path, f"select range as n from range({TABLE_ROWS + 50})").read_text()
+    assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
+    assert f" {TABLE_ROWS - 1} " in text and f" {TABLE_ROWS} " not in text
+    assert "1 row\n" in written(Format.TABLE, tmp_path, "select 1 as n").read_text()
+
+
+def test_table_shows_null_and_large_integers(tmp_path: Path) -> None:
+    sql = f"select {BIG} as big, null::integer as nothing, 1632719.74028 as hours, 1e-7::double as small"
+    text = written(Format.TABLE, tmp_path, sql).read_text()
+    assert all(shown in text for shown in (str(BIG), "NULL", "1632719.74", "1e-07"))
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
+    path = written(form, tmp_path, "select 1 as n, 'x' as s where false")
+    if form is Format.JSON:
+        assert json.loads(path.read_text()) == []
+    elif form not in (Format.NDJSON, Format.PARQUET, Format.ARROW):
+        assert "n" in path.read_text()
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "answer.csv"
+    path.write_text("old")
+    failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
+    with pytest.raises(Exception, match="stop"):
+        write(answer(failing), Format.CSV, path)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("asked", "output", "form"),
+    [
+        (None, "a.parquet", Format.PARQUET),
+        (None, "a.jsonl", Format.NDJSON),
+        (None, "a.unknown", Format.CSV),
+        (Format.JSON, "a.csv", Format.JSON),
+        (None, None, Format.CSV),
+    ],
+)
+def test_the_format_follows_the_file(asked: Format | None, output: str | None, form: Format) -> None:
+    assert chosen_format(asked, Path(output) if output else None) is form
+
+
+def test_binary_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match="--output"):
+        chosen_format(Format.PARQUET, None)

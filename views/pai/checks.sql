@@ -1,0 +1,608 @@
+-- Data-quality rules of PAI. Each counts the rows that break it.
+-- A time of 0 means that it did not happen, as an empty one does.
+-- A rule between two tables holds where both are there.
+
+-- check: pai.job.key
+-- object: pai.job
+-- kind: key
+-- rule: job_name is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.job
+    where job_name is not null
+    group by job_name
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.job.inst_id_key
+-- object: pai.job
+-- kind: key
+-- rule: inst_id is unique, for it names the job
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.job
+    where inst_id is not null
+    group by inst_id
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.task.key
+-- object: pai.task
+-- kind: key
+-- rule: task_name is unique within a job
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.task
+    where job_name is not null and task_name is not null
+    group by job_name, task_name
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.instance.worker_name_key
+-- object: pai.instance
+-- kind: key
+-- rule: worker_name is unique
+-- caveat: pai.worker_name_repeats
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.instance
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.sensor.key
+-- object: pai.sensor
+-- kind: key
+-- rule: worker_name is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.sensor
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.group_tag.key
+-- object: pai.group_tag
+-- kind: key
+-- rule: inst_id is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.group_tag
+    where inst_id is not null
+    group by inst_id
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.machine_spec.key
+-- object: pai.machine_spec
+-- kind: key
+-- rule: machine is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.machine_spec
+    where machine is not null
+    group by machine
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.machine_metric.key
+-- object: pai.machine_metric
+-- kind: key
+-- rule: worker_name is unique
+select coalesce(sum(copies - 1), 0)
+from (
+    select count(*) as copies
+    from pai.machine_metric
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+) as duplicated;
+
+-- check: pai.job.tagged
+-- object: pai.job
+-- kind: reference
+-- rule: every job has a group tag
+-- caveat: pai.group_tag_orphans
+select count(*)
+from pai.job as job
+where
+    job.inst_id is not null
+    and exists (select 1 from pai.group_tag)
+    and not exists (
+        select 1 from pai.group_tag as tag
+        where tag.inst_id = job.inst_id
+    );
+
+-- check: pai.group_tag.in_job
+-- object: pai.group_tag
+-- kind: reference
+-- rule: every group tag is that of a job
+-- caveat: pai.group_tag_orphans
+select count(*)
+from pai.group_tag as tag
+where
+    tag.inst_id is not null
+    and exists (select 1 from pai.job)
+    and not exists (
+        select 1 from pai.job as job
+        where job.inst_id = tag.inst_id
+    );
+
+-- check: pai.group_tag.user
+-- object: pai.group_tag
+-- kind: reference
+-- rule: a group tag and its job have the same user
+select count(*)
+from pai.group_tag as tag
+inner join pai.job as job on tag.inst_id = job.inst_id
+where tag."user" <> job."user";
+
+-- check: pai.task.in_job
+-- object: pai.task
+-- kind: reference
+-- rule: every task is one of a job
+select count(*)
+from pai.task as task
+where
+    task.job_name is not null
+    and exists (select 1 from pai.job)
+    and not exists (
+        select 1 from pai.job as job
+        where job.job_name = task.job_name
+    );
+
+-- check: pai.instance.in_task
+-- object: pai.instance
+-- kind: reference
+-- rule: every instance is one of a task
+select count(*)
+from pai.instance as instance
+where
+    instance.job_name is not null
+    and instance.task_name is not null
+    and exists (select 1 from pai.task)
+    and not exists (
+        select 1 from pai.task as task
+        where task.job_name = instance.job_name and task.task_name = instance.task_name
+    );
+
+-- check: pai.instance.inst_id
+-- object: pai.instance
+-- kind: reference
+-- rule: an instance has the inst_id of its job
+select count(*)
+from pai.instance as instance
+inner join pai.job as job on instance.job_name = job.job_name
+where instance.inst_id <> job.inst_id;
+
+-- check: pai.instance.machine
+-- object: pai.instance
+-- kind: reference
+-- rule: every machine is in machine_spec
+select count(*)
+from pai.instance as instance
+where
+    instance.machine is not null
+    and exists (select 1 from pai.machine_spec)
+    and not exists (
+        select 1 from pai.machine_spec as spec
+        where spec.machine = instance.machine
+    );
+
+-- check: pai.sensor.in_instance
+-- object: pai.sensor
+-- kind: reference
+-- rule: every worker is in instance
+select count(*)
+from pai.sensor as sensor
+where
+    sensor.worker_name is not null
+    and exists (select 1 from pai.instance)
+    and not exists (
+        select 1 from pai.instance as instance
+        where instance.worker_name = sensor.worker_name
+    );
+
+-- check: pai.sensor.inst_id
+-- object: pai.sensor
+-- kind: reference
+-- rule: a worker has the inst_id of its job
+select count(*)
+from pai.sensor as sensor
+inner join pai.job as job on sensor.job_name = job.job_name
+where sensor.inst_id <> job.inst_id;
+
+-- check: pai.sensor.machine
+-- object: pai.sensor
+-- kind: reference
+-- rule: every machine is in machine_spec
+-- caveat: pai.sensor_covers_two_fifths
+select count(*)
+from pai.sensor as sensor
+where
+    sensor.machine is not null
+    and exists (select 1 from pai.machine_spec)
+    and not exists (
+        select 1 from pai.machine_spec as spec
+        where spec.machine = sensor.machine
+    );
+
+-- check: pai.machine_metric.in_instance
+-- object: pai.machine_metric
+-- kind: reference
+-- rule: every worker is in instance, with the same start and end
+select count(*)
+from pai.machine_metric as metric
+where
+    metric.worker_name is not null
+    and exists (select 1 from pai.instance)
+    and not exists (
+        select 1 from pai.instance as instance
+        where
+            instance.worker_name = metric.worker_name
+            and instance.start_time = coalesce(metric.start_time, instance.start_time)
+            and instance.end_time = coalesce(metric.end_time, instance.end_time)
+    );
+
+-- check: pai.machine_metric.machine
+-- object: pai.machine_metric
+-- kind: reference
+-- rule: every machine is in machine_spec
+select count(*)
+from pai.machine_metric as metric
+where
+    metric.machine is not null
+    and exists (select 1 from pai.machine_spec)
+    and not exists (
+        select 1 from pai.machine_spec as spec
+        where spec.machine = metric.machine
+    );
+
+-- check: pai.job.status
+-- object: pai.job
+-- kind: range
+-- rule: status is Terminated, Failed, Running or Waiting
+select count(*)
+from pai.job
+where status not in ('Terminated', 'Failed', 'Running', 'Waiting');
+
+-- check: pai.task.status
+-- object: pai.task
+-- kind: range
+-- rule: status is Terminated, Failed, Running or Waiting
+select count(*)
+from pai.task
+where status not in ('Terminated', 'Failed', 'Running', 'Waiting');
+
+-- check: pai.instance.status
+-- object: pai.instance
+-- kind: range
+-- rule: status is Terminated, Failed, Running or Waiting
+select count(*)
+from pai.instance
+where status not in ('Terminated', 'Failed', 'Running', 'Waiting');
+
+-- check: pai.job.times
+-- object: pai.job
+-- kind: range
+-- rule: no time is below 0, and no job ended before it started
+select count(*)
+from pai.job
+where
+    start_time < 0
+    or end_time < 0
+    or (start_time > 0 and end_time > 0 and end_time < start_time);
+
+-- check: pai.task.times
+-- object: pai.task
+-- kind: range
+-- rule: no time is below 0, and no task ended before it started
+select count(*)
+from pai.task
+where
+    start_time < 0
+    or end_time < 0
+    or (start_time > 0 and end_time > 0 and end_time < start_time);
+
+-- check: pai.instance.times
+-- object: pai.instance
+-- kind: range
+-- rule: no time is below 0, and no instance ended before it started
+select count(*)
+from pai.instance
+where
+    start_time < 0
+    or end_time < 0
+    or (start_time > 0 and end_time > 0 and end_time < start_time);
+
+-- check: pai.machine_metric.times
+-- object: pai.machine_metric
+-- kind: range
+-- rule: no time is below 0, and no worker ended before it started
+select count(*)
+from pai.machine_metric
+where
+    start_time < 0
+    or end_time < 0
+    or (start_time > 0 and end_time > 0 and end_time < start_time);
+
+-- check: pai.task.starts_after_job
+-- object: pai.task
+-- kind: range
+-- rule: no task started before its job
+select count(*)
+from pai.task as task
+inner join pai.job as job on task.job_name = job.job_name
+where task.start_time > 0 and job.start_time > 0 and task.start_time < job.start_time;
+
+-- check: pai.instance.starts_after_task
+-- object: pai.instance
+-- kind: range
+-- rule: no instance started before its task
+select count(*)
+from pai.instance as instance
+inner join pai.task as task
+    on instance.job_name = task.job_name and instance.task_name = task.task_name
+where
+    instance.start_time > 0
+    and task.start_time > 0
+    and instance.start_time < task.start_time;
+
+-- check: pai.task.inst_num
+-- object: pai.task
+-- kind: range
+-- rule: inst_num is a whole number of at least 1
+select count(*)
+from pai.task
+where inst_num < 1 or inst_num <> floor(inst_num);
+
+-- check: pai.task.plan
+-- object: pai.task
+-- kind: range
+-- rule: no plan is below 0
+select count(*)
+from pai.task
+where plan_cpu < 0 or plan_mem < 0 or plan_gpu < 0;
+
+-- check: pai.task.gpu_type
+-- object: pai.task
+-- kind: range
+-- rule: gpu_type is MISC, T4, P100, V100 or V100M32
+select count(*)
+from pai.task
+where gpu_type not in ('MISC', 'T4', 'P100', 'V100', 'V100M32');
+
+-- check: pai.group_tag.gpu_type_spec
+-- object: pai.group_tag
+-- kind: range
+-- rule: gpu_type_spec is a type that tasks have: MISC, T4, P100, V100 or V100M32
+select count(*)
+from pai.group_tag
+where gpu_type_spec not in ('MISC', 'T4', 'P100', 'V100', 'V100M32');
+
+-- check: pai.sensor.non_negative
+-- object: pai.sensor
+-- kind: range
+-- rule: no figure is below 0
+select count(*)
+from pai.sensor
+where
+    cpu_usage < 0
+    or gpu_wrk_util < 0
+    or avg_mem < 0
+    or max_mem < 0
+    or avg_gpu_wrk_mem < 0
+    or max_gpu_wrk_mem < 0
+    or "read" < 0
+    or "write" < 0
+    or read_count < 0
+    or write_count < 0;
+
+-- check: pai.sensor.maxima
+-- object: pai.sensor
+-- kind: range
+-- rule: no mean of memory is above its maximum
+select count(*)
+from pai.sensor
+where avg_mem > max_mem or avg_gpu_wrk_mem > max_gpu_wrk_mem;
+
+-- check: pai.machine_spec.gpu_type
+-- object: pai.machine_spec
+-- kind: range
+-- rule: gpu_type is a type that tasks have, or CPU
+select count(*)
+from pai.machine_spec
+where gpu_type not in ('MISC', 'T4', 'P100', 'V100', 'V100M32', 'CPU');
+
+-- check: pai.machine_spec.gpu_type_where_gpu
+-- object: pai.machine_spec
+-- kind: range
+-- rule: gpu_type is CPU exactly where a machine has no GPU
+select count(*)
+from pai.machine_spec
+where (gpu_type = 'CPU') <> (cap_gpu = 0);
+
+-- check: pai.machine_spec.capacity
+-- object: pai.machine_spec
+-- kind: range
+-- rule: a machine has CPU and memory, and no less than 0 GPUs
+select count(*)
+from pai.machine_spec
+where cap_cpu <= 0 or cap_mem <= 0 or cap_gpu < 0;
+
+-- check: pai.machine_metric.non_negative
+-- object: pai.machine_metric
+-- kind: range
+-- rule: no figure is below 0
+select count(*)
+from pai.machine_metric
+where
+    machine_cpu_iowait < 0
+    or machine_cpu_kernel < 0
+    or machine_cpu_usr < 0
+    or machine_gpu < 0
+    or machine_load_1 < 0
+    or machine_net_receive < 0
+    or machine_num_worker < 0
+    or machine_cpu < 0;
+
+-- check: pai.machine_metric.machine_cpu
+-- object: pai.machine_metric
+-- kind: derived
+-- rule: machine_cpu is machine_cpu_usr + machine_cpu_kernel + machine_cpu_iowait, within 1 point
+select count(*)
+from pai.machine_metric
+where abs(machine_cpu - (machine_cpu_usr + machine_cpu_kernel + machine_cpu_iowait)) > 1;
+
+-- check: pai.job.complete
+-- object: pai.job
+-- kind: coverage
+-- rule: every job has a name, an inst_id, a user and a status
+select count(*)
+from pai.job
+where job_name is null or inst_id is null or "user" is null or status is null;
+
+-- check: pai.task.complete
+-- object: pai.task
+-- kind: coverage
+-- rule: every task has a job, a name and a status
+select count(*)
+from pai.task
+where job_name is null or task_name is null or status is null;
+
+-- check: pai.instance.complete
+-- object: pai.instance
+-- kind: coverage
+-- rule: every instance has a job, a task and a status
+select count(*)
+from pai.instance
+where job_name is null or task_name is null or status is null;
+
+-- check: pai.sensor.complete
+-- object: pai.sensor
+-- kind: coverage
+-- rule: every row has a worker and a machine
+select count(*)
+from pai.sensor
+where worker_name is null or machine is null;
+
+-- check: pai.group_tag.complete
+-- object: pai.group_tag
+-- kind: coverage
+-- rule: every tag has an inst_id
+select count(*)
+from pai.group_tag
+where inst_id is null;
+
+-- check: pai.machine_spec.complete
+-- object: pai.machine_spec
+-- kind: coverage
+-- rule: no field is empty
+select count(*)
+from pai.machine_spec
+where
+    machine is null
+    or gpu_type is null
+    or cap_cpu is null
+    or cap_mem is null
+    or cap_gpu is null;
+
+-- check: pai.machine_metric.complete
+-- object: pai.machine_metric
+-- kind: coverage
+-- rule: every row has a worker and a machine
+select count(*)
+from pai.machine_metric
+where worker_name is null or machine is null;
+
+-- check: pai.job.start_unless_waiting
+-- object: pai.job
+-- kind: coverage
+-- rule: start_time is empty on Waiting jobs only
+select count(*)
+from pai.job
+where start_time is null and status <> 'Waiting';
+
+-- check: pai.task.start_unless_waiting
+-- object: pai.task
+-- kind: coverage
+-- rule: start_time is empty on Waiting tasks only
+select count(*)
+from pai.task
+where start_time is null and status <> 'Waiting';
+
+-- check: pai.job.end_where_ended
+-- object: pai.job
+-- kind: coverage
+-- rule: a Terminated or Failed job has an end, and no other has one
+-- caveat: pai.job_end_missing
+select count(*)
+from pai.job
+where (status in ('Terminated', 'Failed')) <> (coalesce(end_time, 0) > 0);
+
+-- check: pai.instance.named
+-- object: pai.instance
+-- kind: coverage
+-- rule: every instance names its worker
+-- caveat: pai.worker_name_repeats
+select count(*)
+from pai.instance
+where worker_name is null;
+
+-- check: pai.task.has_instances
+-- object: pai.task
+-- kind: coverage
+-- rule: every task has an instance
+-- caveat: pai.tasks_without_instances
+select count(*)
+from pai.task as task
+where
+    task.job_name is not null
+    and task.task_name is not null
+    and exists (select 1 from pai.instance)
+    and not exists (
+        select 1 from pai.instance as instance
+        where instance.job_name = task.job_name and instance.task_name = task.task_name
+    );
+
+-- check: pai.instance.has_sensor
+-- object: pai.instance
+-- kind: coverage
+-- rule: every worker is in sensor
+-- caveat: pai.sensor_covers_two_fifths
+select count(*)
+from pai.instance as instance
+where
+    instance.worker_name is not null
+    and exists (select 1 from pai.sensor)
+    and not exists (
+        select 1 from pai.sensor as sensor
+        where sensor.worker_name = instance.worker_name
+    );
+
+-- check: pai.sensor.used
+-- object: pai.sensor
+-- kind: coverage
+-- rule: every worker has a use of CPU and of memory
+-- caveat: pai.sensor_covers_two_fifths
+select count(*)
+from pai.sensor
+where cpu_usage is null or avg_mem is null;
+
+-- check: pai.group_tag.grouped
+-- object: pai.group_tag
+-- kind: coverage
+-- rule: every tag has a group
+-- caveat: pai.group_falls_back_to_user
+select count(*)
+from pai.group_tag
+where "group" is null;
