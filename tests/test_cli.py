@@ -1,0 +1,214 @@
+"""The command line, run as users run it."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "shell")
+
+
+def traces(*arguments: object, warehouse: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess:
+    environment = os.environ | ({"TRACES_WAREHOUSE": str(warehouse)} if warehouse else {})
+    return subprocess.run(
+        [str(TRACES), *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, tracehouse.cli; print(' '.join(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
+
+
+def test_help_lists_every_command() -> None:
+    shown = traces("--help").stdout
+    assert all(f"\n  {command} " in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example(command: str) -> None:
+    run = traces(command, "--help")
+    assert run.returncode == 0
+    assert f"traces {command}" in run.stdout.split("Options:")[0].split("\n", 1)[1]
+
+
+def test_the_readme_names_every_command() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    assert [command for command in COMMANDS if f"traces {command}" not in readme] == []
+
+
+def test_no_command_is_wrong_usage() -> None:
+    assert traces().returncode == 2
+    assert traces("fly").returncode == 2
+
+
+def test_version() -> None:
+    assert traces("--version").stdout.startswith("traces ")
+
+
+def test_completion_is_offered() -> None:
+    run = subprocess.run(
+        [str(TRACES)],
+        env=os.environ | {"_TRACES_COMPLETE": "complete_bash", "COMP_WORDS": "traces qu", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert "query" in run.stdout
+
+
+def test_without_a_warehouse_it_says_what_to_do(tmp_path: Path) -> None:
+    for arguments in (["list"], ["query", "itp.gpu_hours"], ["sql", "select 1"], ["check"], ["shell"]):
+        run = traces(*arguments, warehouse=tmp_path)
+        assert (run.returncode, run.stdout) == (1, "")
+        assert run.stderr.startswith("error: ") and "traces ingest" in run.stderr
+
+
+def test_the_main_road(tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
+    run = traces("sample", "itp", "zeus", "--out", raw, "--scale", "0.001", "--seed", "3")
+    assert run.returncode == 0 and "synthetic" in run.stdout
+
+    run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
+    assert run.returncode == 0 and "itp.raw_job: " in run.stdout and "synthetic rows" in run.stdout
+
+    run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
+    assert run.returncode == 0 and "tables unchanged" in run.stdout
+
+    listed = traces("list", "traces", warehouse=warehouse, stdin="").stdout.splitlines()
+    assert [line.split(",")[2] for line in listed if line.startswith(("itp,", "pai,"))] == [
+        "synthetic",
+        "no data",
+    ]
+
+    run = traces("query", "itp.gpu_hours", "-p", "min_gpus=8", "--format", "json", warehouse=warehouse)
+    rows = json.loads(run.stdout)
+    assert rows[-1]["cluster"] == "all" and rows[-1]["jobs"] == sum(row["jobs"] for row in rows[:-1])
+    assert "caveat synthetic data" in run.stderr and "caveat itp.min_duration_600" in run.stderr
+
+    run = traces("check", "itp", "--format", "csv", warehouse=warehouse)
+    assert run.returncode == 0 and "itp.raw_job.row_count,ok,0" in run.stdout
+
+
+def test_the_figures_of_the_real_files(real_warehouse: Path) -> None:
+    def last_row(name: str) -> dict:
+        run = traces("query", name, "--format", "json", warehouse=real_warehouse)
+        assert run.returncode == 0
+        return json.loads(run.stdout)[-1]
+
+    hours = last_row("itp.gpu_hours")
+    assert (hours["cluster"], hours["jobs"], round(hours["gpu_h"], 1)) == ("all", 69_351, 1_632_719.7)
+    assert last_row("openb.capacity_by_model")["gpus"] == 6_212
+    assert last_row("zeus.train_coverage")["train_rows"] == 3_759
+    machines = last_row("pai.machines")
+    assert (machines["machines"], machines["gpus"]) == (1_897, 6_742)
+
+
+@pytest.mark.parametrize("kind", ["traces", "tables", "views", "queries"])
+def test_list(kind: str, sample_warehouse: Path) -> None:
+    run = traces("list", kind, "--format", "json", warehouse=sample_warehouse)
+    assert run.returncode == 0 and len(json.loads(run.stdout)) >= 5
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "pai.task",
+            ["base table", "one row per", "plan_gpu", "percent of one GPU", "measured", "CC BY 4.0"],
+        ),
+        (
+            "itp.job",
+            ["itp.job_v1", "version 1, released", "tightness", "synthetic", "create or replace view"],
+        ),
+        ("itp.job_v1", ["version 1", "itp.deadline_synthetic"]),
+        ("acme.states", ["named query", "on_cluster", "seren | kalos", "'seren'", "synthetic data"]),
+    ],
+)
+def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> None:
+    run = traces("describe", name, warehouse=sample_warehouse)
+    assert run.returncode == 0
+    assert [text for text in expected if text not in run.stdout] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["query", "itp.gpu_hour"], 2, "Did you mean itp.gpu_hours"),
+        (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
+        (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
+        (["describe", "pai.tasks"], 2, "Did you mean pai.task"),
+        (["check", "mars"], 2, "no trace is called mars"),
+        (["list", "moons"], 2, "moons"),
+        (["sql", "select 1", "--file", "x.sql"], 2, "not both"),
+        (["sql", "--file", "no_such.sql"], 1, "no_such.sql"),
+        (["sql", "create table t as select 1"], 1, "only a query"),
+        (["sql", "from no_such_table"], 1, "no_such_table"),
+        (["ingest", "mars"], 2, "no trace is called mars"),
+        (["ingest", "--raw", "no_such_folder"], 1, "no such folder"),
+        (["sample", "mars"], 2, "no trace is called mars"),
+    ],
+)
+def test_errors_are_for_people(
+    arguments: list[str], code: int, complaint: str, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    if arguments[0] == "ingest" and "--raw" not in arguments:
+        arguments = [*arguments, "--raw", str(tmp_path)]
+    run = traces(*arguments, warehouse=sample_warehouse)
+    assert run.returncode == code
+    assert complaint in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_sql_comes_from_an_argument_a_file_or_standard_input(sample_warehouse: Path, tmp_path: Path) -> None:
+    statement = "select count(*) as jobs from itp.raw_job"
+    (tmp_path / "q.sql").write_text(statement)
+    answers = {
+        traces("sql", statement, warehouse=sample_warehouse).stdout,
+        traces("sql", "--file", tmp_path / "q.sql", warehouse=sample_warehouse).stdout,
+        traces("sql", "-", warehouse=sample_warehouse, stdin=statement).stdout,
+        traces("sql", warehouse=sample_warehouse, stdin=statement).stdout,
+    }
+    assert len(answers) == 1 and answers.pop().startswith("jobs\n")
+
+
+def test_explain_shows_the_plan_and_does_not_run(sample_warehouse: Path) -> None:
+    for arguments in (["query", "itp.gpu_hours", "--explain"], ["sql", "--explain", "from itp.job"]):
+        run = traces(*arguments, warehouse=sample_warehouse)
+        assert run.returncode == 0 and "READ_PARQUET" in run.stdout.upper().replace(" ", "_")
+
+
+def test_output_goes_to_the_file_alone(sample_warehouse: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    run = traces("query", "pai.machines", "--output", path, warehouse=sample_warehouse)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert json.loads(path.read_text())[-1]["gpu_type"] == "all"
+
+
+def test_a_closed_pipe_is_no_error(sample_warehouse: Path) -> None:
+    command = f"'{TRACES}' sql 'from itp.raw_job cross join range(1000)' -w '{sample_warehouse}' | head -n 1"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert run.stdout.startswith("source_file,") and run.stderr == ""
+
+
+def test_a_failed_rule_is_a_failure(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "openb_node_list_gpu_node.csv").write_text(
+        "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\na,1000,1024,1,T4\n"
+    )
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    run = traces("check", "openb", warehouse=tmp_path)
+    assert run.returncode == 1 and "failed" in run.stdout and "rules failed" in run.stderr
