@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
 import typer
+
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.formats import Format
 from tracehouse.sql.lists import LISTS, Kind
@@ -15,6 +16,7 @@ from tracehouse.sql.lists import LISTS, Kind
 # Everything else is imported where it is used: `traces --help` needs none of it.
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
+
     from tracehouse.ingest.pipeline import Outcome
     from tracehouse.sql.answer import Note
     from tracehouse.sql.describe import Description
@@ -320,7 +322,7 @@ def _print_description(found: "Description") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(soft_wrap=not sys.stdout.isatty())
+    console = Console()
     console.print(Text(found.name, "bold"), Text(found.title), sep="\n")
     for fact, text in found.facts.items():
         if text:
@@ -332,15 +334,18 @@ def _print_description(found: "Description") -> None:
         for row in found.fields:
             grid.add_row(*(Text(cell or "") for cell in row))
         console.print(grid)
-    for note in found.notes:
-        console.print(Text(f"caveat {note.name}: {note.text}"))
+    _print_notes(found.notes, stderr=False)
     if found.sql:
-        console.print(Text(f"\n{found.sql.strip()}"))
+        _say(f"\n{found.sql}")
 
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=stderr)
     for note in notes:
-        _say(f"caveat {note.name}: {note.text}", stderr=stderr)
+        console.print(Text(f"caveat {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
 
 
 def _say(text: str, stderr: bool = False) -> None:

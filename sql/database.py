@@ -34,6 +34,7 @@ def ingest(
     with store.lock(warehouse):
         store.clean(warehouse)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
+        progress("database", 0, 0)
         _build(warehouse, outcome.conversions, materialize=False)
         store.publish(warehouse, outcome.conversions)
     return outcome

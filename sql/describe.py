@@ -8,6 +8,7 @@ import duckdb
 
 from tracehouse.ingest.errors import UsageError
 from tracehouse.sql.answer import Note, nearest, notes
+from tracehouse.views.files import first_statement
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
         },
         *_columns(connection, row["versioned_name"]),
         notes=notes(connection, row["versioned_name"]),
-        sql=row["sql"],
+        sql=first_statement(row["sql"]),
     )
 
 
@@ -124,7 +125,7 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
         ("parameter", "type", "default", "meaning", "choices"),
         parameters,
         notes=notes(connection, name),
-        sql=row["sql"],
+        sql=first_statement(row["sql"]),
     )
 
 

@@ -88,13 +88,16 @@ def _table(reader: pa.RecordBatchReader) -> Iterable[str]:
     """A table as a terminal shows it: the first rows, and a line that says how many more there are."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=SIMPLE_HEAD, pad_edge=False)
     for field in reader.schema:
         right = _is_number(field.type)
-        grid.add_column(Text(field.name), justify="right" if right else "left", overflow="fold")
+        grid.add_column(
+            Text(field.name), justify="right" if right else "left", overflow="fold", no_wrap=right
+        )
     shown = total = 0
     for batch in reader:
         total += batch.num_rows
@@ -102,6 +105,10 @@ def _table(reader: pa.RecordBatchReader) -> Iterable[str]:
             grid.add_row(*(Text(_short(value), "dim" if value is None else "") for value in row))
             shown += 1
     console = Console(force_terminal=sys.stdout.isatty())
+    # Texts are folded to fit the terminal; a number that was folded, or cut, would be another number.
+    narrowest = Measurement.get(console, console.options.update(width=10_000), grid)
+    wanted = narrowest.minimum if console.is_terminal else narrowest.maximum
+    console.width = max(console.width, wanted)
     with console.capture() as captured:
         console.print(grid)
     yield captured.get().strip("\n")
@@ -130,9 +137,10 @@ def _exact(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value for the eye: floats to four places, or four digits where they are smaller."""
+    """A value for the eye: a float to seven digits or so, with one to four places."""
     if not isinstance(value, float) or value != value or value in (float("inf"), -float("inf")):
         return _exact(value)
     if value and abs(value) < 0.001:
         return f"{value:.4g}"
-    return f"{value:.4f}".rstrip("0").rstrip(".")
+    places = max(1, min(4, 7 - len(str(int(abs(value))))))
+    return f"{value:.{places}f}".rstrip("0").rstrip(".")

@@ -1,0 +1,90 @@
+"""The README's commands, typed as it says, give what it shows."""
+
+import os
+import pty
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tracehouse.ingest.declare import all_traces
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.S)
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+@pytest.fixture(scope="module")
+def folder(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the publishers' files in `raw`, and what the README's first command made of them."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "raw").symlink_to(real_raw)
+    terminal(CONSOLE[0][0], folder)
+    return folder
+
+
+def terminal(command: str, folder: Path) -> str:
+    """Run a command in a terminal of 90 columns, and return what it shows."""
+    ours, theirs = pty.openpty()
+    environment = {
+        "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "COLUMNS": "90",
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+    }
+    with subprocess.Popen(
+        command, shell=True, cwd=folder, env=environment, stdout=theirs, stderr=theirs
+    ) as run:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                block = os.read(ours, 65536)
+            except OSError:
+                break
+            if not block:
+                break
+            shown += block
+    os.close(ours)
+    assert run.returncode == 0
+    return shown.decode()
+
+
+def lines(text: str) -> list[str]:
+    """What is to be read in a text: no colours, no bar, no spaces at the end."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").split("\r")[-1]
+    return [line.rstrip() for line in plain.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("command", "shown"), CONSOLE[1:], ids=[command for command, _ in CONSOLE[1:]])
+def test_commands_show_what_it_says(command: str, shown: str, folder: Path) -> None:
+    assert lines(terminal(command, folder)) == lines(shown)
+
+
+def test_ingest_shows_what_it_says(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw").symlink_to(folder / "raw")
+    command, shown = CONSOLE[0]
+    assert command == "traces ingest"
+    assert lines(terminal(f"{command} 2>&1 | cat", tmp_path)) == lines(shown)
+
+
+def test_python_runs(folder: Path) -> None:
+    (code,) = PYTHON
+    printed = subprocess.run(
+        [str(Path(sysconfig.get_path("scripts")) / "python"), "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stdout == "8152\n"
+
+
+def test_every_trace_is_there_with_its_home_and_licence() -> None:
+    for trace in all_traces().values():
+        row = next(line for line in README.splitlines() if line.startswith(f"| `{trace.name}`"))
+        assert trace.licence in row
+        assert re.search(r"https://github\.com/[\w-]+/[\w-]+", trace.homepage)[0].lower() in row.lower()
