@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+
 from tracehouse.ingest import samples
 from tracehouse.ingest.synthetic import MARKER_NAME
 

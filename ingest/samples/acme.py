@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
 from tracehouse.ingest.samples.draw import (
     Bools,
     Floats,

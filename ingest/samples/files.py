@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import polars as pl
 from isal import isal_zlib
+
 from tracehouse.ingest.synthetic import GZIP_COMMENT
 
 OnBytes = Callable[[int], None]

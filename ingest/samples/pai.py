@@ -25,6 +25,7 @@ from typing import IO
 
 import numpy as np
 import polars as pl
+
 from tracehouse.ingest.samples.draw import (
     HOUR_S,
     Bools,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
 from tracehouse.ingest.samples.draw import arrivals, floats, hex_ids, lognormal, scaled, spread
 from tracehouse.ingest.samples.files import OnBytes, write_csv, write_csv_xz
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 import tracehouse.views
 from tracehouse.ingest.declare import Table, Trace, all_traces
 
