@@ -11,6 +11,7 @@ import duckdb
 
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.database import NAME
+from tracehouse.views.base_tables import quoted
 
 BATCH_ROWS = 100_000
 
@@ -47,7 +48,10 @@ def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
             f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "
             "or name the folder that holds it with --warehouse"
         )
-    connection = duckdb.connect(str(path), read_only=True)
+    # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
+    connection = duckdb.connect()
+    connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+    connection.execute("use warehouse")
     root = warehouse.resolve().as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")

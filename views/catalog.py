@@ -1,7 +1,7 @@
 """Fills the catalog: the tables that say what the warehouse's numbers mean and where they come from."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlglot
@@ -15,7 +15,7 @@ from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
-from tracehouse.views.files import VIEWS, DefinitionError, ViewFile, first_statement
+from tracehouse.views.files import VIEWS, DefinitionError, ViewFile, first_statement, references
 from tracehouse.views.versions import released
 
 PROVENANCES = ("measured", "derived", "synthetic")
@@ -150,30 +150,41 @@ def unit_of(column: str) -> str:
     return longer or UNITS.get(column.rsplit("_", 1)[-1], "")
 
 
-def create_checks(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
+def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
     """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
     rules = [*ledgers.checks(), *_row_counts(traces)]
-    counts = "\nunion all\n".join(_check_sql(rule) for rule in rules)
+    tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
+    counts = "\nunion all\n".join(_check_sql(rule, tables) for rule in rules)
     connection.execute(
         f"""
         create view catalog.checks as
-        with counted as ({counts})
+        with counted as ({counts}),
+
+        with_data as (
+            select
+                counted.*,
+                (
+                    select min(tables.row_count) from catalog.tables as tables
+                    where list_contains(counted.reads, tables.table_name)
+                ) as least_rows
+            from counted
+        )
+
         select
-            counted.check_name,
-            counted.trace,
-            counted.object_name,
-            counted.kind,
-            counted.rule,
-            counted.violations,
+            check_name,
+            trace,
+            object_name,
+            kind,
+            rule,
+            case when least_rows > 0 then cast(violations as bigint) end as violations,
             case
-                when tables.row_count = 0 then 'no data'
-                when counted.violations = 0 then 'ok'
-                when counted.caveat <> '' then 'known'
+                when least_rows = 0 then 'no data'
+                when violations = 0 then 'ok'
+                when caveat <> '' then 'known'
                 else 'failed'
             end as status,
-            counted.caveat
-        from counted
-        left join catalog.tables as tables on counted.object_name = tables.table_name
+            caveat
+        from with_data
         """
     )
     comments = {
@@ -182,7 +193,7 @@ def create_checks(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> No
         "object_name": "Table or view whose rows it is about.",
         "kind": "key, reference, range, derived or row count.",
         "rule": "What must hold.",
-        "violations": "Rows that break it.",
+        "violations": "Rows that break it; NULL where a table that it reads has no data.",
         "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
         "caveat": "Trap that explains the breaches.",
     }
@@ -191,11 +202,13 @@ def create_checks(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> No
         connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
 
 
-def _check_sql(rule: ledgers.Check) -> str:
+def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
     texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
     names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
     listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
-    return f"select {listed}, ({rule.sql}) as violations"
+    read = references(sqlglot.parse_one(rule.sql, dialect="duckdb"), rule.name) & set(tables)
+    reads = ", ".join(quoted(name) for name in sorted(read))
+    return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 
 
 def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:

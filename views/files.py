@@ -110,7 +110,7 @@ def read_header(text: str) -> Header:
     return Header(" ".join(title), fields)
 
 
-def references(tree: exp.Expr, path: Path) -> frozenset[str]:
+def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
     """The tables that a query reads, each `schema.name`; its own CTEs do not count."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = set()
@@ -118,7 +118,7 @@ def references(tree: exp.Expr, path: Path) -> frozenset[str]:
         if table.db:
             names.add(f"{table.db}.{table.name}")
         elif table.name and table.name not in own:
-            raise DefinitionError(f"{path}: write {table.name} with its schema")
+            raise DefinitionError(f"{place}: write {table.name} with its schema")
     return frozenset(names)
 
 

@@ -6,7 +6,8 @@
 create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
 with binned as (
     select
-        floor(tightness / bin_width) * bin_width as tightness_from,
+        -- Without the rounding, a tightness of 0.6 would fall into the bin below: 0.6 / 0.1 is 5.99….
+        round(floor(round(tightness / bin_width, 9)) * bin_width, 9) as tightness_from,
         is_feasible_as_requested,
         gpu_h
     from itp.job

@@ -21,6 +21,12 @@ def test_a_missing_database_says_how_to_make_one(tmp_path: Path) -> None:
         answer.connect(tmp_path)
 
 
+def test_two_connections_do_not_meet(sample_warehouse: Path) -> None:
+    with answer.connect(sample_warehouse) as first, answer.connect(sample_warehouse) as second:
+        for connection in (first, second):
+            assert connection.execute("select count(*) > 0 from itp.job").fetchall() == [(True,)]
+
+
 def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> None:
     question = answer.named_question(opened, "openb.phases", {"in_variant": "cpu100", "gpu_only": "false"})
     assert question.values == {"in_variant": "cpu100", "gpu_only": False}

@@ -45,6 +45,7 @@ select
     duration as published_duration_s,
     gpu_time / 3600.0 as published_gpu_h,
     case
+        when run_s is null then null
         when duration = run_s and duration = turnaround_s then 'both'
         when duration = run_s then 'end - start'
         when duration = turnaround_s then 'end - submit'
@@ -70,4 +71,4 @@ comment on column acme.job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
 comment on column acme.job_v1.published_queue_s is 'The publisher''s queue, in seconds; derived.';
 comment on column acme.job_v1.published_duration_s is 'The publisher''s duration, in seconds; on Kalos it may include the queue; derived.';
 comment on column acme.job_v1.published_gpu_h is 'The publisher''s GPU time, in GPU-hours: GPUs times its duration; derived.';
-comment on column acme.job_v1.duration_rule is 'What the published duration is: end - start as documented, end - submit, both where there was no wait, or neither; derived.';
+comment on column acme.job_v1.duration_rule is 'What the published duration is: end - start as documented, end - submit, both where there was no wait, or neither; NULL where the job never started or had not ended; derived.';

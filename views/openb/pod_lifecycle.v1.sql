@@ -23,6 +23,7 @@ select
     end as gpu_tier,
     case when num_gpu > 0 then 1000 - gpu_milli end as residual_gpu_milli,
     creation_time as submit_s,
+    deletion_time as end_s,
     scheduled_time - creation_time as wait_s,
     deletion_time - scheduled_time as run_s
 from openb.pod;
@@ -40,5 +41,6 @@ comment on column openb.pod_lifecycle_v1.requested_gpus is 'GPUs requested, frac
 comment on column openb.pod_lifecycle_v1.gpu_tier is 'Share of one GPU that is requested, in the bands of the sharing analysis; derived.';
 comment on column openb.pod_lifecycle_v1.residual_gpu_milli is 'What the request leaves free on each of its cards, in thousandths; NULL without a GPU; derived.';
 comment on column openb.pod_lifecycle_v1.submit_s is 'Creation in seconds since the first pod; measured.';
+comment on column openb.pod_lifecycle_v1.end_s is 'Deletion in seconds since the first pod, also of pods that were never scheduled; measured.';
 comment on column openb.pod_lifecycle_v1.wait_s is 'Seconds from creation to scheduling; NULL where it was never scheduled; derived.';
 comment on column openb.pod_lifecycle_v1.run_s is 'Seconds from scheduling to deletion; NULL where it was never scheduled; derived.';

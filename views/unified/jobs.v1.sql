@@ -82,7 +82,7 @@ openb as (
         cast(submit_s as double) as submit_s,
         cast(wait_s as double) as wait_s,
         cast(run_s as double) as run_s,
-        cast(submit_s + wait_s + run_s as double) as end_s,
+        cast(end_s as double) as end_s,
         cast(requested_cpus as double) as requested_cpus,
         cast(requested_gpus as double) as requested_gpus,
         cast(requested_memory_gib * 1.073741824 as double) as requested_memory_gb,
@@ -166,7 +166,7 @@ comment on column unified.jobs_v1.submit_time is 'Submission as an instant; Acme
 comment on column unified.jobs_v1.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
 comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
 comment on column unified.jobs_v1.run_s is 'Seconds from start to end; derived.';
-comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock; NULL for ITP, whose start is not known; derived.';
+comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
 comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
 comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
 comment on column unified.jobs_v1.requested_memory_gb is 'Main memory requested in GB, all instances together; NULL for ITP and Acme; derived.';
