@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from tracehouse.ingest import sample
 from tracehouse.sql import database
 

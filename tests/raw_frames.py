@@ -6,14 +6,12 @@ half computes what each view claims to hold, from its comments and the publisher
 
 import gzip
 import io
-import lzma
 import math
 import tarfile
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pandas as pd
 
 RELATIVE = 1e-9
@@ -23,7 +21,12 @@ ABSOLUTE = 1e-12
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
     """All cells as text, the empty ones missing, whatever they look like."""
     return pd.read_csv(
-        io.BytesIO(data), header=None if names else 0, names=names, dtype=str, keep_default_na=False, na_values=[""]
+        io.BytesIO(data),
+        header=None if names else 0,
+        names=names,
+        dtype=str,
+        keep_default_na=False,
+        na_values=[""],
     )
 
 
@@ -43,7 +46,9 @@ def csv_members(archive: bytes) -> dict[str, bytes]:
         return {
             Path(member.name).stem: members.extractfile(member).read()
             for member in members
-            if member.isfile() and member.name.endswith(".csv") and not Path(member.name).name.startswith("._")
+            if member.isfile()
+            and member.name.endswith(".csv")
+            and not Path(member.name).name.startswith("._")
         }
 
 
@@ -88,10 +93,6 @@ def zeus_power(raw: Path) -> pd.DataFrame:
     return with_numbers(power, ["batch_size", "power_limit", "time_per_epoch", "average_power"])
 
 
-def zeus_groups(raw: Path) -> pd.DataFrame:
-    return read_text_table(lzma.decompress((raw / "zeus" / "alibaba_groups.csv.xz").read_bytes()))
-
-
 def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     folder = raw / "pai" / "data"
     names = (folder / f"{stem}.header").read_text().strip().split(",")
@@ -99,7 +100,8 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
     frame = read_text_table(data, names)
     numbers = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage")
-    numbers += ("gpu_wrk_util", "avg_mem", "cap_cpu", "cap_mem", "cap_gpu")
+    numbers += ("gpu_wrk_util", "avg_mem", "cap_cpu", "cap_mem", "cap_gpu", "machine_cpu", "machine_gpu")
+    numbers += ("machine_load_1", "machine_net_receive", "machine_num_worker")
     return with_numbers(frame, [name for name in names if name in numbers])
 
 
@@ -186,6 +188,7 @@ def openb_pod_lifecycle(raw: Path) -> pd.DataFrame:
             "gpu_tier": [gpu_tier(num_gpu, gpu_milli) for num_gpu, gpu_milli in requests],
             "residual_gpu_milli": (1000 - pods["gpu_milli"]).where(pods["num_gpu"] > 0),
             "submit_s": pods["creation_time"],
+            "end_s": pods["deletion_time"],
             "wait_s": pods["scheduled_time"] - pods["creation_time"],
             "run_s": pods["deletion_time"] - pods["scheduled_time"],
         }
@@ -232,10 +235,10 @@ def happened(times: pd.Series) -> pd.Series:
 
 
 def pai_instance_spans(raw: Path) -> pd.DataFrame:
-    """First start and last end of each task's instances."""
+    """First start and last end of each task's instances; an instance that never started has no end."""
     instances = pai_table(raw, "pai_instance_table")
     instances["start"] = happened(instances["start_time"])
-    instances["end"] = happened(instances["end_time"])
+    instances["end"] = happened(instances["end_time"]).where(instances["start"].notna())
     groups = instances.groupby(["job_name", "task_name"])
     return groups.agg(first_start=("start", "min"), last_end=("end", "max")).reset_index()
 
@@ -306,6 +309,65 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
     )
 
 
+def pai_worker(raw: Path) -> pd.DataFrame:
+    """The publisher's cleaning: sort by status, start and end, keep the last row of each worker."""
+    rows = pai_table(raw, "pai_instance_table")
+    rows = rows[rows["worker_name"].notna()]
+    rows["start_s"], rows["end_s"] = happened(rows["start_time"]), happened(rows["end_time"])
+    groups = rows.groupby("worker_name")["status"]
+    rows["runs"] = groups.transform("size")
+    rows["terminated"] = rows["status"].eq("Terminated").groupby(rows["worker_name"]).transform("any")
+    rows = rows.sort_values(["status", "start_s", "end_s", "inst_name"], ascending=[True, True, True, False])
+    rows = rows.drop_duplicates("worker_name", keep="last")
+    rows["run_s"] = rows["end_s"] - rows["start_s"]
+    rows["is_waiting_over_terminated"] = rows["status"].eq("Waiting") & rows["terminated"]
+    names = ["worker_name", "job_name", "task_name", "inst_name", "inst_id", "machine", "status"]
+    return rows[[*names, "start_s", "end_s", "run_s", "runs", "is_waiting_over_terminated"]]
+
+
+def pai_worker_machine(raw: Path) -> pd.DataFrame:
+    metrics = pai_table(raw, "pai_machine_metric")
+    workers = pai_worker(raw)[["worker_name", "job_name", "task_name"]]
+    rows = metrics.merge(workers, on="worker_name", validate="one_to_one")
+    rows = rows.merge(pai_table(raw, "pai_machine_spec"), on="machine", how="left", validate="many_to_one")
+    return pd.DataFrame(
+        {
+            "worker_name": rows["worker_name"],
+            "job_name": rows["job_name"],
+            "task_name": rows["task_name"],
+            "machine": rows["machine"],
+            "gpu_type": rows["gpu_type"],
+            "machine_gpus": rows["cap_gpu"],
+            "machine_cpus": rows["cap_cpu"],
+            "observed_s": rows["end_time"] - rows["start_time"],
+            "machine_cpu_pct": rows["machine_cpu"],
+            "machine_gpu_pct": rows["machine_gpu"],
+            "machine_load": rows["machine_load_1"],
+            "received_bytes": rows["machine_net_receive"],
+            "workers_on_machine": rows["machine_num_worker"],
+        }
+    )
+
+
+def pai_job_group(raw: Path) -> pd.DataFrame:
+    tags = pai_table(raw, "pai_group_tag_table").drop(columns="user").assign(is_tagged=True)
+    rows = pai_table(raw, "pai_job_table").merge(tags, on="inst_id", how="left", validate="one_to_one")
+    return pd.DataFrame(
+        {
+            "job_name": rows["job_name"],
+            "inst_id": rows["inst_id"],
+            "user_id": rows["user"],
+            "status": rows["status"],
+            "submit_s": happened(rows["start_time"]),
+            "is_tagged": rows["is_tagged"].notna(),
+            "group_id": rows["group"].fillna(rows["user"]),
+            "is_group_from_user": rows["group"].isna(),
+            "requested_gpu_type": rows["gpu_type_spec"],
+            "workload": rows["workload"],
+        }
+    )
+
+
 def duration_rule(published: float, wait: float, run: float) -> str | None:
     if math.isnan(published) or math.isnan(run):
         return None
@@ -360,7 +422,7 @@ UNIFIED = (
     "end_s",
     "requested_cpus",
     "requested_gpus",
-    "requested_memory_gb",
+    "requested_memory_gib",
     "allocated_gpus",
     "status",
     "gpu_s",
@@ -405,7 +467,7 @@ def unified_openb(raw: Path) -> pd.DataFrame:
             "end_s": pods["deletion_time"],
             "requested_cpus": pods["cpu_milli"] / 1000,
             "requested_gpus": requested,
-            "requested_memory_gb": pods["memory_mib"] * 2**20 / 1e9,
+            "requested_memory_gib": pods["memory_mib"] / 1024,
             "status": pods["pod_phase"].map(outcome),
             "gpu_s": requested * run,
             "partition_name": pods["gpu_spec"],
@@ -432,13 +494,13 @@ def unified_pai(raw: Path) -> pd.DataFrame:
             "submit_s": happened(tasks["start_time"]),
             "wait_s": tasks["first_start"] - happened(tasks["start_time"]),
             "run_s": run,
-            "end_s": tasks["last_end"],
+            "end_s": tasks["last_end"].fillna(happened(tasks["end_time"])),
             "requested_cpus": tasks["inst_num"] * tasks["plan_cpu"] / 100,
             "requested_gpus": requested,
-            "requested_memory_gb": tasks["inst_num"] * tasks["plan_mem"],
+            "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],
             "status": tasks["status"].map(outcome),
             "gpu_s": requested * run,
-            "workload": tasks["workload"].fillna(tasks["task_name"]),
+            "workload": tasks["workload"],
             "partition_name": tasks["gpu_type"],
         }
     )
@@ -462,7 +524,7 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "end_s": (jobs["end_time"] - epoch).dt.total_seconds(),
             "requested_cpus": jobs["requested_cpus"],
             "requested_gpus": jobs["requested_gpus"],
-            "allocated_gpus": jobs["requested_gpus"],
+            "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
             "status": jobs["state"].map(outcome),
             "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "workload": jobs["workload_type"],
@@ -501,7 +563,9 @@ def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, ke
     answered_at = row_positions(answered, keys)
     wanted_at = row_positions(wanted, keys)
     missing, extra = wanted_at.keys() - answered_at.keys(), answered_at.keys() - wanted_at.keys()
-    assert not missing and not extra, f"missing: {sorted(missing, key=str)[:3]}, extra: {sorted(extra, key=str)[:3]}"
+    assert not missing and not extra, (
+        f"missing: {sorted(missing, key=str)[:3]}, extra: {sorted(extra, key=str)[:3]}"
+    )
     differences = []
     for name in expected:
         ours, theirs = answered[name], wanted[name]
@@ -514,7 +578,9 @@ def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, ke
 
 
 def row_positions(columns: dict[str, list[object]], keys: list[str] | None) -> dict[object, int]:
-    values = list(zip(*(columns[name] for name in keys or columns), strict=True))
-    found = {key: position for position, key in enumerate(values)} if keys else {i: i for i in range(len(values))}
-    assert len(found) == len(values), f"{len(values) - len(found)} rows repeat the key ({', '.join(keys or [])})"
-    return found
+    rows = list(zip(*(columns[name] for name in keys or columns), strict=True))
+    if not keys:
+        return {position: position for position in range(len(rows))}
+    positions = {key: position for position, key in enumerate(rows)}
+    assert len(positions) == len(rows), f"{len(rows) - len(positions)} rows repeat the key {keys}"
+    return positions

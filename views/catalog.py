@@ -32,13 +32,13 @@ UNITS = {
     "mib": "MiB",
     "pct": "percent",
     "gpus": "GPUs",
-    "gpu": "GPUs",
     "cpus": "CPU cores",
     "milli": "thousandths",
     "bytes": "bytes",
 }
 LONGER_UNITS = {
     "_per_s": "per s",
+    "gpus_per_instance": "GPUs",
     "gpu_h": "GPU-hours",
     "gpu_s": "GPU-seconds",
     "gpu_milli": "thousandths of a GPU",

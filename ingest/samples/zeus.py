@@ -186,7 +186,9 @@ _POWER_TYPES = {
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the summaries and the schedule below `folder`."""
-    written = [write_csv(folder / "summary_train.csv", _train(scale, rng), on_bytes)]
+    # The publisher writes a target that was not reached as `nan`, not as an empty field.
+    train = _train(scale, rng).with_columns(pl.col("target_epoch").cast(pl.String).fill_null("nan"))
+    written = [write_csv(folder / "summary_train.csv", train, on_bytes)]
     written += [
         write_csv(folder / f"summary_power_{gpu.name}.csv", _power(gpu, scale, rng), on_bytes) for gpu in GPUS
     ]

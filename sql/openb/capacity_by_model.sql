@@ -5,9 +5,9 @@
 create or replace macro openb.capacity_by_model(in_list varchar := 'gpu_node') as table
 select
     coalesce(model, case when grouping(model) = 1 then 'all' else 'no GPU' end) as model,
-    sum(capacity.nodes) as nodes,
-    sum(gpus) as gpus,
-    sum(gpu_milli) as gpu_milli,
+    cast(sum(capacity.nodes) as bigint) as nodes,
+    cast(sum(gpus) as bigint) as gpus,
+    cast(sum(gpu_milli) as bigint) as gpu_milli,
     sum(cpus) as cpus,
     sum(memory_gib) as memory_gib
 from openb.capacity as capacity

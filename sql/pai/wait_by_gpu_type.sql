@@ -14,4 +14,4 @@ where requested_gpus_per_instance >= min_gpus
 group by gpu_type
 order by gpu_type;
 
-comment on macro table pai.wait_by_gpu_type is 'Percentiles of the wait from a task''s launch to its first instance''s, per assigned type of GPU.';
+comment on macro table pai.wait_by_gpu_type is 'Interpolated percentiles of the wait from a task''s launch to its first instance''s, per assigned type of GPU.';

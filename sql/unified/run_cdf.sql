@@ -1,5 +1,7 @@
 -- How long do the jobs of each trace run?
 -- unaffected: itp.deadline_synthetic
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.workload_tag_is_rare
 -- unaffected: acme.job_zones_differ
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: openb.variants_are_resampled
@@ -29,4 +31,4 @@ inner join percentiles on ranked.rank_pct >= percentiles.percentile
 group by ranked.trace, percentiles.percentile
 order by ranked.trace, percentiles.percentile;
 
-comment on macro table unified.run_cdf is 'Percentiles of the run of GPU jobs per trace, in seconds, over jobs of the same least length.';
+comment on macro table unified.run_cdf is 'Percentiles of the run of GPU jobs per trace, in seconds, over jobs of the same least length: the shortest run that so many percent do not exceed.';

@@ -1,5 +1,7 @@
 -- What do the traces look like side by side?
 -- unaffected: itp.deadline_synthetic
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.workload_tag_is_rare
 -- unaffected: acme.job_zones_differ
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: openb.variants_are_resampled

@@ -6,10 +6,10 @@ select
     coalesce(dataset, 'all') as dataset,
     count(*) as train_rows,
     count(*) - count(target_epoch) as unreached_rows,
-    count(distinct batch_size) as batch_sizes,
-    count(distinct target_metric) as targets
+    count(distinct dataset || '/' || batch_size) as batch_sizes,
+    count(distinct dataset || '/' || target_metric) as targets
 from zeus.train
 group by grouping sets ((dataset), ())
 order by grouping(dataset), dataset;
 
-comment on macro table zeus.train_coverage is 'Rows of the training trace per data set, with a last row for all; a row is a run and a target.';
+comment on macro table zeus.train_coverage is 'Rows of the training trace per data set, with a last row for all, whose batch sizes and targets are counted per data set; a row is a run and a target.';

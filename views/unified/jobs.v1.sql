@@ -3,6 +3,8 @@
 -- source: Standard Workload Format v2.2, and each publisher's README
 -- caveat: pai.job_means_task_elsewhere
 -- caveat: pai.sentinel_zero_start
+-- caveat: pai.memory_gb_looks_binary
+-- caveat: pai.workload_tag_is_rare
 -- caveat: itp.no_wait
 -- caveat: itp.min_duration_600
 -- caveat: openb.not_a_snapshot
@@ -29,17 +31,17 @@ pai as (
         nullif(task.start_time, 0) as submit_s,
         instances.first_start_s - nullif(task.start_time, 0) as wait_s,
         instances.last_end_s - instances.first_start_s as run_s,
-        instances.last_end_s as end_s,
+        coalesce(instances.last_end_s, nullif(task.end_time, 0)) as end_s,
         task.inst_num * task.plan_cpu / 100.0 as requested_cpus,
         task.inst_num * coalesce(task.plan_gpu, 0) / 100.0 as requested_gpus,
-        task.inst_num * task.plan_mem as requested_memory_gb,
+        task.inst_num * task.plan_mem as requested_memory_gib,
         cast(null as double) as allocated_gpus,
         case task.status
             when 'Terminated' then 'completed'
             when 'Failed' then 'failed'
             else 'unknown'
         end as status,
-        coalesce(tag.workload, task.task_name) as workload,
+        tag.workload,
         task.gpu_type as partition_name
     from pai.task as task
     left join pai.job as job on task.job_name = job.job_name
@@ -62,7 +64,7 @@ itp as (
         cast(null as double) as end_s,
         cast(null as double) as requested_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(null as double) as requested_memory_gb,
+        cast(null as double) as requested_memory_gib,
         cast(requested_gpus as double) as allocated_gpus,
         'unknown' as status,
         model_name as workload,
@@ -85,7 +87,7 @@ openb as (
         cast(end_s as double) as end_s,
         cast(requested_cpus as double) as requested_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(requested_memory_gib * 1.073741824 as double) as requested_memory_gb,
+        cast(requested_memory_gib as double) as requested_memory_gib,
         cast(null as double) as allocated_gpus,
         case pod_phase
             when 'Succeeded' then 'completed'
@@ -112,8 +114,8 @@ acme as (
         epoch(end_time) as end_s,
         cast(requested_cpus as double) as requested_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(null as double) as requested_memory_gb,
-        cast(requested_gpus as double) as allocated_gpus,
+        cast(null as double) as requested_memory_gib,
+        cast(case when run_s is not null then requested_gpus end as double) as allocated_gpus,
         case
             when state = 'COMPLETED' then 'completed'
             when state = 'CANCELLED' then 'cancelled'
@@ -148,7 +150,7 @@ select
     end_s,
     requested_cpus,
     requested_gpus,
-    requested_memory_gb,
+    requested_memory_gib,
     allocated_gpus,
     status,
     requested_gpus * run_s as gpu_s,
@@ -165,13 +167,13 @@ comment on column unified.jobs_v1.group_id is 'Group of recurring jobs; PAI alon
 comment on column unified.jobs_v1.submit_time is 'Submission as an instant; Acme alone has true dates; measured.';
 comment on column unified.jobs_v1.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
 comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
-comment on column unified.jobs_v1.run_s is 'Seconds from start to end; derived.';
+comment on column unified.jobs_v1.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, where both happened; derived.';
 comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
 comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
 comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
-comment on column unified.jobs_v1.requested_memory_gb is 'Main memory requested in GB, all instances together; NULL for ITP and Acme; derived.';
-comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the publisher says so: ITP and Acme; measured.';
+comment on column unified.jobs_v1.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP and Acme; derived.';
+comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the publisher says so: ITP, and Acme''s jobs that ran to an end; measured.';
 comment on column unified.jobs_v1.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
 comment on column unified.jobs_v1.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
-comment on column unified.jobs_v1.workload is 'What kind of work it is; for ITP a model name that was drawn at random; derived.';
+comment on column unified.jobs_v1.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, for ITP a model name that was drawn at random; derived.';
 comment on column unified.jobs_v1.partition_name is 'Type of GPU (PAI), GPU models that will do (openb), or cluster; measured.';

@@ -1,0 +1,612 @@
+"""Every view, row by row, against the same thing computed by pandas from the raw files."""
+
+import io
+import tarfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tracehouse.sql import database
+
+SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
+raw_frames = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_frames)
+
+CONFIG = ["gpu", "dataset", "network", "optimizer", "batch_size", "power_limit_w", "target_metric"]
+WITH_REAL_FILES = {
+    "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
+    "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
+    "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
+    "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
+    "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, CONFIG),
+    "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
+}
+ALL = WITH_REAL_FILES | {
+    "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
+    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
+    "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
+    "pai.worker_v1": (raw_frames.pai_worker, ["worker_name"]),
+    "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
+    "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
+    "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
+}
+
+
+@pytest.mark.parametrize("view", WITH_REAL_FILES)
+def test_view_on_real_files(view: str, real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
+    compute, keys = WITH_REAL_FILES[view]
+    raw_frames.assert_same_rows(real.sql(f"from {view}"), compute(real_raw), keys)
+
+
+@pytest.mark.parametrize("view", ALL)
+def test_view_on_synthetic_dumps(view: str, synthetic: duckdb.DuckDBPyConnection, sample_raw: Path) -> None:
+    compute, keys = ALL[view]
+    expected = compute(sample_raw)
+    assert len(expected) > 0
+    raw_frames.assert_same_rows(synthetic.sql(f"from {view}"), expected, keys)
+
+
+def test_every_view_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
+    rows = synthetic.execute("select versioned_name from catalog.views").fetchall()
+    assert {name for (name,) in rows} == set(ALL)
+
+
+def test_unified_jobs_hold_all_traces_with_jobs(synthetic: duckdb.DuckDBPyConnection) -> None:
+    rows = synthetic.execute("select distinct trace from unified.jobs_v1").fetchall()
+    assert {trace for (trace,) in rows} == {"acme", "itp", "openb", "pai"}
+
+
+def test_itp_jobs_and_gpu_hours_are_the_published_ones(real: duckdb.DuckDBPyConnection) -> None:
+    jobs, gpu_h = real.execute("select count(*), sum(gpu_h) from itp.job_v1").fetchone()
+    assert jobs == 69_351
+    assert gpu_h == pytest.approx(1_632_719.74, abs=0.005)
+
+
+def test_itp_clusters(real: duckdb.DuckDBPyConnection) -> None:
+    rows = real.execute(
+        "select cluster, count(*), round(sum(gpu_h), 1), round(avg(requested_gpus), 2), max(requested_gpus)"
+        " from itp.job_v1 group by cluster order by cluster"
+    ).fetchall()
+    assert rows == [
+        ("cluster01", 1_595, 22_740.1, 2.34, 64),
+        ("cluster02", 5_778, 123_748.4, 2.04, 64),
+        ("cluster03", 3_011, 165_442.5, 6.23, 64),
+        ("cluster04", 15_802, 705_682.9, 3.03, 64),
+        ("cluster05", 3_629, 14_303.1, 1.19, 8),
+        ("cluster06", 2_396, 123_878.7, 5.19, 64),
+        ("cluster07", 12_699, 366_799.8, 1.84, 16),
+        ("cluster08", 13_047, 67_100.0, 1.10, 32),
+        ("cluster09", 11_134, 39_000.8, 1.00, 1),
+        ("cluster10", 260, 4_023.5, 1.47, 16),
+    ]
+
+
+def test_itp_test_bed_is_not_counted_twice(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
+    generated = raw_frames.itp_table(real_raw, "elasticflow-traces.tar.gz")
+    test_bed = generated[generated["csv"] == "195job"]
+    gpu_hours = (test_bed["num_gpu"] * test_bed["duration"]).sum() / 3600
+    assert (len(test_bed), round(gpu_hours, 1)) == (195, 5_489.8)
+    jobs = real.sql("select cluster, job_id, deadline_s from itp.job_v1").to_arrow_table().to_pandas()
+    selected = test_bed.merge(jobs, on="job_id")
+    assert len(selected) == 195
+    assert set(selected["cluster"]) == {"cluster02"}
+    assert (selected["deadline"] != selected["deadline_s"]).all()
+
+
+def test_openb_capacity_is_the_measured_one(real: duckdb.DuckDBPyConnection) -> None:
+    rows = real.execute(
+        "select model, nodes, gpus from openb.capacity_v1 where node_list = 'gpu_node' order by model"
+    ).fetchall()
+    assert rows == [
+        ("A10", 2, 2),
+        ("G2", 549, 4_392),
+        ("G3", 39, 312),
+        ("P100", 134, 265),
+        ("T4", 404, 842),
+        ("V100M16", 55, 195),
+        ("V100M32", 30, 204),
+    ]
+    assert sum(nodes for _, nodes, _ in rows) == 1_213
+    assert sum(gpus for _, _, gpus in rows) == 6_212
+
+
+@pytest.mark.parametrize(
+    ("column", "counts"),
+    [
+        ("pod_phase", {"Running": 4_149, "Failed": 1_869, "Pending": 861, "Succeeded": 185}),
+        (
+            "gpu_tier",
+            {
+                "whole GPUs": 3_986,
+                "501 to 999 milli": 1_478,
+                "251 to 500 milli": 1_292,
+                "up to 250 milli": 308,
+            },
+        ),
+    ],
+)
+def test_openb_gpu_pods(column: str, counts: dict[str, int], real: duckdb.DuckDBPyConnection) -> None:
+    rows = real.execute(
+        f"select {column}, count(*) from openb.pod_lifecycle_v1"
+        f" where variant = 'default' and requested_gpus > 0 group by {column}"
+    ).fetchall()
+    assert dict(rows) == counts
+    assert sum(counts.values()) == 7_064
+
+
+def test_openb_waits_of_gpu_pods(real: duckdb.DuckDBPyConnection) -> None:
+    waits = real.execute(
+        "select median(wait_s), quantile_cont(wait_s, 0.9), quantile_cont(wait_s, 0.99), max(wait_s)"
+        " from openb.pod_lifecycle_v1 where variant = 'default' and requested_gpus > 0"
+    ).fetchone()
+    assert [round(wait) for wait in waits] == [2, 139, 1_109, 14_330]
+
+
+def test_openb_pods_never_waited_where_never_scheduled(real: duckdb.DuckDBPyConnection) -> None:
+    counts = real.execute(
+        "select count(*), count(wait_s), count(run_s) from openb.pod_lifecycle_v1"
+        " where variant = 'default' and pod_phase = 'Pending'"
+    ).fetchone()
+    assert counts == (897, 0, 0)
+
+
+def test_zeus_rows_and_unreached_targets(real: duckdb.DuckDBPyConnection) -> None:
+    counts = real.execute("select count(*), count(*) - count(target_epoch) from zeus.train").fetchone()
+    assert counts == (3_759, 849)
+
+
+# Per data set on the V100: target and default batch size of the publisher's replay script; seconds and
+# joules at that batch size and 250 W; percentages of energy saved by the best batch size at 250 W, by the
+# best power limit at the default batch size, and by the best of both; and which the best of both is.
+ZEUS_ON_V100 = {
+    "cifar100": (0.6, 1024, 599, 112_458, 63.2, 31.4, 74.7, (128, 100)),
+    "imagenet": (0.65, 256, 74_518, 16_412_549, 3.0, 22.5, 23.8, (360, 150)),
+    "squad": (84.0, 32, 7_106, 1_621_829, 6.7, 17.8, 27.6, (8, 125)),
+    "librispeech": (40.0, 192, 59_343.6, 9_528_122, 18.0, 16.2, 42.8, (32, 100)),
+    "movielens-1m": (0.41, 1024, 85, 3_229, 65.0, 3.0, 66.6, (16384, 150)),
+    "sentiment140": (0.84, 128, 12_345, 2_758_293, 3.4, 21.2, 26.4, (32, 125)),
+}
+
+
+@pytest.mark.parametrize("dataset", ZEUS_ON_V100)
+def test_zeus_savings_on_v100(dataset: str, real: duckdb.DuckDBPyConnection) -> None:
+    target, batch_size, seconds, joules, by_batch, by_power, by_both, best = ZEUS_ON_V100[dataset]
+    configs = real.sql(
+        "from zeus.energy_to_accuracy_v1 where gpu = 'v100' and energy_to_accuracy_j is not null"
+        f" and dataset = '{dataset}' and target_metric = {target}"
+    )
+    frame = configs.to_arrow_table().to_pandas()
+    at_default, at_most = frame["batch_size"] == batch_size, frame["power_limit_w"] == 250
+    base = frame[at_default & at_most].iloc[0]
+    energy = frame["energy_to_accuracy_j"]
+    assert base["time_to_accuracy_s"] == pytest.approx(seconds, abs=0.5)
+    assert base["energy_to_accuracy_j"] == pytest.approx(joules, abs=0.5)
+    for saving, rows in ((by_batch, at_most), (by_power, at_default), (by_both, energy > 0)):
+        left = energy[rows].min() / base["energy_to_accuracy_j"]
+        assert 100 * (1 - left) == pytest.approx(saving, abs=0.05)
+    cheapest = frame.loc[energy.idxmin()]
+    assert (cheapest["batch_size"], cheapest["power_limit_w"]) == best
+
+
+def test_pai_machines_and_gpus(real: duckdb.DuckDBPyConnection) -> None:
+    counts = real.execute(
+        "select count(*), sum(cap_gpu), count(*) filter (where cap_gpu > 0) from pai.machine_spec"
+    ).fetchone()
+    assert counts == (1_897, 6_742, 1_814)
+
+
+def test_acme_jobs_of_the_readme(tmp_path: Path) -> None:
+    """The README's examples: times of Kalos are in UTC, and there the duration runs from submission."""
+    folder = tmp_path / "raw" / "acme" / "data" / "job_trace"
+    ids, sizes = "job_id,user,node_num,gpu_num,cpu_num", "mem_per_pod_GB,shared_mem_per_pod"
+    times, sums = "submit_time,start_time,end_time", "duration,queue,gpu_time"
+
+    def stamps(zone: str, *clock: str) -> str:
+        return ",".join(f"2023-05-17 {time}{zone}" for time in clock)
+
+    early = stamps("+00:00", "11:00:58", "11:01:08", "11:01:16")
+    late = stamps("+00:00", "11:28:42", "11:28:54", "11:30:04")
+    waited = stamps("+08:00", "19:00:58", "19:01:08", "19:01:16")
+    at_once = stamps("+08:00", "19:00:58", "19:00:58", "19:01:16")
+    rows = {
+        "trace_kalos.csv": [
+            f"{ids},{sizes},type,state,{times},fail_time,stop_time,{sums}",
+            f"dlc1,ua,8,64,960,1000,500,Other,COMPLETED,{early},,,18.0,10.0,1152.0",
+            f"dlc2,ua,8,64,960,1000,500,Other,FAILED,{late},,,82.0,12.0,5248.0",
+        ],
+        "trace_seren.csv": [
+            f"{ids},type,state,{times},{sums}",
+            f"1,ub,0,8,8,Other,PREEMPTED,{waited},8,10,64",
+            f"2,ub,0,0,8,CPU,NODE_FAIL,{at_once},18,0,0",
+            f"3,ub,0,1,8,Eval,TIMEOUT,{waited},7,10,7",
+        ],
+    }
+    folder.mkdir(parents=True)
+    for name, lines in rows.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    with ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        jobs = connection.execute(
+            "select job_id, wait_s, run_s, gpu_h * 3600, duration_rule from acme.job_v1 order by job_id"
+        ).fetchall()
+        assert jobs == [
+            ("1", 10, 8, 64, "end - start"),
+            ("2", 0, 18, 0, "both"),
+            ("3", 10, 8, 8, "neither"),
+            ("dlc1", 10, 8, 512, "end - submit"),
+            ("dlc2", 12, 70, 4_480, "end - submit"),
+        ]
+        unified = connection.execute(
+            "select job_id, submit_s, end_s, status from unified.jobs_v1 order by job_id"
+        ).fetchall()
+    start = pd.Timestamp("2023-05-17T11:00:58Z").timestamp()
+    assert unified == [
+        ("1", start, start + 18, "failed"),
+        ("2", start, start + 18, "failed"),
+        ("3", start, start + 18, "failed"),
+        ("dlc1", start, start + 18, "completed"),
+        ("dlc2", start + 1_664, start + 1_746, "failed"),
+    ]
+
+
+# From here: random small tables, and results computed in plain Python.
+
+# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
+QUICK = settings(
+    deadline=None,
+    max_examples=5,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+Row = Mapping[str, object]
+
+
+def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
+    outcome = database.ingest([raw], warehouse, [], lambda *_: None)
+    assert not outcome.problems
+    return duckdb.connect(str(warehouse / database.NAME), read_only=True)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes:
+    lines = [",".join(columns)] if header else []
+    lines += [",".join("" if row[name] is None else str(row[name]) for name in columns) for row in rows]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:
+    """Rows read per table are the rows written, and each is either kept or rejected; here all are kept."""
+    rows = connection.execute(
+        "select table_name, sum(rows_read), sum(rows_kept), sum(rows_rejected)"
+        " from catalog.sources group by table_name"
+    ).fetchall()
+    assert {name: (read, kept, rejected) for name, read, kept, rejected in rows} == {
+        name: (count, count, 0) for name, count in written.items()
+    }
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:
+    return connection.sql(f"from {view}").to_arrow_table().to_pylist()
+
+
+def close_to(value: float | None) -> object:
+    return None if value is None else pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+CLUSTERS = ("cluster01", "cluster02", "cluster10")
+COLLECTED = ("job_id", "submission_time", "duration", "num_gpu")
+GENERATED = (
+    "job_id",
+    "submission_time",
+    "num_iteration",
+    "model_name",
+    "deadline",
+    "batch_size",
+    "num_gpu",
+    "duration",
+)
+
+
+@st.composite
+def itp_tables(draw: st.DrawFn) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """Jobs per cluster whose ids repeat across clusters, and generated rows with and without a partner."""
+    job_id = st.sampled_from(["0a", "0b", "0c", "NA", "1e5", "nan", "007", "7", "null", "0x1"])
+    job = st.fixed_dictionaries(
+        {
+            "job_id": job_id,
+            "submission_time": st.integers(0, 5_000_000),
+            "duration": st.integers(1, 2_000_000),
+            "num_gpu": st.sampled_from([1, 2, 4, 8, 64]),
+        }
+    )
+    extra = st.fixed_dictionaries(
+        {
+            "num_iteration": st.integers(1, 10**9),
+            "model_name": st.sampled_from(["bert", "nan", "vgg16"]),
+            "allowed": st.integers(1, 3_000_000),
+            "batch_size": st.integers(1, 256),
+        }
+    )
+
+    def jobs() -> list[Row]:
+        return draw(st.lists(job, min_size=2, max_size=8, unique_by=lambda row: row["job_id"]))
+
+    def generated_from(row: Row) -> Row:
+        more = draw(extra)
+        return {**row, **more, "deadline": row["submission_time"] + more["allowed"]}
+
+    collected = {cluster: jobs() for cluster in CLUSTERS}
+    generated = {}
+    for cluster in CLUSTERS:
+        partners = [row for row in collected[cluster] if draw(st.booleans())]
+        taken = {row["job_id"] for row in collected[cluster]}
+        strangers = [row for row in jobs() if row["job_id"] not in taken]
+        generated[cluster] = [generated_from(row) for row in partners + strangers]
+    generated["195job"] = [generated_from(row) for row in collected["cluster02"] if draw(st.booleans())]
+    return collected, generated
+
+
+@QUICK
+@given(itp_tables())
+def test_itp_join_keeps_every_job_once(tables: tuple[dict[str, list[Row]], dict[str, list[Row]]]) -> None:
+    collected, generated = tables
+    with TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw" / "itp" / "data"
+        for name, columns, members in (
+            ("raw-traces", COLLECTED, collected),
+            ("elasticflow-traces", GENERATED, generated),
+        ):
+            texts = {f"{stem}.csv": csv_text(columns, rows, True) for stem, rows in members.items()}
+            write_archive(raw / f"{name}.tar.gz", texts)
+        with ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
+            jobs = columns_of(connection, "itp.job_v1")
+            unified = columns_of(connection, "unified.jobs_v1")
+            written = {"itp.raw_job": collected, "itp.elasticflow_job": generated}
+            assert_accounts_add_up(
+                connection, {name: sum(map(len, members.values())) for name, members in written.items()}
+            )
+    expected = {}
+    for cluster, rows in collected.items():
+        partners = {row["job_id"]: row for row in generated[cluster]}
+        for row in rows:
+            partner = partners.get(row["job_id"])
+            run, allowed = row["duration"], partner["allowed"] if partner else None
+            expected[cluster, row["job_id"]] = {
+                "cluster": cluster,
+                "job_id": row["job_id"],
+                "submit_s": row["submission_time"],
+                "run_s": run,
+                "requested_gpus": row["num_gpu"],
+                "gpu_h": close_to(row["num_gpu"] * run / 3600),
+                "model_name": partner and partner["model_name"],
+                "batch_size": partner and partner["batch_size"],
+                "num_iteration": partner and partner["num_iteration"],
+                "iterations_per_s": close_to(partner and partner["num_iteration"] / run),
+                "deadline_s": partner and partner["deadline"],
+                "slack_s": partner and allowed - run,
+                "tightness": close_to(partner and allowed / run),
+                "is_feasible_as_requested": partner and allowed >= run,
+                "needed_speedup": close_to(partner and run / allowed),
+            }
+    assert len(jobs) == len(unified) == len(expected)
+    assert {(job["cluster"], job["job_id"]): job for job in jobs} == expected
+    assert {(job["cluster"], job["job_id"]) for job in unified} == expected.keys()
+
+
+PAI_HEADERS = {
+    "pai_job_table": "job_name,inst_id,user,status,start_time,end_time",
+    "pai_task_table": (
+        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
+    ),
+    "pai_instance_table": (
+        "job_name,task_name,inst_name,worker_name,inst_id,status,start_time,end_time,machine"
+    ),
+    "pai_sensor_table": (
+        "job_name,task_name,worker_name,inst_id,machine,gpu_name,cpu_usage,gpu_wrk_util,avg_mem,max_mem,"
+        "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count"
+    ),
+    "pai_group_tag_table": "inst_id,user,gpu_type_spec,group,workload",
+    "pai_machine_spec": "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
+}
+PAI_TABLES = {
+    "pai_job_table": "pai.job",
+    "pai_task_table": "pai.task",
+    "pai_instance_table": "pai.instance",
+    "pai_sensor_table": "pai.sensor",
+    "pai_group_tag_table": "pai.group_tag",
+    "pai_machine_spec": "pai.machine_spec",
+}
+JOBS = [f"j{number}" for number in range(1, 13)]
+NAMES = st.sampled_from(JOBS)
+ROLES = st.sampled_from(["ps", "worker"])
+MACHINES = st.sampled_from(["m1", "m2", "m3", "m4"])
+STATUS = st.sampled_from(["Failed", "Running", "Terminated", "Waiting"])
+TIMES = st.none() | st.just(0.0) | st.integers(1, 1_000).map(float)
+PERCENTS = st.none() | st.integers(0, 1_600).map(lambda quarters: quarters / 4)
+
+
+@st.composite
+def pai_tables(draw: st.DrawFn) -> dict[str, list[dict[str, object]]]:
+    """Jobs, tasks and tags with and without partners; instances and workers that come more than once."""
+
+    def rows(
+        stem: str, values: Mapping[str, st.SearchStrategy], key: Sequence[str], least: int, most: int
+    ) -> list[dict[str, object]]:
+        row = st.fixed_dictionaries(dict.fromkeys(PAI_HEADERS[stem].split(","), st.none()) | dict(values))
+        unique_by = (lambda found: tuple(found[name] for name in key)) if key else None
+        return draw(st.lists(row, min_size=least, max_size=most, unique_by=unique_by))
+
+    inst_ids = st.sampled_from([f"i{name}" for name in JOBS])
+    users = st.sampled_from(["u1", "u2"])
+    groups = st.none() | st.sampled_from(["g1", "g2"])
+    worker_names = st.sampled_from([f"w{number}" for number in range(20)])
+    times = {"status": STATUS, "start_time": TIMES, "end_time": TIMES}
+    task = {"job_name": NAMES, "task_name": ROLES}
+    plans = {"plan_cpu": PERCENTS, "plan_mem": PERCENTS, "plan_gpu": PERCENTS}
+    size = {
+        "inst_num": st.integers(1, 20).map(float),
+        "gpu_type": st.none() | st.sampled_from(["MISC", "T4"]),
+    }
+    usage = {"cpu_usage": PERCENTS, "gpu_wrk_util": PERCENTS, "avg_mem": PERCENTS}
+    capacity = {"cap_cpu": st.integers(1, 96), "cap_mem": st.integers(1, 512), "cap_gpu": st.integers(0, 8)}
+    machine = {"machine": st.sampled_from(["m1", "m2", "m3"]), **capacity}
+    instance = {**task, **times, "worker_name": st.none() | worker_names, "machine": MACHINES}
+    sensor = {**task, **usage, "worker_name": worker_names, "machine": MACHINES}
+    tag = {"inst_id": inst_ids, "user": users, "group": groups, "workload": st.none() | st.just("bert")}
+    jobs = rows("pai_job_table", {"job_name": NAMES, "user": users, **times}, ["job_name"], 4, 12)
+    for job in jobs:
+        job["inst_id"] = f"i{job['job_name']}"
+    return {
+        "pai_job_table": jobs,
+        "pai_task_table": rows("pai_task_table", {**task, **times, **plans, **size}, list(task), 6, 20),
+        "pai_instance_table": rows("pai_instance_table", instance, [], 20, 60),
+        "pai_sensor_table": rows("pai_sensor_table", sensor, ["worker_name"], 6, 20),
+        "pai_group_tag_table": rows("pai_group_tag_table", tag, ["inst_id"], 2, 12),
+        "pai_machine_spec": rows("pai_machine_spec", machine, ["machine"], 1, 3),
+    }
+
+
+def past_zero(times: Iterable[object]) -> list[float]:
+    return [time for time in times if time]
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
+
+
+def less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
+
+
+def share(value: float | None, of: float | None) -> float | None:
+    return None if value is None or not of else value / of
+
+
+def named(row: Row) -> tuple[object, object]:
+    return row["job_name"], row["task_name"]
+
+
+def expected_latencies(tables: Mapping[str, list[Row]]) -> dict[object, object]:
+    latencies = {}
+    for job in tables["pai_job_table"]:
+        starts = past_zero(
+            task["start_time"] for task in tables["pai_task_table"] if task["job_name"] == job["job_name"]
+        )
+        if job["start_time"] and starts:
+            latencies[job["job_name"]] = min(starts) - job["start_time"]
+    return latencies
+
+
+def instances_of(tables: Mapping[str, list[Row]], task: Row) -> list[Row]:
+    return [row for row in tables["pai_instance_table"] if named(row) == named(task)]
+
+
+def expected_waits(tables: Mapping[str, list[Row]]) -> dict[object, object]:
+    waits = {}
+    for task in tables["pai_task_table"]:
+        starts = past_zero(row["start_time"] for row in instances_of(tables, task))
+        if task["start_time"] and starts:
+            gpus = share(task["plan_gpu"], 100)
+            waits[named(task)] = (task["inst_num"], gpus, min(starts) - task["start_time"])
+    return waits
+
+
+def expected_usage(tables: Mapping[str, list[Row]]) -> dict[object, object]:
+    machines = {row["machine"]: row for row in tables["pai_machine_spec"]}
+    unknown = {"cap_cpu": None, "cap_mem": None, "cap_gpu": None}
+    usage = {}
+    for task in tables["pai_task_table"]:
+        workers = [row for row in tables["pai_sensor_table"] if named(row) == named(task)]
+        if not workers:
+            continue
+        margins = []
+        for plan, used, capacity, unit in (
+            ("plan_cpu", "cpu_usage", "cap_cpu", 100),
+            ("plan_gpu", "gpu_wrk_util", "cap_gpu", 100),
+            ("plan_mem", "avg_mem", "cap_mem", 1),
+        ):
+            caps = [machines.get(row["machine"], unknown)[capacity] for row in workers]
+            shares = [
+                share(less(task[plan], row[used]), cap and unit * cap)
+                for row, cap in zip(workers, caps, strict=True)
+            ]
+            margins.append(close_to(mean(shares)))
+        used_cpus = close_to(share(mean(row["cpu_usage"] for row in workers), 100))
+        usage[named(task)] = (len(workers), used_cpus, *margins)
+    return usage
+
+
+def expected_tasks(tables: Mapping[str, list[Row]]) -> dict[object, object]:
+    jobs = {row["job_name"]: row for row in tables["pai_job_table"]}
+    tags = {row["inst_id"]: row for row in tables["pai_group_tag_table"]}
+    status = {"Terminated": "completed", "Failed": "failed", "Running": "unknown", "Waiting": "unknown"}
+    tasks = {}
+    for task in tables["pai_task_table"]:
+        job = jobs.get(task["job_name"], {})
+        tag = tags.get(job.get("inst_id"), {})
+        instances = instances_of(tables, task)
+        start = min(past_zero(row["start_time"] for row in instances), default=None)
+        end = max(past_zero(row["end_time"] for row in instances if row["start_time"]), default=None)
+        run, gpus = less(end, start), task["inst_num"] * (task["plan_gpu"] or 0) / 100
+        tasks[f"{task['job_name']}/{task['task_name']}"] = (
+            job.get("user"),
+            tag.get("group"),
+            tag.get("workload"),
+            status[task["status"]],
+            less(start, task["start_time"] or None),
+            run,
+            close_to(gpus),
+            close_to(run and run * gpus),
+        )
+    return tasks
+
+
+@QUICK
+@given(pai_tables())
+def test_pai_joins_keep_their_grain(tables: dict[str, list[dict[str, object]]]) -> None:
+    with TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw" / "pai" / "data"
+        for stem, rows in tables.items():
+            header = PAI_HEADERS[stem]
+            write_archive(raw / f"{stem}.tar.gz", {f"{stem}.csv": csv_text(header.split(","), rows, False)})
+            (raw / f"{stem}.header").write_text(header)
+        with ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
+            latencies = columns_of(connection, "pai.scheduling_latency_v1")
+            waits = columns_of(connection, "pai.task_wait_v1")
+            usage = columns_of(connection, "pai.task_usage_v1")
+            tasks = columns_of(connection, "unified.jobs_v1")
+            workers = columns_of(connection, "pai.worker_v1")
+            groups = columns_of(connection, "pai.job_group_v1")
+            assert_accounts_add_up(connection, {PAI_TABLES[stem]: len(rows) for stem, rows in tables.items()})
+    assert len({row["job_name"] for row in latencies}) == len(latencies)
+    assert {row["job_name"]: row["scheduling_latency_s"] for row in latencies} == expected_latencies(tables)
+    for rows in (waits, usage):
+        assert len({named(row) for row in rows}) == len(rows)
+    columns = ("instances", "requested_gpus_per_instance", "wait_s")
+    assert {named(row): tuple(row[name] for name in columns) for row in waits} == expected_waits(tables)
+    columns = ("workers", "used_cpus", "cpu_margin_of_capacity", "gpu_margin_of_capacity")
+    columns += ("memory_margin_of_capacity",)
+    assert {named(row): tuple(row[name] for name in columns) for row in usage} == expected_usage(tables)
+    assert len(tasks) == len(tables["pai_task_table"])
+    assert len(groups) == len(tables["pai_job_table"])
+    names = [row["worker_name"] for row in tables["pai_instance_table"] if row["worker_name"]]
+    assert {row["worker_name"]: row["runs"] for row in workers} == Counter(names)
+    assert len(workers) == len(set(names))
+    columns = ("user_id", "group_id", "workload", "status", "wait_s", "run_s", "requested_gpus", "gpu_s")
+    assert {row["job_id"]: tuple(row[name] for name in columns) for row in tasks} == expected_tasks(tables)

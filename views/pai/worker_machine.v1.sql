@@ -1,0 +1,38 @@
+-- Each PAI worker with what its machine did while it ran: CPU, GPU, load and network of the whole host.
+-- grain: one row per worker_name that has machine metrics
+-- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
+-- caveat: pai.machine_metric_is_host_level
+-- caveat: pai.gpu_use_over_100
+create or replace view pai.worker_machine_v1 as
+select
+    worker.worker_name,
+    worker.job_name,
+    worker.task_name,
+    metric.machine,
+    spec.gpu_type,
+    spec.cap_gpu as machine_gpus,
+    spec.cap_cpu as machine_cpus,
+    metric.end_time - metric.start_time as observed_s,
+    metric.machine_cpu as machine_cpu_pct,
+    metric.machine_gpu as machine_gpu_pct,
+    metric.machine_load_1 as machine_load,
+    metric.machine_net_receive as received_bytes,
+    metric.machine_num_worker as workers_on_machine
+from pai.machine_metric as metric
+inner join pai.worker_v1 as worker on metric.worker_name = worker.worker_name
+left join pai.machine_spec as spec on metric.machine = spec.machine;
+
+comment on view pai.worker_machine_v1 is 'Each PAI worker with what its machine did while it ran: CPU, GPU, load and network of the whole host.';
+comment on column pai.worker_machine_v1.worker_name is 'Worker; measured.';
+comment on column pai.worker_machine_v1.job_name is 'Job; measured.';
+comment on column pai.worker_machine_v1.task_name is 'Task, its role in the job; measured.';
+comment on column pai.worker_machine_v1.machine is 'Machine; measured.';
+comment on column pai.worker_machine_v1.gpu_type is 'Type of the machine''s GPUs; NULL where the machine is not specified; measured.';
+comment on column pai.worker_machine_v1.machine_gpus is 'GPUs of the machine; measured.';
+comment on column pai.worker_machine_v1.machine_cpus is 'CPU cores of the machine; measured.';
+comment on column pai.worker_machine_v1.observed_s is 'Seconds that the averages are over, the worker''s lifetime; derived.';
+comment on column pai.worker_machine_v1.machine_cpu_pct is 'CPU use of the machine in percent; measured.';
+comment on column pai.worker_machine_v1.machine_gpu_pct is 'GPU use of the machine in percent; sums over GPUs may pass 100; measured.';
+comment on column pai.worker_machine_v1.machine_load is 'Load average of the machine over one minute; measured.';
+comment on column pai.worker_machine_v1.received_bytes is 'Bytes that the machine received over the network; measured.';
+comment on column pai.worker_machine_v1.workers_on_machine is 'Workers on the machine, on average; measured.';
