@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+NEWER_DUCKDB := 2.0.0
 OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
@@ -18,7 +19,8 @@ $(VENV)/installed: pyproject.toml
 	touch $@
 
 $(VENV)/ready: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bi,bench,lint,test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check \
+		--editable '.[bi,bench,lint,test]' duckdb==$(NEWER_DUCKDB)
 	touch $@
 
 $(OLDER_VENV)/ready: pyproject.toml

@@ -1,21 +1,33 @@
 """One table's conversion from end to end: its raw files in, sorted Parquet and a full account of rows out."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import duckdb
 import pyarrow as pa
+
 from tracehouse.ingest import store
 from tracehouse.ingest.declare import Column, Table, Trace
-from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.errors import RawFileError, UserError
 from tracehouse.ingest.find import Claim, RawFile
 from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
-from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
-from tracehouse.ingest.unpack import Member, csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv, read_header, shown
+from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
 
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
+
+
+# What DuckDB says of a full disk depends on what it was writing.
+_CANNOT_WRITE = (
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+    duckdb.OutOfMemoryException,
+)
 
 
 @dataclass(frozen=True)
@@ -45,22 +57,23 @@ class _Account:
     """What has been read so far, for one job."""
 
     sources: list[Source] = field(default_factory=list)
-    hashes: list[str] = field(default_factory=list)
+    inputs: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     taken: dict[str, RawFile] = field(default_factory=dict)
-    taken_sha256: dict[str, str] = field(default_factory=dict)
 
 
 def still_good(job: Job, previous: Conversion) -> bool:
-    """Whether `previous` is what the job would give: same declaration, same raw bytes, files in place."""
+    """Whether `previous` is what the job would give: same declaration, same raw files, Parquet in place."""
     files = (*previous.files, *previous.rejected)
+    inputs = list(zip(previous.input_names, previous.input_sha256, strict=False))
     synthetic = any(source.synthetic for source in previous.sources)
     return (
         previous.fingerprint == job.table.fingerprint()
-        and len(previous.input_sha256) == len(job.claims)
+        and list(previous.input_names) == sorted(claim.raw.name for claim in job.claims)
         and all((job.warehouse / stored.path).exists() for stored in files)
         and all(_is_synthetic(claim.raw) == synthetic for claim in job.claims)
-        and previous.input_sha256 == tuple(sorted(_sha256(claim.raw, job) for claim in job.claims))
+        and inputs
+        == sorted((claim.raw.name, sha256_of(claim.raw.paths, job.on_bytes)) for claim in job.claims)
     )
 
 
@@ -68,8 +81,19 @@ def convert(job: Job) -> tuple[Conversion, list[str]]:
     """Read the job's raw files, write its Parquet, and enter it in the journal.
 
     Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
-    nothing is written.
+    nothing is written; and UserError where the warehouse cannot be written to.
     """
+    try:
+        return _convert(job)
+    except _CANNOT_WRITE as refusal:
+        reason = str(refusal).splitlines()[0]
+        raise UserError(
+            f"{job.warehouse}: cannot write {job.table_name} ({reason}). Make room, and run the same command "
+            "again: it goes on where it was"
+        ) from refusal
+
+
+def _convert(job: Job) -> tuple[Conversion, list[str]]:
     half = store.half_written(job.warehouse)
     staging = half / "staging.duckdb"
     staging.unlink(missing_ok=True)
@@ -93,10 +117,11 @@ def convert(job: Job) -> tuple[Conversion, list[str]]:
     conversion = Conversion(
         *job.key,
         fingerprint=job.table.fingerprint(),
-        input_sha256=tuple(sorted(account.hashes)),
+        input_sha256=tuple(sha256 for _, sha256 in sorted(account.inputs)),
         sources=tuple(account.sources),
         files=files,
         rejected=rejected,
+        input_names=tuple(name for name, _ in sorted(account.inputs)),
     )
     store.record_finished(job.warehouse, conversion)
     return conversion, account.notes
@@ -110,11 +135,6 @@ def _is_synthetic(raw: RawFile) -> bool:
     return is_marked(raw.paths[0], raw.root)
 
 
-def _sha256(raw: RawFile, job: Job) -> str:
-    open_raw(raw.paths).close()
-    return sha256_of(raw.paths, job.on_bytes)
-
-
 def _create(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[Column]) -> None:
     listed = ", ".join(f'"{column.name}" {column.type}' for column in columns)
     connection.execute(f"create table {name} ({listed})")
@@ -123,60 +143,74 @@ def _create(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[
 def _read_file(claim: Claim, job: Job, connection: duckdb.DuckDBPyConnection, account: _Account) -> None:
     """Read one raw file, whatever it holds, into the staging tables and the account."""
     raw = claim.raw
-    if raw.form != "tar.gz" and _is_duplicate(raw.csv_name, raw, job, account):
-        return
     _check_header_file(claim)
-    counts: list[tuple[str, int, int]] = []
+    counts: dict[str, tuple[int, int]] = {}
+    passed_over: list[str] = []
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
         for member in csv_members(stream, raw.form, raw.csv_name):
             keys = job.table.key_values(member.name)
+            other = account.taken.get(member.name)
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
-            elif raw.form == "tar.gz" and _is_duplicate(member.name, raw, job, account):
-                return
-            else:
+            elif other is None:
                 account.taken[member.name] = raw
-                counts.append(_read_member(member, keys, raw, job, connection))
+                counts[member.name] = _read_member(member, keys, raw, job, connection)
+            else:
+                _check_equal(member, raw, other, job)
+                passed_over.append(member.name)
+                account.notes.append(
+                    f"{raw.relative_name}: passed over, {member.name} was read from {other.relative_name}"
+                )
         sha256 = stream.sha256_of_rest()
-    if not counts:
+    if not counts and not passed_over:
         raise RawFileError(
             raw.paths[0],
             f"the archive holds no CSV of {job.table_name}",
             "Fetch it again from its publisher",
         )
-    account.hashes.append(sha256)
-    account.taken_sha256[raw.relative_name] = sha256
+    account.inputs.append((raw.name, sha256))
     account.sources += [
-        _source(raw, member_name, kept, bad, sha256, job, account) for member_name, kept, bad in counts
+        _source(raw, name, kept, bad, sha256, job, account) for name, (kept, bad) in counts.items()
     ]
 
 
-def _is_duplicate(csv_name: str, raw: RawFile, job: Job, account: _Account) -> bool:
-    """Whether an equal CSV has been read already. Raises RawFileError where one of that name differs."""
-    other = account.taken.get(csv_name)
-    if other is None or other is raw:
-        return False
-    sha256 = _sha256(raw, job)
-    if raw.form == other.form and sha256 != account.taken_sha256[other.relative_name]:
+def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None:
+    """Raises RawFileError unless a CSV that was read from `other` already is the same in `raw`."""
+    if other is raw:
         raise RawFileError(
             raw.paths[0],
-            f"it and {other.paths[0]} both hold {csv_name} of {job.table_name}, and they differ",
+            f"the archive holds {member.name} twice",
+            "Fetch it again from its publisher",
+        )
+    ours = _sha256(member.stream)
+    with open_raw(other.paths) as stream, explained(other.paths):
+        members = csv_members(stream, other.form, other.csv_name)
+        theirs = next(_sha256(found.stream) for found in members if found.name == member.name)
+    if ours != theirs:
+        raise RawFileError(
+            raw.paths[0],
+            f"it and {other.paths[0]} both hold {member.name} of {job.table_name}, and they differ",
             "Move one of the two out of the raw folders",
         )
-    account.hashes.append(sha256)
-    account.notes.append(f"{raw.relative_name}: passed over, {csv_name} was read from {other.relative_name}")
-    return True
+
+
+def _sha256(stream: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(READ_BYTES):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _check_header_file(claim: Claim) -> None:
     if claim.table.has_header or claim.header_file is None:
         return
     declared = ",".join(column.name for column in claim.table.columns)
-    found = claim.header_file.read_text(errors="replace").strip()
-    if found != declared:
+    with open_raw((claim.header_file,)) as stream, explained((claim.header_file,)):
+        found = read_header(cast(BinaryIO, stream), str(claim.header_file))
+    if ",".join(found) != declared:
         raise RawFileError(
             claim.header_file,
-            f"it names the columns {found[:200]}; expected {declared}",
+            f"it names the columns {shown(found)}; expected {declared}",
             "Fetch the header file again, or remove it: the columns are known without it",
         )
 
@@ -187,10 +221,10 @@ def _read_member(
     raw: RawFile,
     job: Job,
     connection: duckdb.DuckDBPyConnection,
-) -> tuple[str, int, int]:
-    """Read one CSV. Returns its name, and how many rows were kept and rejected."""
+) -> tuple[int, int]:
+    """Read one CSV. Returns how many rows were kept and rejected."""
     kept = bad = 0
-    place = raw.relative_name if raw.form != "tar.gz" else f"{raw.relative_name}: {member.name}"
+    place = str(raw.paths[0]) if raw.form != "tar.gz" else f"{raw.paths[0]}: {member.name}"
     constants = ", ".join(f"${key}" for key in keys)
     for batch in read_csv(member.stream, job.table, place):
         connection.register("batch", batch.rows)
@@ -202,7 +236,7 @@ def _read_member(
             connection.execute("insert into rejected select * from batch")
             bad += len(batch.rejects)
         connection.unregister("batch")
-    return member.name, kept, bad
+    return kept, bad
 
 
 def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job: Job) -> pa.Table:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import header_fits, read_header
+from tracehouse.ingest.typed_csv import header_fits, read_header, shown
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
 
 Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]
@@ -71,11 +71,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Found:
-    """All that lies below the raw folders."""
+    """All that lies below the raw folders.
+
+    `unsure` are tables, with their traces' names, that a file with a problem belongs to or may belong to:
+    their claims are not all of their rows.
+    """
 
     claims: tuple[Claim, ...]
     unrecognised: tuple[RawFile, ...]
     problems: tuple[RawFileError, ...]
+    unsure: frozenset[tuple[str, str]]
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
@@ -88,28 +93,35 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     claims: list[Claim] = []
     unrecognised: list[RawFile] = []
     problems: list[RawFileError] = []
-    files = list(_walk(raw_folders))
-    header_files = {path.stem: path for _, path in files if path.suffix == ".header"}
+    unsure: set[tuple[str, str]] = set()
+    files = list(_walk(raw_folders, problems))
     for raw in _raw_files(files):
+        owners = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
+        if owners and wanted.isdisjoint(trace.name for trace, _ in owners):
+            continue
         try:
-            owner = _owner(raw, candidates)
+            owner = _owner(raw, owners, candidates)
+            if owner is None:
+                unrecognised.append(raw)
+            elif owner[0].name in wanted:
+                open_raw(raw.paths)
+                claims.append(Claim(*owner, raw, _header_file(raw, files)))
         except RawFileError as problem:
             problems.append(problem)
-            continue
-        if owner is None:
-            unrecognised.append(raw)
-        elif owner[0].name in wanted:
-            trace, table = owner
-            stem = raw.name.split(".", 1)[0]
-            claims.append(Claim(trace, table, raw, header_files.get(stem)))
-    return Found(tuple(claims), tuple(unrecognised), tuple(problems))
+            unsure |= {(trace.name, table.name) for trace, table in owners}
+    return Found(tuple(claims), tuple(unrecognised), tuple(problems), frozenset(unsure))
 
 
-def _walk(raw_folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[tuple[Path, Path]]:
     """Every file below the folders, once, in a fixed order, with the folder it was found under."""
+
+    def note(refusal: OSError) -> None:
+        what = f"the folder cannot be read ({refusal.strerror})"
+        problems.append(RawFileError(refusal.filename, what, "Make it readable, or move it away"))
+
     seen: set[str] = set()
     for root in raw_folders:
-        for folder, subfolders, names in os.walk(root, followlinks=True):
+        for folder, subfolders, names in os.walk(root, followlinks=True, onerror=note):
             real = os.path.realpath(folder)
             if real in seen:
                 subfolders.clear()
@@ -117,6 +129,14 @@ def _walk(raw_folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
             seen.add(real)
             subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
             yield from ((root, Path(folder, name)) for name in sorted(names) if name[0] != ".")
+
+
+def _header_file(raw: RawFile, files: Sequence[tuple[Path, Path]]) -> Path | None:
+    """The `.header` file of a raw file: the one beside it, or else the first of that name anywhere."""
+    name = raw.name.split(".", 1)[0] + ".header"
+    named = [path for _, path in files if path.name == name]
+    beside = [path for path in named if path.parent == raw.paths[0].parent]
+    return next(iter(beside + named), None)
 
 
 def _raw_files(files: Sequence[tuple[Path, Path]]) -> Iterator[RawFile]:
@@ -136,9 +156,10 @@ def _raw_files(files: Sequence[tuple[Path, Path]]) -> Iterator[RawFile]:
             yield RawFile(tuple(sorted(paths)), form, root)
 
 
-def _owner(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> tuple[Trace, Table] | None:
+def _owner(
+    raw: RawFile, by_name: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
+) -> tuple[Trace, Table] | None:
     """The table that a raw file belongs to, or None."""
-    by_name = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
     if len(by_name) == 1:
         return by_name[0]
     if not by_name and raw.form != "tar.gz":
@@ -158,8 +179,9 @@ def _owner_by_content(
     """Reads as far as the first CSV's first line. An archive of unknown name and content is nobody's."""
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            member = next(iter(csv_members(stream, raw.form, raw.csv_name)), None)
-            header = read_header(member.stream) if member else []
+            members = csv_members(stream, raw.form, raw.csv_name)
+            member = next(members, None)
+            header = read_header(member.stream, str(raw.paths[0])) if member else []
     except RawFileError:
         if must_fit:
             raise
@@ -174,7 +196,7 @@ def _owner_by_content(
         expected = " or ".join(",".join(c.name for c in table.columns) for _, table in candidates)
         raise RawFileError(
             raw.paths[0],
-            f"the header is {','.join(header)}; expected {expected}",
+            f"the header is {shown(header)}; expected {expected}",
             "Fetch the file again from its publisher, or move it out of the raw folder",
             line=1,
         )

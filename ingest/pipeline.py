@@ -41,14 +41,17 @@ def ingest(
     A table whose raw files cannot be read keeps its last good version; the others are converted all the
     same. The caller holds the store's lock, and publishes the outcome.
     """
+    traces = _named(trace_names)
     _check_folders(raw_folders)
-    found = find(raw_folders, _named(trace_names), all_traces().values())
+    found = find(raw_folders, traces, all_traces().values())
     previous = {c.key: c for c in (*store.published(warehouse), *store.finished(warehouse))}
     problems: list[UserError] = list(found.problems)
     converted: list[Conversion] = []
     unchanged: list[Conversion] = []
     notes: list[str] = []
     for job in _jobs(found, warehouse, progress):
+        if job.key[:2] in found.unsure:
+            continue
         try:
             before = previous.get(job.key)
             if before is not None and still_good(job, before):

@@ -11,6 +11,7 @@ datapackage.json lists it. Between the two a killed ingest loses nothing but the
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+
 from tracehouse.ingest.declare import Column, Table, Trace, all_traces
 from tracehouse.ingest.errors import UserError
 
@@ -34,6 +36,7 @@ REJECTED_COLUMNS = (
 )
 
 _WORK = ".ingest"
+_CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _FRICTIONLESS_TYPES = {
     "VARCHAR": "string",
     "BIGINT": "integer",
@@ -77,8 +80,8 @@ class StoredFile:
 class Conversion:
     """What one run over a table's raw files (or those of one partition) gave.
 
-    `input_sha256` lists every raw file that was looked at, duplicates of a source included: the same
-    checksums and the same `fingerprint` of the declaration make the same files.
+    `input_names` and `input_sha256` list, side by side, every raw file that was looked at, duplicates of
+    a source included: the same of both, and the same `fingerprint` of the declaration, make the same files.
     """
 
     trace: str
@@ -89,6 +92,7 @@ class Conversion:
     sources: tuple[Source, ...]
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
+    input_names: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -111,7 +115,10 @@ def lock(warehouse: Path) -> Iterator[None]:
 
 
 def clean(warehouse: Path) -> None:
-    """Remove half-written files, and Parquet files that neither the manifest nor the journal lists."""
+    """Remove half-written files, and Parquet files that neither the manifest nor the journal lists.
+
+    Only files that are named by their content: in a folder that is no warehouse, nothing is.
+    """
     shutil.rmtree(warehouse / _WORK / "half", ignore_errors=True)
     listed = {
         stored.path
@@ -119,7 +126,8 @@ def clean(warehouse: Path) -> None:
         for stored in (*conversion.files, *conversion.rejected)
     }
     for path in (warehouse / "parquet").rglob("*.parquet"):
-        if path.relative_to(warehouse).as_posix() not in listed:
+        ours = _CONTENT_NAME.fullmatch(path.name)
+        if ours and path.relative_to(warehouse).as_posix() not in listed:
             path.unlink()
 
 
@@ -166,10 +174,11 @@ def published(warehouse: Path) -> list[Conversion]:
 
 
 def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
-    """Make `conversions` the published version, and close the journal."""
+    """Make `conversions` the published version, close the journal, and drop what was left half-written."""
     package = data_package(sorted(conversions, key=lambda conversion: conversion.key))
     _write_whole(warehouse / PACKAGE_NAME, json.dumps(package, indent=1) + "\n")
-    shutil.rmtree(warehouse / _WORK / "finished", ignore_errors=True)
+    for name in ("finished", "half"):
+        shutil.rmtree(warehouse / _WORK / name, ignore_errors=True)
 
 
 def data_package(conversions: Sequence[Conversion]) -> dict[str, Any]:
@@ -240,6 +249,7 @@ def _resource(name: str, stored: StoredFile, columns: Sequence[Column], descript
 def _conversion(entry: dict[str, Any]) -> Conversion:
     lists = {
         "input_sha256": tuple(entry["input_sha256"]),
+        "input_names": tuple(entry.get("input_names", ())),
         "sources": tuple(Source(**source) for source in entry["sources"]),
         "files": tuple(StoredFile(**stored) for stored in entry["files"]),
         "rejected": tuple(StoredFile(**stored) for stored in entry["rejected"]),

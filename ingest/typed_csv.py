@@ -7,16 +7,19 @@ A row that does not fit its declaration becomes a `Reject` with its line, the re
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
+
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 
 CHUNK_BYTES = 16 << 20
+HEADER_CHUNK_BYTES = 64 << 10
 LONGEST_RECORD_BYTES = 4 * CHUNK_BYTES
 
 ARROW_TYPES: dict[str, pa.DataType] = {
@@ -26,9 +29,17 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
 }
 
-# Beyond this, a float no longer holds every integer.
-_LARGEST_EXACT_FLOAT = 2**53
+# From here on, a float no longer tells every integer from the next.
+_FIRST_INEXACT_FLOAT = 2**53
 _BOM = b"\xef\xbb\xbf"
+
+# One record with the end of its line. A quote counts at the start of a field only, as Arrow has it, so
+# that counting quotes would not do. Possessive throughout: what fits no record fails at once.
+_FIELD = rb'(?:"(?:[^"]++|"")*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
+_RECORD = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+(?:\r\n|\n|\r)")
+_RECORDS = re.compile(rb"(?:" + _RECORD.pattern + rb")*+")
+_BLANK_LINES = re.compile(rb"[\r\n]*")
+_SHOWN_CHARACTERS = 200
 _REJECTS_THAT_CONDEMN = 1000
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 
@@ -63,23 +74,28 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
     than a tenth of the rows are wrong: then it is another file than its name says.
     """
     chunks = _record_chunks(stream, file, chunk_bytes)
-    first = next(chunks, None)
-    if first is None:
-        raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
-    names, rest_of_first = _names_and_rows(first, table, file)
+    names, rest_of_first = _names_and_rows(_first_written(chunks, file), table, file)
     rows_read = 0
     rejects: list[Reject] = []
     for chunk in _with_first(rest_of_first, chunks):
-        batch = _read_chunk(chunk, names, table)
+        batch = _read_chunk(chunk, names, table, file, rejects, rows_read)
         rows_read += batch.rows.num_rows + len(batch.rejects)
-        rejects += batch.rejects
-        _condemn_if_hopeless(rejects, rows_read, file)
         yield batch
+    if rejects and len(rejects) == rows_read:
+        raise _condemned(rejects, f"none of the {rows_read:,} rows parses", file)
 
 
-def read_header(stream: BinaryIO) -> list[str]:
+def read_header(stream: BinaryIO, file: str) -> list[str]:
     """The names in a CSV's first line."""
-    return _fields(stream.readline().removeprefix(_BOM))
+    first = _first_written(_record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
+    return _fields(_first_record(first))
+
+
+def shown(names: Sequence[str]) -> str:
+    """A header as an error shows it: whatever the file is, on one line and not too long."""
+    text = ",".join(names)
+    cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut
 
 
 def header_fits(table: Table, header: Sequence[str]) -> bool:
@@ -89,9 +105,13 @@ def header_fits(table: Table, header: Sequence[str]) -> bool:
     return len(found) == len(header) and known - table.optional <= found <= known
 
 
-def _fields(line: bytes) -> list[str]:
-    text = line.decode("utf-8", errors="replace").rstrip("\r\n")
-    return next(csv.reader([text]), [])
+def _fields(record: bytes) -> list[str]:
+    text = record.decode("utf-8", errors="replace").strip("\r\n")
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        # Longer than any field may be: no header, but something to show.
+        return [text]
 
 
 def _with_first(first: _Chunk, rest: Iterator[_Chunk]) -> Iterator[_Chunk]:
@@ -100,76 +120,106 @@ def _with_first(first: _Chunk, rest: Iterator[_Chunk]) -> Iterator[_Chunk]:
 
 
 def _record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[_Chunk]:
-    """Cut a stream at ends of records: at newlines that stand outside quotes."""
+    """Cut a stream at ends of records. The last chunk, too, ends in a newline."""
     line = 1
-    rest = b""
+    rest = stream.read(len(_BOM)).removeprefix(_BOM)
     while block := stream.read(chunk_bytes):
-        if line == 1 and not rest:
-            block = block.removeprefix(_BOM)
         data = rest + block
         cut = _end_of_last_record(data)
         if cut:
-            yield _Chunk(line, _plain_newlines(data[:cut]))
-            line += data.count(b"\n", 0, cut)
+            yield _Chunk(line, data[:cut])
+            line += _count_line_ends(data[:cut])
         rest = data[cut:]
         if len(rest) > max(LONGEST_RECORD_BYTES, chunk_bytes):
-            raise RawFileError(
-                file,
-                "a quote is opened here and never closed",
-                "Repair the line, or fetch the file again",
-                line=line,
-            )
+            raise _endless(rest, file, line)
     if rest:
-        yield _Chunk(line, _plain_newlines(rest))
+        last = rest + b"\n"
+        if _end_of_last_record(last) < len(last):
+            raise _endless(rest, file, line)
+        yield _Chunk(line, last)
 
 
-def _plain_newlines(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n") if b"\r\n" in data else data
+def _endless(record: bytes, file: str, line: int) -> RawFileError:
+    quoted = b'"' in record
+    what = "a quote is opened here and never closed" if quoted else "the line does not end"
+    return RawFileError(file, what, "Repair the line, or fetch the file again", line=line)
 
 
 def _end_of_last_record(data: bytes) -> int:
-    cut = data.rfind(b"\n") + 1
-    while cut and data.count(b'"', 0, cut) % 2:
-        cut = data.rfind(b"\n", 0, cut - 1) + 1
-    return cut
+    if _has_plain_lines(data):
+        return data.rfind(b"\n") + 1
+    # What follows a carriage return at the very end decides whether the two are one end of a line.
+    records = _RECORDS.match(data, 0, len(data) - data.endswith(b"\r"))
+    return records.end() if records else 0
+
+
+def _has_plain_lines(data: bytes) -> bool:
+    """Whether each newline ends a record, and nothing else does: no quotes, no lone carriage returns."""
+    return b'"' not in data and (b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"))
+
+
+def _count_line_ends(data: bytes) -> int:
+    return data.count(b"\n") + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
+
+
+def _first_written(chunks: Iterator[_Chunk], file: str) -> _Chunk:
+    """The first chunk that holds more than blank lines, without those that it begins with."""
+    for chunk in chunks:
+        blank = _BLANK_LINES.match(chunk.data)
+        end = blank.end() if blank else 0
+        if end < len(chunk.data):
+            return _Chunk(chunk.first_line + _count_line_ends(chunk.data[:end]), chunk.data[end:])
+    raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
+
+
+def _first_record(chunk: _Chunk) -> bytes:
+    record = _RECORD.match(chunk.data)
+    return record[0] if record else b""
 
 
 def _names_and_rows(first: _Chunk, table: Table, file: str) -> tuple[list[str], _Chunk]:
     """The columns' names in the file's order, and the first chunk without its header line."""
-    line, _, rows = first.data.partition(b"\n")
-    header = _fields(line)
+    record = _first_record(first)
+    header = _fields(record)
     declared = [column.name for column in table.columns]
-    if table.has_header or header == declared:
-        if not header_fits(table, header):
-            raise RawFileError(
-                file,
-                f"the header is {','.join(header)}; expected {','.join(declared)}",
-                "Fetch the file again from its publisher, or move it out of the raw folder",
-                line=1,
-            )
-        return header, _Chunk(first.first_line + 1, rows)
-    if len(header) != len(declared):
+    if header_fits(table, header):
+        after = first.first_line + _count_line_ends(record)
+        return header, _Chunk(after, first.data[len(record) :])
+    if table.has_header or len(header) != len(declared):
+        listed = ",".join(declared)
+        what = f"the header is {shown(header)}; expected {listed}"
+        if not table.has_header:
+            what = f"the line has {len(header)} columns; expected {len(declared)}: {listed}"
         raise RawFileError(
             file,
-            f"the line has {len(header)} columns; expected {len(declared)}: {','.join(declared)}",
+            what,
             "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=1,
+            line=first.first_line,
         )
     return declared, first
 
 
-def _read_chunk(chunk: _Chunk, names: list[str], table: Table) -> Batch:
+def _read_chunk(
+    chunk: _Chunk, names: list[str], table: Table, file: str, all_rejects: list[Reject], rows_before: int
+) -> Batch:
+    """The rows of a chunk. Its rejects are added to `all_rejects`, those of the chunks before."""
     columns = {column.name: column for column in table.columns}
     in_file = [columns[name] for name in names]
-    data = chunk.data
+    rejects_before = len(all_rejects)
     try:
-        rows = _parse(data, in_file, table.null_texts)
-        rejects: list[Reject] = []
+        rows = _parse(chunk.data, in_file, table.null_texts)
     except pa.ArrowInvalid:
-        tables, rejects = _sift(list(_records(chunk)), in_file, table.null_texts)
-        rows = pa.concat_tables([_parse(b"", in_file, ()), *tables])
-    if b'"' not in data:
-        _check_row_account(data, rows.num_rows, len(rejects))
+        records = list(_records(chunk))
+        tables = [_parse(b"", in_file, ())]
+        for sifted in _sift(records, in_file, table.null_texts):
+            if isinstance(sifted, Reject):
+                all_rejects.append(sifted)
+                _condemn_if_hopeless(all_rejects, rows_before + len(records), file)
+            else:
+                tables.append(sifted)
+        rows = pa.concat_tables(tables)
+    rejects = all_rejects[rejects_before:]
+    _check_row_account(chunk.data, rows.num_rows, len(rejects))
     arranged = [
         rows[column.name] if column.name in names else pa.nulls(rows.num_rows, ARROW_TYPES[column.type])
         for column in table.columns
@@ -178,26 +228,45 @@ def _read_chunk(chunk: _Chunk, names: list[str], table: Table) -> Batch:
 
 
 def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) -> pa.Table:
-    """All of `data` as rows, or ArrowInvalid. Whole numbers may be written as pandas does: `1.0`."""
+    """All of `data` as rows, or ArrowInvalid. Whole numbers may be written as floats: `1.0`, `1e+05`.
+
+    `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
+    """
     types = {column.name: ARROW_TYPES[column.type] for column in columns}
-    if not data.strip(b"\n"):
+    if not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     try:
         return _parse_as(data, types, null_texts)
-    except pa.ArrowInvalid as strict:
+    except pa.ArrowInvalid:
         whole = [name for name, kind in types.items() if kind == pa.int64()]
         if not whole:
             raise
-        rows = _parse_as(data, types | dict.fromkeys(whole, pa.float64()), null_texts)
-        if not all(_is_whole(rows[name]) for name in whole):
-            raise strict from None
-        return rows.cast(pa.schema(list(types.items())))
+        rows = _parse_as(data, types | dict.fromkeys(whole, pa.string()), null_texts)
+        for index, name in enumerate(types):
+            if name in whole:
+                rows = rows.set_column(index, name, _whole_numbers(rows[name], index))
+        return rows
+
+
+def _whole_numbers(texts: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
+    """The integers that stand in column `index`, never rounded, or ArrowInvalid."""
+    digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^([+-]?\d+)\.0*$", r"\1")
+    with suppress(pa.ArrowInvalid):
+        return digits.cast(pa.int64())
+    with suppress(pa.ArrowInvalid):
+        numbers = digits.cast(pa.float64())
+        if _is_whole(numbers):
+            return numbers.cast(pa.int64())
+    # In Arrow's words, as if its CSV reader had said so.
+    raise pa.ArrowInvalid(
+        f"In CSV column #{index}: CSV conversion error to int64: invalid value '{texts[0]}'"
+    )
 
 
 def _is_whole(numbers: pa.ChunkedArray) -> bool:
     exact = pc.and_(
         pc.equal(numbers, pc.floor(numbers)),
-        pc.less_equal(pc.abs(numbers), float(_LARGEST_EXACT_FLOAT)),
+        pc.less(pc.abs(numbers), float(_FIRST_INEXACT_FLOAT)),
     )
     return pc.all(exact, min_count=0).as_py()
 
@@ -217,31 +286,30 @@ def _parse_as(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[s
 
 
 def _records(chunk: _Chunk) -> Iterator[tuple[int, bytes]]:
-    """The records of a chunk with their lines: several lines are one record where a quote spans them."""
-    start, record = chunk.first_line, b""
-    for offset, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-        start, record = (start, record + b"\n" + line) if record else (offset, line)
-        if record and record.count(b'"') % 2 == 0:
-            yield start, record
-            record = b""
-    if record:
-        yield start, record
+    """The records of a chunk that are not blank, each with the line that it starts on."""
+    line = chunk.first_line
+    for found in _RECORD.finditer(chunk.data):
+        record = found[0].strip(b"\r\n")
+        if record:
+            yield line, record
+        line += _count_line_ends(found[0])
 
 
 def _sift(
     records: list[tuple[int, bytes]], columns: Sequence[Column], null_texts: Sequence[str]
-) -> tuple[list[pa.Table], list[Reject]]:
+) -> Iterator[pa.Table | Reject]:
     """Halve what does not parse until the rows at fault stand alone."""
     try:
-        return [_parse(b"\n".join(record for _, record in records), columns, null_texts)], []
+        yield _parse(b"".join(record + b"\n" for _, record in records), columns, null_texts)
+        return
     except pa.ArrowInvalid as invalid:
         if len(records) == 1:
             line, record = records[0]
-            return [], [Reject(line, _reason(str(invalid), columns), _printable(record))]
+            yield Reject(line, _reason(str(invalid), columns), _printable(record))
+            return
     middle = len(records) // 2
-    good_left, bad_left = _sift(records[:middle], columns, null_texts)
-    good_right, bad_right = _sift(records[middle:], columns, null_texts)
-    return good_left + good_right, bad_left + bad_right
+    yield from _sift(records[:middle], columns, null_texts)
+    yield from _sift(records[middle:], columns, null_texts)
 
 
 def _reason(message: str, columns: Sequence[Column]) -> str:
@@ -261,21 +329,25 @@ def _printable(record: bytes) -> str:
 
 
 def _check_row_account(data: bytes, kept: int, rejected: int) -> None:
-    """Lines counted apart from the parser must be its rows: a parser that loses one is found out here."""
-    lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
-    if b"\n\n" in data or data.startswith(b"\n"):
-        lines -= len(re.findall(rb"^\n", data, re.M))
-    if lines != kept + rejected:
-        raise AssertionError(f"{lines} lines, but {kept} rows kept and {rejected} rejected")
+    """Records counted apart from the parser must be its rows: one that loses a row is found out here."""
+    blank = b"\n\n" in data or (b"\r" in data and b"\n\r" in data)
+    if _has_plain_lines(data) and not blank:
+        records = data.count(b"\n") - data.startswith((b"\n", b"\r"))
+    else:
+        records = sum(1 for found in _RECORD.finditer(data) if found[0].strip(b"\r\n"))
+    if records != kept + rejected:
+        raise AssertionError(f"{records} records, but {kept} rows kept and {rejected} rejected")
 
 
 def _condemn_if_hopeless(rejects: list[Reject], rows_read: int, file: str) -> None:
-    too_many = len(rejects) > _REJECTED_SHARE_THAT_CONDEMNS * rows_read
-    nothing_fits = rejects and len(rejects) == rows_read
-    if (len(rejects) > _REJECTS_THAT_CONDEMN and too_many) or nothing_fits:
-        raise RawFileError(
-            file,
-            f"{len(rejects):,} of the first {rows_read:,} rows do not parse; the first: {rejects[0].reason}",
-            "This is another file than its name says, or a damaged one: fetch it again",
-            line=rejects[0].line,
-        )
+    if len(rejects) > max(_REJECTS_THAT_CONDEMN, _REJECTED_SHARE_THAT_CONDEMNS * rows_read):
+        raise _condemned(rejects, f"over a tenth of the first {rows_read:,} rows do not parse", file)
+
+
+def _condemned(rejects: list[Reject], what: str, file: str) -> RawFileError:
+    return RawFileError(
+        file,
+        f"{what}; the first: {rejects[0].reason}",
+        "This is another file than its name says, or a damaged one: fetch it again",
+        line=rejects[0].line,
+    )

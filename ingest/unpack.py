@@ -19,11 +19,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
+
 from tracehouse.ingest.errors import RawFileError
 
 READ_BYTES = 1 << 20
 
+_PART_SUFFIX = re.compile(r"\.part[a-z]{2}$")
 _LFS_FIRST_LINE = b"version https://git-lfs"
+# Longer than a bare "<", which one in 256 parts of a split archive begins with.
+_WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
+_MAGIC = {".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
 _DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
@@ -68,6 +73,9 @@ class RawStream(io.RawIOBase):
         return 0
 
     def close(self) -> None:
+        """Does nothing: a reader on top closes this stream when it goes away, perhaps before its end."""
+
+    def __exit__(self, *_: object) -> None:
         if self._part:
             self._part.close()
         super().close()
@@ -124,9 +132,9 @@ class _Span(io.RawIOBase):
 def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> RawStream:
     """Open a raw file. Raises RawFileError where its first bytes show that it is no data file."""
     _check_parts(paths)
-    for path in paths:
-        _check_first_bytes(path)
-    _check_magic(paths[0])
+    for number, path in enumerate(paths):
+        with explained((path,)), path.open("rb") as file:
+            _check_first_bytes(path, file.read(1024), number)
     return RawStream(paths, on_bytes)
 
 
@@ -145,7 +153,7 @@ def csv_members(raw: RawStream, form: str, csv_name: str) -> Iterator[Member]:
 
 @contextmanager
 def explained(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn what a decompressor says of damaged bytes into an error about the file."""
+    """Turn what a decompressor or the disk says of a file into an error about it."""
     try:
         yield
     except _DAMAGE as damage:
@@ -161,6 +169,12 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
             f"the file is cut short or damaged ({damage})",
             "Fetch it again: the download did not finish",
         ) from damage
+    except OSError as refusal:
+        raise RawFileError(
+            refusal.filename or paths[0],
+            f"it cannot be read ({refusal.strerror or refusal})",
+            "Make it readable, or move it out of the raw folder",
+        ) from refusal
 
 
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
@@ -179,13 +193,15 @@ def _tar_members(inflated: BinaryIO) -> Iterator[Member]:
             stream.seek(info.offset_data)
             span = _Span(stream, info.size)
             yield Member(name, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
-    # The gzip checksum stands after the tar's end: reading on is what verifies it.
-    while stream.read(READ_BYTES):
-        pass
+    # The gzip checksum stands after the tar's end: reading on is what verifies it. tarfile takes a damaged
+    # header for the end, and so would lose the members behind it.
+    while block := stream.read(READ_BYTES):
+        if block.strip(b"\0"):
+            raise tarfile.ReadError("more data after the end of the archive")
 
 
 def _check_parts(paths: Sequence[Path]) -> None:
-    if len(paths) == 1 and not re.fullmatch(r".+\.part[a-z]{2}", paths[0].name):
+    if not _PART_SUFFIX.search(paths[0].name):
         return
     for number, path in enumerate(paths):
         expected = "part" + chr(ord("a") + number // 26) + chr(ord("a") + number % 26)
@@ -198,9 +214,7 @@ def _check_parts(paths: Sequence[Path]) -> None:
             )
 
 
-def _check_first_bytes(path: Path) -> None:
-    with path.open("rb") as file:
-        first = file.read(1024)
+def _check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
     if not first:
         raise RawFileError(path, "the file is empty", "Fetch it again from its publisher")
     if first.startswith(_LFS_FIRST_LINE):
@@ -210,26 +224,16 @@ def _check_first_bytes(path: Path) -> None:
             "this is a Git LFS pointer, not the data",
             f"Fetch the real file: git -C {where} lfs pull --include {what}",
         )
-    if first.lstrip().startswith(b"<"):
+    if _WEB_PAGE.match(first):
         raise RawFileError(
             path,
             "this is a web page (an error message, most likely), not the data",
             "Open it in a browser to see why, then fetch the file again",
         )
-
-
-def _check_magic(path: Path) -> None:
-    magic = {
-        ".gz": b"\x1f\x8b",
-        ".tgz": b"\x1f\x8b",
-        ".partaa": b"\x1f\x8b",
-        ".xz": b"\xfd7zXZ\x00",
-    }
-    expected = magic.get(path.suffix)
-    with path.open("rb") as file:
-        if expected and file.read(len(expected)) != expected:
-            raise RawFileError(
-                path,
-                "the content is not what the name says: not a gzip or xz file",
-                "Fetch it again from its publisher",
-            )
+    magic = _MAGIC.get(Path(_PART_SUFFIX.sub("", path.name)).suffix, b"")
+    if part_number == 0 and not first.startswith(magic):
+        raise RawFileError(
+            path,
+            "the content is not what the name says: not a gzip or xz file",
+            "Fetch it again from its publisher",
+        )

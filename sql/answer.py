@@ -40,7 +40,7 @@ class Note:
 def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     """Open the warehouse's database for questions: it cannot be written, nor any file read or written.
 
-    Raises UserError where there is no database.
+    Raises UserError where there is no database, or where it cannot be opened.
     """
     path = warehouse / NAME
     if not path.exists():
@@ -50,7 +50,10 @@ def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
         )
     # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
     connection = duckdb.connect()
-    connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+    try:
+        connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+    except duckdb.IOException as error:
+        raise UserError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
     connection.execute("use warehouse")
     root = warehouse.resolve().as_posix()
     connection.execute("set variable data_root = $root", {"root": root})

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.pipeline import Outcome, Progress
 from tracehouse.ingest.store import Conversion
 from tracehouse.sql.files import QueryFile, query_files
@@ -51,6 +52,7 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
 
 
 def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
+    _check_files(warehouse, conversions)
     half = store.half_written(warehouse) / NAME
     half.unlink(missing_ok=True)
     with duckdb.connect() as connection:
@@ -60,7 +62,19 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         _create_queries(connection)
         connection.execute("use memory")
         connection.execute("detach building")
+    # The log of a client that wrote into the old database does not fit the new one, and would lock it.
+    (warehouse / f"{NAME}.wal").unlink(missing_ok=True)
     half.replace(warehouse / NAME)
+
+
+def _check_files(warehouse: Path, conversions: Sequence[Conversion]) -> None:
+    paths = [stored.path for conversion in conversions for stored in conversion.files]
+    missing = [path for path in paths if not (warehouse / path).exists()]
+    if missing:
+        raise UserError(
+            f"{warehouse / missing[0]}: the file is gone ({len(missing)} of {len(paths)} are). "
+            "Run `traces ingest` on the raw files again"
+        )
 
 
 def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
@@ -69,7 +83,7 @@ def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
         _check_parameter_names(connection, query)
         connection.execute(f'create schema if not exists "{query.schema}"')
         try:
-            connection.execute(query.text)
+            connection.execute(query.stored_sql)
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
         caveats = _caveats(query, held)

@@ -25,6 +25,7 @@ from tracehouse.views.files import (
     references,
     sql_hash,
 )
+from tracehouse.views.inline import without_ctes
 
 QUERIES = Path(__file__).parent
 
@@ -45,7 +46,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class QueryFile:
-    """One named query. `references` are the schema-qualified names that its SQL reads."""
+    """One named query.
+
+    `references` are the schema-qualified names that its SQL reads; `stored_sql` creates the macro as it is
+    kept in a database.
+    """
 
     schema: str
     name: str
@@ -55,6 +60,7 @@ class QueryFile:
     parameters: tuple[Parameter, ...]
     references: frozenset[str]
     sha256: str
+    stored_sql: str
 
     @property
     def full_name(self) -> str:
@@ -75,8 +81,9 @@ def read_query_file(path: Path) -> QueryFile:
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
         raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
+    body, rest = statement[body_start.end() :], text.split(statement, 1)[1].lstrip().removeprefix(";")
     try:
-        tree = sqlglot.parse_one(statement[body_start.end() :], dialect="duckdb")
+        tree = sqlglot.parse_one(body, dialect="duckdb")
     except SqlglotError as error:
         raise DefinitionError(f"{path}: {error}") from error
     query = QueryFile(
@@ -88,6 +95,7 @@ def read_query_file(path: Path) -> QueryFile:
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
         sha256=sql_hash(statement),
+        stored_sql=f"{statement[: body_start.end()]} {without_ctes(body)}; {rest}",
     )
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")

@@ -14,6 +14,10 @@ SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
 
 
+def pytest_report_header() -> str:
+    return f"duckdb {duckdb.__version__}"
+
+
 def quiet(*_: object) -> None:
     """Progress that nobody watches."""
 

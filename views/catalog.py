@@ -16,6 +16,7 @@ from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.files import VIEWS, DefinitionError, ViewFile, first_statement, references
+from tracehouse.views.inline import without_ctes
 from tracehouse.views.versions import released
 
 PROVENANCES = ("measured", "derived", "synthetic")
@@ -208,7 +209,7 @@ def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
     listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
     read = references(sqlglot.parse_one(rule.sql, dialect="duckdb"), rule.name) & set(tables)
     reads = ", ".join(quoted(name) for name in sorted(read))
-    return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
+    return f"select {listed}, [{reads}] as reads, ({without_ctes(rule.sql)}) as violations"
 
 
 def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:

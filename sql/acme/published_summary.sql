@@ -14,6 +14,6 @@ select
     avg_gpu_num as mean_gpus,
     max_gpu as max_gpus
 from acme.cluster_summary
-order by jobs desc;
+order by jobs desc, cluster asc;
 
 comment on macro table acme.published_summary is 'Run, wait and size of GPU jobs per cluster, as cluster_summary.csv has them: published, not measured here.';

@@ -16,15 +16,25 @@ with states as (
     from acme.job
     where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
     group by state
+),
+
+with_totals as (
+    select
+        state,
+        jobs,
+        gpu_h,
+        sum(jobs) over () as all_jobs,
+        sum(gpu_h) over () as all_gpu_h
+    from states
 )
 
 select
     state,
     jobs,
-    100.0 * jobs / sum(jobs) over () as jobs_pct,
+    100.0 * jobs / all_jobs as jobs_pct,
     gpu_h,
-    100.0 * gpu_h / nullif(sum(gpu_h) over (), 0) as gpu_h_pct
-from states
+    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
+from with_totals
 order by jobs desc, state asc;
 
 comment on macro table acme.states is 'Jobs and GPU-hours, recomputed from the timestamps, per final state as published.';

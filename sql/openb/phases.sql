@@ -24,6 +24,6 @@ select
     median_wait_s,
     median_run_s
 from phases
-order by phases.pods desc;
+order by phases.pods desc, pod_phase asc;
 
 comment on macro table openb.phases is 'Pods per last phase, the GPUs that they requested, and their median wait and run.';

@@ -1,0 +1,115 @@
+"""Asks a database everything that it can be asked, and prints the answers as JSON.
+
+    python ask_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files]
+
+Needs nothing but DuckDB, of whatever version. Of a table or view the answer is its comment, the type and
+comment of each column, how many values that has, the least and the greatest; of a query with its defaults,
+its rows.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable
+
+import duckdb
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("database")
+    parser.add_argument("--attach", default="")
+    parser.add_argument("--data-root", default="")
+    parser.add_argument("--no-files", action="store_true")
+    options = parser.parse_args()
+    if options.attach:
+        connection = duckdb.connect()
+        connection.execute(f"attach {quoted(options.database)} as {options.attach} (read_only)")
+    else:
+        connection = duckdb.connect(options.database, read_only=True)
+    connection.execute("set timezone = 'UTC'")
+    if options.data_root:
+        connection.execute(f"set variable data_root = {quoted(options.data_root)}")
+    if options.no_files:
+        connection.execute("set enable_external_access = false")
+    print(json.dumps(everything(connection, options.attach)))
+
+
+def everything(connection: duckdb.DuckDBPyConnection, alias: str) -> dict:
+    place = {"database": alias or connection.execute("select current_database()").fetchall()[0][0]}
+    errors: dict = {}
+    tables = found_tables(connection, place)
+    for name, table in tables.items():
+        # Under an alias the name has it in front: nothing was said about which database to use.
+        full_name = f"{alias}.{name}" if alias else name
+        table["rows"] = answer(connection, summary(full_name, table["columns"]), errors, name)
+    if alias:
+        connection.execute(f"use {alias}")
+    queries = found_queries(connection, place)
+    for name, query in queries.items():
+        query["rows"] = answer(connection, f"select to_json(row) from {name}() as row", errors, name)
+    return {"tables": tables, "queries": queries, "errors": errors}
+
+
+def found_tables(connection: duckdb.DuckDBPyConnection, place: dict) -> dict:
+    tables = connection.execute(
+        """
+        select schema_name || '.' || view_name, comment from duckdb_views()
+        where database_name = $database and not internal
+        union all
+        select schema_name || '.' || table_name, comment from duckdb_tables()
+        where database_name = $database
+        order by all
+        """,
+        place,
+    ).fetchall()
+    columns = connection.execute(
+        """
+        select schema_name || '.' || table_name, column_name, data_type, comment from duckdb_columns()
+        where database_name = $database and not internal
+        """,
+        place,
+    ).fetchall()
+    return {
+        table: {
+            "comment": comment,
+            "columns": {column: about for owner, column, *about in columns if owner == table},
+        }
+        for table, comment in tables
+    }
+
+
+def found_queries(connection: duckdb.DuckDBPyConnection, place: dict) -> dict:
+    macros = connection.execute(
+        """
+        select schema_name || '.' || function_name, comment, parameters from duckdb_functions()
+        where database_name = $database and function_type = 'table_macro' and not internal
+        order by all
+        """,
+        place,
+    ).fetchall()
+    return {name: {"comment": comment, "parameters": parameters} for name, comment, parameters in macros}
+
+
+def summary(table: str, columns: Iterable[str]) -> str:
+    of_columns = [
+        f"""'{column}', json_array(count("{column}"), min("{column}"), max("{column}"))"""
+        for column in columns
+    ]
+    return f"select json_object('rows', count(*), {', '.join(of_columns)}) from {table}"
+
+
+def answer(connection: duckdb.DuckDBPyConnection, sql: str, errors: dict, name: str) -> list:
+    try:
+        rows = connection.execute(sql).fetchall()
+    except duckdb.Error as error:
+        errors[name] = str(error)
+        return []
+    return [json.loads(text) for (text,) in rows]
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+if __name__ == "__main__":
+    main()

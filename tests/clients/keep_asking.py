@@ -1,0 +1,67 @@
+"""Asks a database the same questions over and over, until a file is there that says to stop.
+
+    python keep_asking.py {python|traces|shell} WAREHOUSE STOP
+
+A round of questions goes over one connection, the next one over a new one. Each round is a line of JSON.
+"""
+
+import json
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.sql import answer, database
+
+QUESTIONS = (
+    "select count(*), sum(cpu_milli) from openb.node",
+    "select count(*), sum(cpu_milli) from openb.pod",
+    "select row_count, (select sum(rows_kept) from catalog.sources where table_name = 'openb.pod')"
+    " from catalog.tables where table_name = 'openb.node'",
+    "select sum(pods), sum(requested_gpus) from openb.phases()",
+)
+
+
+def by_python(warehouse: Path) -> list[list[int]]:
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        return rows(connection)
+
+
+def by_traces(warehouse: Path) -> list[list[int]]:
+    with answer.connect(warehouse) as connection:
+        return rows(connection)
+
+
+def rows(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
+    return [[int(value) for value in connection.execute(sql).fetchall()[0]] for sql in QUESTIONS]
+
+
+def by_shell(warehouse: Path) -> list[list[int]]:
+    shell = Path(sysconfig.get_path("scripts")) / "duckdb"
+    command = [shell, "-no-init", "-readonly", "-csv", "-noheader", warehouse / database.NAME]
+    done = subprocess.run(command, input=";\n".join([*QUESTIONS, ""]), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [[int(float(value)) for value in line.split(",")] for line in done.stdout.splitlines()]
+
+
+WAYS: dict[str, Callable[[Path], list[list[int]]]] = {
+    "python": by_python,
+    "traces": by_traces,
+    "shell": by_shell,
+}
+
+
+def main() -> None:
+    way, warehouse, stop = WAYS[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3])
+    while not stop.exists():
+        print(json.dumps(way(warehouse)), flush=True)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The database works attached under another name, after its folder was moved, and as one file alone."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+
+QUESTION = "select count(*) as jobs from itp.job"
+
+
+@pytest.fixture(scope="module")
+def alone(
+    sample_warehouse: Path, run: Callable, traces: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A materialized database, by itself: the folder that it was made in is gone."""
+    folder = tmp_path_factory.mktemp("alone")
+    shutil.copytree(sample_warehouse, folder / "warehouse")
+    run([traces, "build", "--materialize", "--warehouse", folder / "warehouse"])
+    shutil.move(folder / "warehouse" / database.NAME, folder / "bi.duckdb")
+    shutil.rmtree(folder / "warehouse")
+    return folder / "bi.duckdb"
+
+
+def test_everything_answers_under_another_name_in_python(
+    sample_warehouse: Path, ask_everything: Callable, sample_answers: dict
+) -> None:
+    answers = ask_everything(sample_warehouse / database.NAME, "--attach", "other")
+    assert answers == sample_answers
+
+
+def test_everything_answers_under_another_name_in_the_shell(
+    sample_warehouse: Path, run: Callable, shell: Path, sample_answers: dict
+) -> None:
+    """Views and tables with the name in front; queries once the database is in use."""
+    statements = [
+        f"attach '{sample_warehouse / database.NAME}' as other (read_only)",
+        *(
+            f"select '{name}' as name, count(*) as rows from other.{name}"
+            for name in sample_answers["tables"]
+        ),
+        "use other",
+        *(f"select '{name}' as name, count(*) as rows from {name}()" for name in sample_answers["queries"]),
+    ]
+    lines = run([shell, "-no-init", "-jsonlines"], ";\n".join([*statements, ""])).stdout.splitlines()
+    assert {row["name"]: row["rows"] for row in map(json.loads, lines)} == {
+        **{name: table["rows"][0]["rows"] for name, table in sample_answers["tables"].items()},
+        **{name: len(query["rows"]) for name, query in sample_answers["queries"].items()},
+    }
+
+
+def test_attached_beside_itself_and_beside_another(sample_warehouse: Path, real_warehouse: Path) -> None:
+    """Two warehouses in one process, one of them open under its own name as well."""
+    with (
+        duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as own,
+        duckdb.connect() as connection,
+    ):
+        for alias, warehouse in (("made_up", sample_warehouse), ("published", real_warehouse)):
+            connection.execute(f"attach '{warehouse / database.NAME}' as {alias} (read_only)")
+        [(made_up, published)] = connection.execute(
+            "select (select count(*) from made_up.itp.job), (select count(*) from published.itp.job)"
+        ).fetchall()
+        assert [(made_up,)] == own.execute(QUESTION).fetchall()
+        assert published > made_up
+        connection.execute("use published")
+        assert connection.execute(
+            "select sum(jobs) from itp.gpu_hours() where cluster <> 'all'"
+        ).fetchall() == [(published,)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "create table other.catalog.mine (i integer)",
+        "delete from other.catalog.traces",
+        "drop view other.itp.job",
+    ],
+)
+def test_attached_read_only_it_is_not_changed(
+    change: str, sample_warehouse: Path, run: Callable, shell: Path
+) -> None:
+    attach = f"attach '{sample_warehouse / database.NAME}' as other (read_only)"
+    done = run([shell, "-no-init", "-c", attach, "-c", change], check=False)
+    assert done.returncode == 1
+    assert "read-only" in done.stderr
+
+
+def test_after_a_move_the_old_place_is_named_in_the_error(moved_warehouse: Path) -> None:
+    with (
+        duckdb.connect(str(moved_warehouse / database.NAME), read_only=True) as connection,
+        pytest.raises(duckdb.IOException, match=r"No files found .*before/parquet/itp/raw_job/"),
+    ):
+        connection.execute(QUESTION).fetchall()
+
+
+@pytest.mark.parametrize("options", [(), ("--attach", "other")])
+def test_after_a_move_a_variable_says_where(
+    options: tuple[str, ...], moved_warehouse: Path, ask_everything: Callable, sample_answers: dict
+) -> None:
+    path = moved_warehouse / database.NAME
+    assert ask_everything(path, *options, "--data-root", str(moved_warehouse)) == sample_answers
+
+
+def test_after_a_move_the_command_line_needs_nothing(
+    moved_warehouse: Path, run: Callable, traces: Path
+) -> None:
+    place = ["--warehouse", moved_warehouse]
+    [row] = json.loads(run([traces, "sql", QUESTION, "--format", "json", *place]).stdout)
+    assert row["jobs"] > 0
+    rows = json.loads(run([traces, "query", "itp.gpu_hours", "--format", "json", *place]).stdout)
+    assert rows[-1]["cluster"] == "all"
+    assert rows[-1]["jobs"] > 0
+    assert run([traces, "check", "itp", *place]).returncode == 0
+
+
+def test_after_a_move_the_command_line_takes_a_relative_path(
+    moved_warehouse: Path, run: Callable, traces: Path
+) -> None:
+    command = [traces, "query", "itp.gpu_hours", "--warehouse", moved_warehouse.name]
+    assert run(command, folder=moved_warehouse.parent).stdout.startswith("cluster,jobs,")
+
+
+def test_after_a_move_and_a_build_nothing_need_be_said(
+    moved_warehouse: Path,
+    run: Callable,
+    traces: Path,
+    ask_everything: Callable,
+    sample_answers: dict,
+    tmp_path: Path,
+) -> None:
+    here = tmp_path / "here"
+    shutil.copytree(moved_warehouse, here)
+    run([traces, "build", "--warehouse", here])
+    assert ask_everything(here / database.NAME) == sample_answers
+
+
+@pytest.mark.parametrize("options", [("--no-files",), ("--attach", "other")])
+def test_materialized_it_answers_alone(
+    options: tuple[str, ...], alone: Path, ask_everything: Callable, sample_answers: dict
+) -> None:
+    assert [path.name for path in alone.parent.iterdir()] == [alone.name]
+    assert ask_everything(alone, *options) == sample_answers
+
+
+def test_materialized_it_answers_in_the_shell_without_files(alone: Path, run: Callable, shell: Path) -> None:
+    text = f".mode jsonlines\nset enable_external_access = false;\n{QUESTION};\n"
+    [line] = run([shell, "-no-init", "-readonly", alone], text).stdout.splitlines()
+    assert json.loads(line)["jobs"] > 0
+
+
+def test_not_materialized_it_needs_its_files(
+    sample_warehouse: Path, ask_everything: Callable, objects: dict
+) -> None:
+    """What the tests above would not notice, were the rows of every database in the file itself."""
+    errors = ask_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
+    assert set(objects["base tables"]) <= set(errors)

@@ -1,0 +1,115 @@
+"""The DuckDB shell answers from the database, in any working directory, and cannot change it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+
+CHANGES = [
+    "create table catalog.mine (i integer)",
+    "create table mine (i integer)",
+    "create or replace view itp.job as select 1 as i",
+    "create or replace macro itp.gpu_hours() as table select 1 as i",
+    "drop view itp.job",
+    "insert into catalog.traces (trace) values ('mine')",
+    "update catalog.traces set title = 'mine'",
+    "delete from catalog.caveats",
+    "comment on view itp.job is 'mine'",
+]
+
+
+def counts(names: list[str]) -> str:
+    return "".join(f"select '{name}' as name, count(*) as rows from {name};\n" for name in names)
+
+
+def called(names: list[str]) -> list[str]:
+    return [f"{name}()" for name in names]
+
+
+@pytest.mark.parametrize("kind", ["views", "base tables", "catalog", "queries"])
+@pytest.mark.parametrize("warehouse", ["real_warehouse", "sample_warehouse"])
+def test_every_object_answers(
+    kind: str,
+    warehouse: str,
+    objects: dict[str, list[str]],
+    run: Callable,
+    shell: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    path = request.getfixturevalue(warehouse) / database.NAME
+    names = called(objects[kind]) if kind == "queries" else objects[kind]
+    lines = run([shell, "-no-init", "-readonly", "-jsonlines", path], counts(names)).stdout.splitlines()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        expected = [
+            {"name": name, "rows": connection.execute(f"select count(*) from {name}").fetchall()[0][0]}
+            for name in names
+        ]
+    assert names
+    assert [json.loads(line) for line in lines] == expected
+
+
+def test_the_database_holds_what_is_declared_and_nothing_else(
+    objects: dict[str, list[str]], sample_answers: dict
+) -> None:
+    tables = {*objects["views"], *objects["base tables"], *objects["catalog"]}
+    assert set(sample_answers["tables"]) == tables
+    assert set(sample_answers["queries"]) == set(objects["queries"])
+
+
+def test_the_sample_leaves_no_table_and_no_query_empty(sample_answers: dict) -> None:
+    """Else the answers that are compared in these tests would be of nothing."""
+    tables = {name: table["rows"][0]["rows"] for name, table in sample_answers["tables"].items()}
+    assert [name for name, rows in tables.items() if rows == 0] == ["catalog.rejected_rows"]
+    assert [name for name, query in sample_answers["queries"].items() if not query["rows"]] == []
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_is_not_changed_read_only(change: str, sample_warehouse: Path, run: Callable, shell: Path) -> None:
+    done = run([shell, "-no-init", "-readonly", sample_warehouse / database.NAME, "-c", change], check=False)
+    assert done.returncode == 1
+    assert "read-only" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["views", "base tables", "catalog", "queries"])
+def test_traces_shell_answers_in_a_moved_folder(
+    kind: str,
+    moved_warehouse: Path,
+    objects: dict[str, list[str]],
+    run: Callable,
+    traces: Path,
+    sample_answers: dict,
+) -> None:
+    names = called(objects[kind]) if kind == "queries" else objects[kind]
+    text = f".mode jsonlines\n{counts(names)}"
+    lines = run([traces, "shell", "--warehouse", moved_warehouse], text).stdout.splitlines()
+    found = {row["name"].removesuffix("()"): row["rows"] for row in map(json.loads, lines)}
+    if kind == "queries":
+        assert found == {name: len(query["rows"]) for name, query in sample_answers["queries"].items()}
+    else:
+        assert found == {name: sample_answers["tables"][name]["rows"][0]["rows"] for name in names}
+
+
+@pytest.mark.parametrize("change", CHANGES[:3])
+def test_traces_shell_is_read_only(change: str, sample_warehouse: Path, run: Callable, traces: Path) -> None:
+    done = run([traces, "shell", "--warehouse", sample_warehouse], f"{change};", check=False)
+    assert done.returncode == 1
+    assert "read-only" in done.stderr
+
+
+def test_traces_shell_passes_on_how_a_statement_ended(
+    sample_warehouse: Path, run: Callable, traces: Path
+) -> None:
+    command = [traces, "shell", "--warehouse", sample_warehouse]
+    assert run(command, "select 6 * 7 as answer;").returncode == 0
+    assert run(command, "select nothing_like_it;", check=False).returncode == 1
+    assert run(command).returncode == 0
+
+
+def test_traces_shell_says_where_there_is_no_database(tmp_path: Path, run: Callable, traces: Path) -> None:
+    done = run([traces, "shell", "--warehouse", tmp_path], check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path / database.NAME}: there is no database")

@@ -1,0 +1,70 @@
+"""A named query is one thing: a macro in DuckDB and `traces query` give the same rows."""
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+from tracehouse.sql.files import Parameter, QueryFile, query_files
+
+# Where any value will do, one that gives another answer on the sample.
+VALUES = {"in_variant": "gpushare40", "min_gpus": 2}
+
+QUERIES = query_files()
+CHANGED = [(query, parameter) for query in QUERIES for parameter in query.parameters]
+
+
+def other_value(parameter: Parameter) -> Any:
+    """A value that is not the default."""
+    default = parameter.default.strip("'")
+    if parameter.name in VALUES:
+        return VALUES[parameter.name]
+    if parameter.choices:
+        return next(choice for choice in parameter.choices if choice != default)
+    return default != "true" if parameter.type == "BOOLEAN" else float(default) * 2
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it. Threads add up in an order of their own: a float's last digits are open."""
+    if isinstance(value, (float, Decimal)):
+        return pytest.approx(float(value), rel=1e-12, nan_ok=True)
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def macro_rows(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]
+) -> list[dict[str, Any]]:
+    answer = connection.execute(sql, values)
+    names = [column[0] for column in answer.description]
+    return [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
+def test_with_defaults(query: QueryFile, sample_warehouse: Path, run: Callable, traces: Path) -> None:
+    command = [traces, "query", query.full_name, "--format", "json", "--warehouse", sample_warehouse]
+    rows = json.loads(run(command).stdout)
+    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+        assert rows == macro_rows(connection, f"from {query.full_name}()", {})
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    CHANGED,
+    ids=[f"{query.full_name}-{parameter.name}" for query, parameter in CHANGED],
+)
+def test_with_another_value(
+    query: QueryFile, parameter: Parameter, sample_warehouse: Path, run: Callable, traces: Path
+) -> None:
+    value = other_value(parameter)
+    given = f"{parameter.name}={str(value).lower() if isinstance(value, bool) else value}"
+    command = [traces, "query", query.full_name, "-p", given, "--format", "json"]
+    rows = json.loads(run([*command, "--warehouse", sample_warehouse]).stdout)
+    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+        macro = f"from {query.full_name}({parameter.name} := ${parameter.name})"
+        assert rows == macro_rows(connection, macro, {parameter.name: value})
+        assert rows != macro_rows(connection, f"from {query.full_name}()", {})

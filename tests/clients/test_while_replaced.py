@@ -1,0 +1,150 @@
+"""Whoever reads while the database is replaced sees the old version whole or the new one whole; no error."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
+PODS = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+    "creation_time,deletion_time,scheduled_time\n"
+)
+PATIENCE_S = 30
+VERSIONS = (1, 2, 3)
+
+
+def publish(version: int, folder: Path) -> Path:
+    """Ingest raw files of which every count and every sum says which version it is."""
+    raw, warehouse = folder / "raw", folder / "warehouse"
+    raw.mkdir(exist_ok=True)
+    nodes = (f"n{n},{1000 * version},64,0,\n" for n in range(10 + version))
+    pods = (f"p{n},{version},64,1,1000,,LS,Running,0,9,0\n" for n in range(20 + version))
+    (raw / "openb_node_list_all_node.csv").write_text(NODES + "".join(nodes))
+    (raw / "openb_pod_list_default.csv").write_text(PODS + "".join(pods))
+    outcome = database.ingest([raw], warehouse, [], lambda *_: None)
+    assert not outcome.problems
+    assert len(outcome.converted) == 2
+    return warehouse
+
+
+def expected(version: int) -> list[list[int]]:
+    """What a round of `keep_asking.py` gives."""
+    nodes, pods = 10 + version, 20 + version
+    return [[nodes, nodes * 1000 * version], [pods, pods * version], [nodes, pods], [pods, pods]]
+
+
+def lines(path: Path) -> list[str]:
+    """The whole lines of a file that is being written."""
+    return path.read_text().rpartition("\n")[0].splitlines()
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {PATIENCE_S} s"
+        time.sleep(0.01)
+
+
+def has_answered(version: int, log: Path, reader: subprocess.Popen) -> bool:
+    return reader.poll() is not None or json.dumps(expected(version)) in lines(log)
+
+
+def test_readers_see_one_version_whole(tmp_path: Path) -> None:
+    warehouse, stop = publish(1, tmp_path), tmp_path / "stop"
+    script = Path(__file__).with_name("keep_asking.py")
+    readers = {}
+    for way in ("python", "traces", "shell"):
+        log, errors = tmp_path / f"{way}.log", tmp_path / f"{way}.errors"
+        with log.open("w") as out, errors.open("w") as err:
+            command = [sys.executable, script, way, warehouse, stop]
+            readers[way] = subprocess.Popen(command, stdout=out, stderr=err)
+    try:
+        for version in VERSIONS:
+            if version > 1:
+                publish(version, tmp_path)
+            for way, reader in readers.items():
+                log = tmp_path / f"{way}.log"
+                wait_for(partial(has_answered, version, log, reader), f"{way}, version {version}")
+    finally:
+        stop.touch()
+        codes = {way: reader.wait(PATIENCE_S) for way, reader in readers.items()}
+    errors = {way: (tmp_path / f"{way}.errors").read_text() for way in readers}
+    assert errors == dict.fromkeys(readers, "")
+    assert codes == dict.fromkeys(readers, 0)
+    versions = {json.dumps(expected(version)): version for version in VERSIONS}
+    for way in readers:
+        seen = [versions.get(line, line) for line in lines(tmp_path / f"{way}.log")]
+        assert set(seen) == set(VERSIONS), way
+        assert seen == sorted(seen), way
+
+
+def test_an_open_connection_keeps_its_version_until_the_ingest_after(tmp_path: Path) -> None:
+    path = publish(1, tmp_path) / database.NAME
+    first = set(path.parent.glob("parquet/openb/*/*.parquet"))
+    question = "select count(*), sum(cpu_milli) from openb.node"
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute(question).fetchall() == [(11, 11_000)]
+        publish(2, tmp_path)
+        assert connection.execute(question).fetchall() == [(11, 11_000)]
+        assert all(parquet.exists() for parquet in first)
+        publish(3, tmp_path)
+        assert not any(parquet.exists() for parquet in first)
+        # The rows are gone; what must not be is an answer from others.
+        with pytest.raises(duckdb.IOException, match="No files found"):
+            connection.execute(question).fetchall()
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute(question).fetchall() == [(13, 39_000)]
+
+
+WRITER = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("create table mine as select 1 as i")
+print("written", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[subprocess.Popen]:
+    """A process that has written to a database and still has it open; killed in the end."""
+    command = [sys.executable, "-c", WRITER, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout and process.stdout.readline() == "written\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_client_that_writes_does_not_spoil_the_next_version(sample_warehouse: Path, tmp_path: Path) -> None:
+    """Its write-ahead log lies beside the database by name, and belongs to the one that was replaced."""
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(sample_warehouse, warehouse)
+    with writing(warehouse / database.NAME):
+        path = database.build(warehouse)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("select count(*) from itp.job").fetchall() != [(0,)]
+
+
+def test_a_client_that_may_write_is_named_where_it_is_in_the_way(
+    sample_warehouse: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
+    """DuckDB lets nobody else in while somebody has a database open for writing."""
+    path = shutil.copy(sample_warehouse / database.NAME, tmp_path)
+    with writing(path) as writer:
+        done = run([traces, "list", "traces", "--warehouse", tmp_path], check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert str(writer.pid) in done.stderr

@@ -1,0 +1,412 @@
+import gzip
+import hashlib
+import io
+import lzma
+import subprocess
+import sysconfig
+import tarfile
+import tempfile
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.ingest import pipeline, store, synthetic
+from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.store import Conversion, Source
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+HEADER = b"machine,gpu_type,cap_cpu,cap_mem,cap_gpu"
+MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
+MACHINE_ROWS = [("m1", "T4", 96, 512, 2), ("m2", "V100", 96, 512, 8), ("m3", "CPU", 64, 256, 0)]
+RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
+POWER = (
+    b"dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+    b"d,n,%d,adam,100,1.5,90.5\n"
+)
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=level) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> Outcome:
+    """All of an ingest but the database, from files that are written first."""
+    raw = write(folder / "raw", files)
+    warehouse = folder / "warehouse"
+    with store.lock(warehouse):
+        store.clean(warehouse)
+        outcome = pipeline.ingest([raw], warehouse, [], progress)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def only(outcome: Outcome) -> Conversion:
+    assert outcome.problems == ()
+    (conversion,) = outcome.converted
+    return conversion
+
+
+def refusal(outcome: Outcome) -> str:
+    """The one problem of an ingest that gave nothing."""
+    assert outcome.conversions == ()
+    (problem,) = outcome.problems
+    assert "\n" not in str(problem)
+    return str(problem)
+
+
+def stored(folder: Path, conversion: Conversion) -> list[tuple]:
+    files = [str(folder / "warehouse" / file.path) for file in conversion.files]
+    return duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
+
+
+def rejected(folder: Path, conversion: Conversion) -> list[tuple]:
+    files = [str(folder / "warehouse" / file.path) for file in conversion.rejected]
+    rows = (
+        duckdb.connect().execute("from read_parquet($files) order by file, line", {"files": files}).fetchall()
+    )
+    assert len(rows) == sum(file.rows for file in conversion.rejected)
+    return rows
+
+
+def job_csv(*lines: str) -> bytes:
+    return RAW_JOB + "".join(f"{line}\n" for line in lines).encode()
+
+
+ARCHIVE = tar_gz({"._pai_machine_spec.csv": b"\0fork", "LICENSE": b"x", "pai_machine_spec.csv": MACHINES})
+FORMS = {
+    "archive": {"pai_machine_spec.tar.gz": ARCHIVE},
+    "archive in parts": {
+        "pai_machine_spec.tar.gz.partaa": ARCHIVE[:50],
+        "pai_machine_spec.tar.gz.partab": ARCHIVE[50:51],
+        "pai_machine_spec.tar.gz.partac": ARCHIVE[51:],
+    },
+    "archive, renamed": {"pai_machine_spec (1).tar.gz": ARCHIVE},
+    "csv": {"pai_machine_spec.csv": MACHINES},
+    "csv.gz": {"pai_machine_spec.csv.gz": gzip.compress(MACHINES)},
+    "csv.xz": {"pai_machine_spec.csv.xz": lzma.compress(MACHINES)},
+    "header file": {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": HEADER + b"\n"},
+    "header file, windows": {
+        "pai_machine_spec.csv": MACHINES,
+        "pai_machine_spec.header": b"\xef\xbb\xbf" + HEADER + b"\r\n",
+    },
+    "header line inside": {"pai_machine_spec.csv": HEADER + b"\r\n" + MACHINES.replace(b"\n", b"\r\n")},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_sorted_rows(form: str, tmp_path: Path) -> None:
+    conversion = only(ingest(tmp_path, FORMS[form]))
+    assert conversion.key == ("pai", "machine_spec", "")
+    assert stored(tmp_path, conversion) == MACHINE_ROWS
+    (source,) = conversion.sources
+    assert (source.rows_read, source.rows_kept, source.rows_rejected) == (3, 3, 0)
+    data = [data for name, data in FORMS[form].items() if not name.endswith(".header")]
+    assert source.sha256 == hashlib.sha256(b"".join(data)).hexdigest()
+    assert source.bytes == len(b"".join(data))
+    assert source.parts == len(data)
+    assert source.member == "pai_machine_spec.csv"
+    assert not source.synthetic
+
+
+def test_keys_come_from_the_names_of_the_csvs(tmp_path: Path) -> None:
+    members = {
+        "raw/cluster02.csv": job_csv("b,1,600,1"),
+        "raw/cluster01.csv": job_csv("a,1,600,1", "c,0,600,2"),
+    }
+    conversion = only(ingest(tmp_path, {"raw-traces.tar.gz": tar_gz(members)}))
+    assert stored(tmp_path, conversion) == [
+        ("cluster01", "c", 0, 600, 2),
+        ("cluster01", "a", 1, 600, 1),
+        ("cluster02", "b", 1, 600, 1),
+    ]
+    assert [(source.member, source.rows_read) for source in conversion.sources] == [
+        ("cluster02.csv", 1),
+        ("cluster01.csv", 2),
+    ]
+
+
+HEADER_FILES = {
+    "other columns": (
+        b"machine,gpu_type,cap_cpu,cap_mem\n",
+        "it names the columns machine,gpu_type,cap_cpu,cap_mem;",
+    ),
+    "other order": (b"gpu_type,machine,cap_cpu,cap_mem,cap_gpu", "it names the columns gpu_type,machine,"),
+    "pointer": (LFS_POINTER, "this is a Git LFS pointer, not the data"),
+    "page": (b"<html>", "this is a web page"),
+    "empty": (b"", "the file is empty"),
+    "long": (b"x" * 200_000, "it names the columns xxx"),
+}
+
+
+@pytest.mark.parametrize("case", HEADER_FILES)
+def test_a_header_file_that_does_not_fit_is_refused(case: str, tmp_path: Path) -> None:
+    data, what = HEADER_FILES[case]
+    outcome = ingest(tmp_path, {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": data})
+    assert f"{tmp_path / 'raw' / 'pai_machine_spec.header'}" in refusal(outcome)
+    assert what in refusal(outcome)
+
+
+def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path) -> None:
+    members = {f"cluster0{number}.csv": job_csv(f"a{number},1,600,1") for number in (1, 2, 3)}
+    extracted = {f"raw-traces/{name}": data for name, data in members.items() if name != "cluster02.csv"}
+    files = {"raw-traces.tar.gz": tar_gz(members), **extracted, "cluster04.csv": job_csv("a4,1,600,1")}
+    outcome = ingest(tmp_path, files)
+    conversion = only(outcome)
+    assert [row[:2] for row in stored(tmp_path, conversion)] == [
+        (f"cluster0{n}", f"a{n}") for n in (1, 2, 3, 4)
+    ]
+    assert outcome.notes == (
+        "raw-traces/cluster01.csv: passed over, cluster01.csv was read from raw-traces.tar.gz",
+        "raw-traces/cluster03.csv: passed over, cluster03.csv was read from raw-traces.tar.gz",
+    )
+    assert len(conversion.sources) == 4
+    assert len(conversion.input_sha256) == len(conversion.input_names) == 4
+
+
+PACKED = {
+    ".csv": bytes,
+    ".csv.gz": gzip.compress,
+    ".csv.xz": lzma.compress,
+    ".tar.gz": lambda data: tar_gz({"data/pai_machine_spec.csv": data}),
+}
+
+
+@pytest.mark.parametrize("second", PACKED)
+@pytest.mark.parametrize("first", PACKED)
+def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_path: Path) -> None:
+    names = [f"a/pai_machine_spec{first}", f"b/pai_machine_spec{second}"]
+    copies = {names[0]: PACKED[first](MACHINES), names[1]: PACKED[second](MACHINES)}
+    outcome = ingest(tmp_path, copies)
+    conversion = only(outcome)
+    assert stored(tmp_path, conversion) == MACHINE_ROWS
+    assert len(conversion.sources) == 1
+    assert len(conversion.input_sha256) == 2
+    (note,) = (note for note in outcome.notes if "passed over, pai_machine_spec.csv was read from" in note)
+    assert all(name in note for name in names)
+
+    other = MACHINES.replace(b"m3,CPU,64", b"m3,CPU,65")
+    problem = refusal(ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}))
+    assert "both hold pai_machine_spec.csv of pai.machine_spec, and they differ. Move one" in problem
+    assert all(str(tmp_path / "differ" / "raw" / name) in problem for name in names)
+
+
+def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
+    one, two, three = job_csv("a,1,600,1"), job_csv("b,1,600,1"), job_csv("c,1,600,1")
+    first = tar_gz({"cluster01.csv": one, "cluster02.csv": two})
+    files = {
+        "a/raw-traces.tar.gz": first,
+        "b/raw-traces.tar.gz": tar_gz({"cluster02.csv": two, "cluster03.csv": three}),
+    }
+    conversion = only(ingest(tmp_path / "more", files))
+    assert [row[1] for row in stored(tmp_path / "more", conversion)] == ["a", "b", "c"]
+    files["b/raw-traces.tar.gz"] = tar_gz({"cluster01.csv": one, "cluster02.csv": three})
+    assert "both hold cluster02.csv" in refusal(ingest(tmp_path / "differ", files))
+
+
+def test_an_archive_that_holds_a_csv_twice_is_refused(tmp_path: Path) -> None:
+    data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
+    problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))
+    assert problem.startswith(
+        f"{tmp_path / 'raw' / 'raw-traces.tar.gz'}: the archive holds cluster01.csv twice"
+    )
+
+
+def test_a_csv_of_another_table_in_an_archive_is_noted(tmp_path: Path) -> None:
+    data = tar_gz({"mine.csv": b"x\n" * 1000, "pai_machine_spec.csv": MACHINES})
+    outcome = ingest(tmp_path, {"pai_machine_spec.tar.gz": data})
+    assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
+    assert outcome.notes[0] == "pai_machine_spec.tar.gz: mine.csv is not of pai.machine_spec"
+
+
+@pytest.mark.parametrize(
+    "members", [{}, {"LICENSE": b"x"}, {"._pai_machine_spec.csv": b"x"}, {"mine.csv": b"x"}]
+)
+def test_an_archive_without_a_csv_of_its_table_is_refused(members: dict[str, bytes], tmp_path: Path) -> None:
+    problem = refusal(ingest(tmp_path, {"pai_machine_spec.tar.gz": tar_gz(members)}))
+    assert "the archive holds no CSV of pai.machine_spec. Fetch it again" in problem
+
+
+REFUSED = {
+    "wrong columns": (
+        {"pai_machine_spec.csv": b"m1,T4,96\n"},
+        ", line 1: the line has 3 columns; expected 5",
+    ),
+    "wrong header": ({"summary_train.csv": b"a,b\n1,2\n"}, ", line 1: the header is a,b; expected dataset,"),
+    "only newlines": ({"summary_train.csv": b"\n\n"}, ": the file is empty"),
+    "a gzip of nothing": ({"summary_train.csv.gz": gzip.compress(b"")}, ": the file is empty"),
+    "an empty member": (
+        {"pai_machine_spec.tar.gz": tar_gz({"pai_machine_spec.csv": b""})},
+        ": pai_machine_spec.csv: the file is empty",
+    ),
+    "no row that fits": (
+        {"pai_machine_spec.csv": b"m1,T4,a,b,c\n" * 3},
+        ", line 1: none of the 3 rows parses; the first: column cap_cpu, a BIGINT: invalid value 'a'",
+    ),
+    "too few rows that fit": (
+        {"pai_machine_spec.csv": MACHINES * 1000 + b"m1,T4,a,b,c\n" * 1001},
+        ", line 3,001: over a tenth of the first 4,001 rows do not parse; the first: column cap_cpu",
+    ),
+    "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: a quote is opened here"),
+    "invalid UTF-8 throughout": (
+        {"pai_machine_spec.csv": b"caf\xe9,T4,1,2,3\n"},
+        ", line 1: none of the 1 rows parses; the first: column machine, a VARCHAR: invalid UTF8 data",
+    ),
+    "truncated archive": ({"pai_machine_spec.tar.gz": ARCHIVE[:-20]}, ": the file is cut short or damaged ("),
+    "truncated gzip": (
+        {"summary_train.csv.gz": gzip.compress(RAW_JOB)[:-4]},
+        ": the file is cut short or damaged (",
+    ),
+    "truncated xz": (
+        {"summary_train.csv.xz": lzma.compress(RAW_JOB)[:-4]},
+        ": the file is cut short or damaged (",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_file_that_cannot_be_read_gives_nothing_but_an_error(case: str, tmp_path: Path) -> None:
+    files, problem = REFUSED[case]
+    (name,) = files
+    assert refusal(ingest(tmp_path, files)).startswith(f"{tmp_path / 'raw' / name}{problem}")
+    assert list((tmp_path / "warehouse").rglob("*.parquet")) == []
+    assert not list((tmp_path / "warehouse" / ".ingest").rglob("*.duckdb"))
+
+
+def test_every_row_is_accounted_for(tmp_path: Path) -> None:
+    members = {
+        "cluster01.csv": job_csv("a,1,600,1", "b,1.5,600,1", "", "c,3.0,600,1", "d,1,600"),
+        "cluster02.csv": job_csv("e,1,600,1"),
+    }
+    files = {
+        "raw-traces.tar.gz": tar_gz(members),
+        "more/cluster03.csv": job_csv('"f', 'f",x,600,1', "g,1,600,1").replace(b"\n", b"\r\n"),
+    }
+    conversion = only(ingest(tmp_path, files))
+    assert [row[1:3] for row in stored(tmp_path, conversion)] == [("a", 1), ("c", 3), ("e", 1), ("g", 1)]
+    accounts = {s.member: (s.file, s.rows_read, s.rows_kept, s.rows_rejected) for s in conversion.sources}
+    assert accounts == {
+        "cluster01.csv": ("raw-traces.tar.gz", 4, 2, 2),
+        "cluster02.csv": ("raw-traces.tar.gz", 1, 1, 0),
+        "cluster03.csv": ("more/cluster03.csv", 2, 1, 1),
+    }
+    invalid = "column submission_time, a BIGINT: invalid value"
+    assert rejected(tmp_path, conversion) == [
+        ("itp.raw_job", "more/cluster03.csv", "cluster03.csv", 2, f"{invalid} 'x'", '"f\r\nf",x,600,1'),
+        ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 3, f"{invalid} '1.5'", "b,1.5,600,1"),
+        ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 6, "3 columns; expected 4", "d,1,600"),
+    ]
+    assert conversion.files[0].rows == 4
+    assert all(file.path.startswith("parquet/itp/_rejected/") for file in conversion.rejected)
+
+
+def only_source(outcome: Outcome) -> Source:
+    (source,) = only(outcome).sources
+    return source
+
+
+def test_the_published_checksum_is_checked(real_raw: Path, tmp_path: Path) -> None:
+    archive = (real_raw / "pai" / "data" / "pai_machine_spec.tar.gz").read_bytes()
+    name = "pai_machine_spec.tar.gz"
+    outcome = ingest(tmp_path / "real", {name: archive})
+    assert only_source(outcome).checksum == "published"
+    assert only_source(outcome).rows_read == 1897
+    assert outcome.notes == ()
+
+    # The same archive, but for the byte of its gzip header that names the operating system.
+    outcome = ingest(tmp_path / "differs", {name: archive[:9] + bytes([archive[9] ^ 1]) + archive[10:]})
+    assert only_source(outcome).checksum == "differs"
+    sha256 = only_source(outcome).sha256
+    published = hashlib.sha256(archive).hexdigest()
+    assert outcome.notes == (f"{name}: the sha256 is {sha256}, its publisher's is {published}",)
+    assert stored(tmp_path / "differs", only(outcome)) == stored(tmp_path / "real", only(outcome))
+
+    parts = {f"{name}.partaa": archive[:1000], f"{name}.partab": archive[1000:]}
+    assert only_source(ingest(tmp_path / "parts", parts)).checksum == "published"
+    assert (
+        only_source(ingest(tmp_path / "none", {"summary_power_a40.csv": POWER % 1})).checksum
+        == "none published"
+    )
+
+
+def test_a_synthetic_file_is_marked_and_its_checksum_not_complained_of(tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, FORMS["archive"] | {synthetic.MARKER_NAME: b"made up"})
+    assert only_source(outcome).synthetic
+    assert only_source(outcome).checksum == "differs"
+    assert outcome.notes == ()
+    (tmp_path / "raw" / synthetic.MARKER_NAME).unlink()
+    assert not only_source(ingest(tmp_path, {})).synthetic
+
+
+def test_names_that_are_swapped_are_a_change(tmp_path: Path) -> None:
+    files = {"summary_power_a40.csv": POWER % 1, "summary_power_v100.csv": POWER % 2}
+    assert [row[:4] for row in stored(tmp_path, only(ingest(tmp_path, files)))] == [
+        ("a40", "d", "n", 1),
+        ("v100", "d", "n", 2),
+    ]
+    swapped = dict(zip(files, reversed(files.values()), strict=True))
+    assert [row[:4] for row in stored(tmp_path, only(ingest(tmp_path, swapped)))] == [
+        ("a40", "d", "n", 2),
+        ("v100", "d", "n", 1),
+    ]
+    (tmp_path / "raw" / "summary_power_v100.csv").rename(tmp_path / "raw" / "summary_power_p100.csv")
+    assert [row[0] for row in stored(tmp_path, only(ingest(tmp_path, {})))] == ["a40", "p100"]
+    assert ingest(tmp_path, {}).converted == ()
+
+
+def test_nothing_is_extracted_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    seen: set[str] = set()
+
+    def look(*_: object) -> None:
+        seen.update(path.name for path in tmp_path.rglob("*") if path.is_file() and "raw" not in path.parts)
+
+    lines = b"".join(b"job%d,%d,600,1\n" % (number, number) for number in range(100_000))
+    archive = tar_gz({"cluster01.csv": RAW_JOB + lines}, level=0)
+    ingest(tmp_path, {"raw-traces.tar.gz": archive}, look)
+    assert {name.removesuffix(".wal") for name in seen} == {"lock", "staging.duckdb"}
+    assert list(temporary.iterdir()) == []
+
+
+def test_every_byte_is_reported_as_it_is_read(tmp_path: Path) -> None:
+    reports: list[tuple[str, int, int]] = []
+    files = FORMS["archive in parts"] | {"summary_power_a40.csv": POWER % 1}
+    ingest(tmp_path, files, lambda *report: reports.append(report))
+    assert {total for _, _, total in reports} == {sum(map(len, files.values()))}
+    assert sum(more for label, more, _ in reports if label == "pai.machine_spec") == len(ARCHIVE)
+    assert sum(more for label, more, _ in reports if label == "zeus.power") == len(POWER % 1)
+
+
+def test_a_full_disk_is_an_error_without_a_traceback(tmp_path: Path) -> None:
+    lines = b"".join(b"job%d,%d,600,1\n" % (number, number * 7919) for number in range(200_000))
+    raw = write(tmp_path / "raw", {"cluster01.csv": RAW_JOB + lines})
+    command = (
+        f"ulimit -f 512; trap '' XFSZ; exec {TRACES} ingest --raw {raw} --warehouse {tmp_path / 'warehouse'}"
+    )
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"error: {tmp_path / 'warehouse'}: cannot write itp.raw_job (")
+    assert "Make room, and run the same command again" in run.stderr
+    assert only(ingest(tmp_path, {})).files[0].rows == 200_000

@@ -1,0 +1,391 @@
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sysconfig
+import tarfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.pipeline import Outcome
+from tracehouse.sql import database
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+
+NODE = b"sn,cpu_milli,memory_mib,gpu,model\n"
+TRAIN = b"dataset,network,batch_size,optimizer,learning_rate,run,target_metric,target_epoch\n"
+POWER = b"dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+PAGE = b"<!DOCTYPE html><html></html>"
+XML_ERROR = b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>"
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def tar_gz(name: str, data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> Outcome:
+    """All of an ingest but the database."""
+    with store.lock(warehouse):
+        store.clean(warehouse)
+        outcome = pipeline.ingest([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def names_of(conversions: Sequence[store.Conversion]) -> list[str]:
+    return sorted(f"{conversion.trace}.{conversion.table}" for conversion in conversions)
+
+
+def published_rows(warehouse: Path) -> dict[str, int]:
+    return {f"{c.trace}.{c.table}": sum(f.rows for f in c.files) for c in store.published(warehouse)}
+
+
+def stamps(warehouse: Path, conversions: Sequence[store.Conversion] | None = None) -> dict[str, int]:
+    """When each Parquet file of some conversions was written, or of all that are published."""
+    chosen = store.published(warehouse) if conversions is None else conversions
+    paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
+    return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
+
+
+THREE = {
+    "openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\nn2,1,x,0,\n",
+    "zeus/summary_power_a40.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n",
+    "zeus/summary_train.csv": TRAIN + b"d,n,8,adam,1e-1,1,0.5,nan\n",
+}
+
+
+def test_what_has_not_changed_is_not_converted_again(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    first = ingest(raw, warehouse)
+    assert names_of(first.converted) == ["openb.node", "zeus.power", "zeus.train"]
+    before = stamps(warehouse)
+    assert len(before) == 4
+
+    again = ingest(raw, warehouse)
+    assert again.converted == ()
+    assert names_of(again.unchanged) == names_of(first.converted)
+    assert stamps(warehouse) == before
+
+    # Neither a new time nor another place is a change.
+    os.utime(raw / "openb_node_list_all_node.csv", (0, 0))
+    (raw / "zeus" / "summary_train.csv").rename(raw / "summary_train.csv")
+    assert ingest(raw, warehouse).converted == ()
+    assert stamps(warehouse) == before
+
+
+def test_what_has_changed_is_converted_and_nothing_else(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    before = stamps(warehouse)
+    write(raw, {"zeus/summary_train.csv": TRAIN})
+    outcome = ingest(raw, warehouse)
+    assert names_of(outcome.converted) == ["zeus.train"]
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 0}
+    assert len(before.items() & stamps(warehouse).items()) == 3
+
+    # One more file of a table, and one less.
+    write(raw, {"summary_power_v100.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n"})
+    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
+    (raw / "summary_power_v100.csv").unlink()
+    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
+    assert published_rows(warehouse)["zeus.power"] == 1
+
+
+def test_another_declaration_is_a_change(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    manifest = warehouse / "datapackage.json"
+    package = json.loads(manifest.read_text())
+    package["conversions"][1]["fingerprint"] = "that of another declaration"
+    manifest.write_text(json.dumps(package))
+    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
+
+
+def test_parquet_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    for path in (warehouse / "parquet" / "openb").rglob("*.parquet"):
+        path.unlink()
+        assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
+        assert path.exists()
+
+
+def test_tables_whose_raw_files_are_gone_stay(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    (raw / "openb_node_list_all_node.csv").unlink()
+    outcome = ingest(raw, warehouse)
+    assert names_of(outcome.conversions) == ["openb.node", "zeus.power", "zeus.train"]
+    assert names_of(outcome.unchanged) == ["zeus.power", "zeus.train"]
+    ingest(raw, warehouse)
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
+    assert all((warehouse / path).exists() for path in stamps(warehouse))
+
+
+def test_only_the_named_traces_are_read(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE | {"other.csv": b"x"}), tmp_path / "warehouse"
+    assert names_of(ingest(raw, warehouse, "openb").conversions) == ["openb.node"]
+    write(raw, {"openb_node_list_all_node.csv": PAGE})
+    outcome = ingest(raw, warehouse, "zeus")
+    assert names_of(outcome.converted) == ["zeus.power", "zeus.train"]
+    assert outcome.problems == ()
+    assert outcome.unrecognised == ("other.csv",)
+    assert sorted(published_rows(warehouse)) == ["openb.node", "zeus.power", "zeus.train"]
+
+
+def test_several_raw_folders_are_one(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", {"summary_power_a40.csv": THREE["zeus/summary_power_a40.csv"]})
+    two = write(tmp_path / "two", {"summary_power_v100.csv": THREE["zeus/summary_power_a40.csv"]})
+    outcome = ingest([one, two], tmp_path / "warehouse")
+    assert published_rows(tmp_path / "warehouse") == {"zeus.power": 2}
+    assert outcome.notes == ()
+    write(two, {"summary_power_a40.csv": THREE["zeus/summary_power_a40.csv"]})
+    assert len(ingest([one, two], tmp_path / "warehouse").notes) == 1
+    write(two, {"summary_power_a40.csv": POWER + b"d,n,9,adam,100,1.5,90.5\n"})
+    (problem,) = ingest([one, two], tmp_path / "warehouse").problems
+    assert all(str(folder / "summary_power_a40.csv") in str(problem) for folder in (one, two))
+
+
+BAD = {
+    "found to be bad before it is read": PAGE,
+    "found to be bad while it is read": NODE + b"n1,1,2,0,\n" + b'n2,1,"2,0,\n',
+    "of another kind": TRAIN,
+    "truncated": NODE[:20],
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_leaves_its_table_as_it_was_and_the_others_are_published(
+    case: str, tmp_path: Path
+) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    before = stamps(warehouse)
+    write(
+        raw,
+        {"openb_node_list_all_node.csv": BAD[case], "openb_node_list_gpu_node.csv": NODE + b"n1,1,2,4,\n"},
+    )
+    write(raw, {"zeus/summary_train.csv": TRAIN})
+    for _ in range(3):
+        outcome = ingest(raw, warehouse)
+        (problem,) = outcome.problems
+        assert str(raw / "openb_node_list_all_node.csv") in str(problem)
+        assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 0}
+        assert len(before.items() & stamps(warehouse).items()) == 3
+    write(raw, {"openb_node_list_all_node.csv": NODE})
+    assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
+    assert published_rows(warehouse)["openb.node"] == 1
+
+
+@pytest.mark.parametrize("bad", [b"", LFS_POINTER, PAGE, NODE], ids=["empty", "pointer", "page", "node"])
+def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: bytes, tmp_path: Path) -> None:
+    files = {f"raw-traces/cluster0{n}.csv": RAW_JOB + b"a%d,1,600,1\n" % n for n in (1, 2, 3)}
+    raw, warehouse = write(tmp_path / "raw", files), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    write(raw, {"raw-traces/cluster02.csv": bad, "zeus/summary_train.csv": TRAIN})
+    outcome = ingest(raw, warehouse)
+    assert len(outcome.problems) == 1
+    assert published_rows(warehouse) == {"itp.raw_job": 3, "zeus.train": 0}
+
+
+def test_a_wrong_call_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no trace is called pia\. Known: acme, itp, "):
+        ingest(tmp_path / "gone", tmp_path / "warehouse", "itp", "pia")
+    with pytest.raises(UserError, match="gone: there is no such folder"):
+        ingest([tmp_path, tmp_path / "gone"], tmp_path / "warehouse")
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file: there is no such folder"):
+        ingest(tmp_path / "file", tmp_path / "warehouse")
+
+
+def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+def test_wrong_calls_on_the_command_line(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    run = traces("ingest", "pia", "--raw", tmp_path, "--warehouse", warehouse)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: no trace is called pia. Known: ")
+    run = traces("ingest", "--raw", tmp_path / "gone", "--warehouse", warehouse)
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"error: {tmp_path / 'gone'}: there is no such folder. ")
+    with store.lock(warehouse):
+        run = traces("ingest", "--raw", tmp_path, "--warehouse", warehouse)
+    assert run.returncode == 1
+    assert run.stderr == (
+        f"error: {warehouse}: another ingest or build is writing here. Wait until it has finished\n"
+    )
+
+
+# One for each table that there is, so that each is a problem of its own.
+PROBLEMS = {
+    "cluster_summary.csv": (b"", "the file is empty"),
+    "job_trace/trace_seren.csv": (LFS_POINTER, "lfs pull --include trace_seren.csv"),
+    "raw-traces.tar.gz": (PAGE, "this is a web page"),
+    "elasticflow-traces.tar.gz.partab": (gzip.compress(b"x"), "this part of the archive is missing"),
+    "openb_node_list_all_node.csv": (
+        b"\xff\xfe" + NODE.decode().encode("utf-16-le"),
+        "line 1: the header is",
+    ),
+    "pai_group_tag_table.tar.gz": (XML_ERROR, "this is a web page"),
+    "pai_instance_table.tar.gz": (b"404: Not Found", "the content is not what the name says"),
+    "pai_job_table.tar.gz": (gzip.compress(b""), "cut short or damaged"),
+    "pai_machine_metric.tar.gz": (tar_gz("LICENSE", b"x"), "the archive holds no CSV of pai.machine_metric"),
+    "pai_machine_spec.csv": (
+        b"m1,T4,96,512,2\nm2,T4,96,512,2.5\n" * 1500,
+        "line 2: over a tenth of the first",
+    ),
+    "pai_sensor_table.tar.gz.partaa": (tar_gz("pai_sensor_table.csv", b"x")[:60], "cut short or damaged"),
+    "pai_task_table.csv": (b"a,b\n", "line 1: the line has 2 columns; expected 10"),
+    "zeus/alibaba_groups.csv.xz": (b"\xfd7zXZ\0\0\4", "cut short or damaged"),
+    "zeus/summary_power_a40.csv": (POWER + b'"', "line 2: a quote is opened here"),
+}
+
+
+def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Path) -> None:
+    files = {name: data for name, (data, _) in PROBLEMS.items()}
+    raw = write(
+        tmp_path / "raw", files | {"zeus/summary_train.csv": TRAIN + b"d,n,8,adam,1e-1,x,0.5,nan\n" * 2}
+    )
+    write(
+        raw, {"zeus/summary_train.csv": TRAIN + b'd,n,8,adam,1e-1,1,0.5,2\n"d\n",n,8,adam,1e-1,1.5,0.5,2\n'}
+    )
+    (raw / "openb_pod_list_default.csv").symlink_to(tmp_path / "gone")
+    warehouse = tmp_path / "warehouse"
+    run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
+    assert run.returncode == 1
+    assert "Traceback" not in run.stderr
+    assert run.stdout.startswith("zeus.train: 1 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
+    *errors, summary = run.stderr.splitlines()
+    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read; all else was"
+    assert all(line.startswith(f"error: {raw}") for line in errors)
+    assert len(errors) == len(PROBLEMS) + 1
+    expected = {name: what for name, (_, what) in PROBLEMS.items()}
+    expected["elasticflow-traces.tar.gz.partaa"] = expected.pop("elasticflow-traces.tar.gz.partab")
+    expected["openb_pod_list_default.csv"] = "it cannot be read (No such file or directory)"
+    for name, what in expected.items():
+        (line,) = (line for line in errors if line.startswith(f"error: {raw / name}"))
+        assert what in line
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        rejected = connection.execute(
+            "select file, line, reason, raw_text from catalog.rejected_rows"
+        ).fetchall()
+        assert rejected == [
+            (
+                "zeus/summary_train.csv",
+                3,
+                "column run, a BIGINT: invalid value '1.5'",
+                '"d\n",n,8,adam,1e-1,1.5,0.5,2',
+            )
+        ]
+        account = "select rows_read, rows_kept, rows_rejected from catalog.sources where file = $file"
+        assert connection.execute(account, {"file": "zeus/summary_train.csv"}).fetchall() == [(2, 1, 1)]
+
+
+def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
+    run = traces(
+        "ingest", "--raw", write(tmp_path / "raw", {"a.txt": b"x"}), "--warehouse", tmp_path / "warehouse"
+    )
+    assert run.returncode == 1
+    assert run.stderr == "error: the raw folders hold no file of a known trace\n"
+
+
+def killed_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
+    """Start an ingest, and kill it as soon as `seen` says so of its work folder."""
+    command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        while not seen(warehouse / ".ingest"):
+            assert running.poll() is None, "it finished before it could be killed"
+            time.sleep(0.0005)
+        running.kill()
+    assert running.returncode == -signal.SIGKILL
+
+
+def answer(warehouse: Path) -> list[tuple]:
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        return connection.execute(
+            """
+            select
+                (select count(*) from itp.raw_job),
+                (select count(*) from openb.node),
+                (select count(*) from zeus.power),
+                (select count(*) from zeus.train),
+            """
+        ).fetchall()
+
+
+def many(header: bytes, rows: int, row: bytes) -> bytes:
+    return header + b"".join(row % number for number in range(rows))
+
+
+def version(rows: int) -> dict[str, bytes]:
+    return {
+        "cluster01.csv": many(RAW_JOB, rows, b"a%d,1,600,1\n"),
+        "openb_node_list_all_node.csv": many(NODE, rows, b"n%d,1,2,0,\n"),
+        "summary_power_a40.csv": many(POWER, rows, b"d,n,%d,adam,100,1.5,90.5\n"),
+        "summary_train.csv": many(TRAIN, rows, b"d,n,%d,adam,1e-1,1,0.5,2\n"),
+    }
+
+
+def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", version(2)), tmp_path / "warehouse"
+    database.ingest([raw], warehouse, [], quiet)
+    old = stamps(warehouse)
+    write(raw, version(100_000))
+
+    killed_when(lambda work: (work / "half" / "staging.duckdb").exists(), raw, warehouse)
+    assert answer(warehouse) == [(2, 2, 2, 2)]
+    assert store.finished(warehouse) == []
+
+    killed_when(lambda work: (work / "half" / "kept.parquet").exists(), raw, warehouse)
+    assert answer(warehouse) == [(2, 2, 2, 2)]
+
+    killed_when(lambda work: any(work.glob("finished/*.json")), raw, warehouse)
+    assert answer(warehouse) == [(2, 2, 2, 2)]
+    done = stamps(warehouse, store.finished(warehouse))
+    assert done
+
+    killed_when(lambda work: (work / "half" / database.NAME).exists(), raw, warehouse)
+    assert answer(warehouse) == [(2, 2, 2, 2)]
+    assert len(store.finished(warehouse)) == 4
+    assert done.items() <= stamps(warehouse, store.finished(warehouse)).items()
+
+    outcome = database.ingest([raw], warehouse, [], quiet)
+    assert outcome.converted == ()
+    assert len(outcome.unchanged) == 4
+    assert answer(warehouse) == [(100_000, 100_000, 100_000, 100_000)]
+    assert list((warehouse / ".ingest").iterdir()) == [warehouse / ".ingest" / "lock"]
+    new = stamps(warehouse)
+    found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
+    assert found == old.keys() | new.keys()
+    with store.lock(warehouse):
+        store.clean(warehouse)
+    assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()

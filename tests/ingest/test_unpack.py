@@ -1,0 +1,318 @@
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
+
+CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+
+
+def tar_of(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        add(archive, members)
+    return packed.getvalue()
+
+
+def add(archive: tarfile.TarFile, members: dict[str, bytes]) -> None:
+    for name, data in members.items():
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+
+
+def contents(paths: Sequence[Path], form: str) -> dict[str, bytes]:
+    """What is in a raw file, read to its end as an ingest reads it."""
+    with open_raw(paths) as raw, explained(paths):
+        found = {member.name: member.stream.read() for member in csv_members(raw, form, "x.csv")}
+        assert raw.sha256_of_rest() == hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
+    return found
+
+
+def refusal(paths: Sequence[Path], form: str) -> RawFileError:
+    with pytest.raises(RawFileError) as refused:
+        contents(paths, form)
+    assert "\n" not in str(refused.value)
+    return refused.value
+
+
+def write(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def cut(folder: Path, name: str, data: bytes, count: int) -> list[Path]:
+    """The parts of a file, as `split` calls them."""
+    size = -(-len(data) // count)
+    suffixes = [chr(ord("a") + number // 26) + chr(ord("a") + number % 26) for number in range(count)]
+    return [
+        write(folder, f"{name}.part{suffix}", data[number * size : (number + 1) * size])
+        for number, suffix in enumerate(suffixes)
+    ]
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "csv": bytes,
+    "csv.gz": gzip.compress,
+    "csv.xz": lzma.compress,
+    "tar.gz": lambda data: gzip.compress(tar_of({"x.csv": data})),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_csv(form: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"x.{form}", FORMS[form](CSV))
+    assert contents([path], form) == {"x.csv": CSV}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 30])
+@pytest.mark.parametrize("form", FORMS)
+def test_parts_are_joined_in_order(form: str, parts: int, tmp_path: Path) -> None:
+    data = FORMS[form](CSV)
+    paths = cut(tmp_path, f"x.{form}", data, parts)
+    assert contents(paths, form) == {"x.csv": CSV}
+    assert sha256_of(paths) == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("first", [b"<", b" <", b"\n<", b"version", b"\x1f\x8b"])
+def test_a_later_part_may_begin_with_anything(first: bytes, tmp_path: Path) -> None:
+    # Stored, not compressed, so that the bytes stand in the archive as they are.
+    data = gzip.compress(tar_of({"x.csv": b"a" * 1000 + first + CSV}), 0)
+    start = data.index(first, 1000)
+    paths = [
+        write(tmp_path, "x.tar.gz.partaa", data[:start]),
+        write(tmp_path, "x.tar.gz.partab", data[start:]),
+    ]
+    assert contents(paths, "tar.gz") == {"x.csv": b"a" * 1000 + first + CSV}
+
+
+@pytest.mark.parametrize("tar_format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_a_tar_gives_its_csvs_and_nothing_else(tar_format: int, tmp_path: Path) -> None:
+    members = {
+        "data/._a.csv": b"\0\5\x16\7resource fork",
+        "data/a.csv": CSV,
+        "data/LICENSE": b"MIT",
+        "data/empty.csv": b"",
+        "data/a.csv.bak": b"old",
+        "data/" + "long" * 20 + "/" + "name" * 20 + ".csv": b"x" * 512,
+        "b.csv": CSV[:1000],
+    }
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tar_format) as archive:
+        folder = tarfile.TarInfo("data/folder.csv")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+        link = tarfile.TarInfo("data/link.csv")
+        link.type = tarfile.SYMTYPE
+        link.linkname = "a.csv"
+        archive.addfile(link)
+        add(archive, members)
+    path = write(tmp_path, "x.tar.gz", gzip.compress(packed.getvalue()))
+    assert contents([path], "tar.gz") == {
+        "a.csv": CSV,
+        "empty.csv": b"",
+        "name" * 20 + ".csv": b"x" * 512,
+        "b.csv": CSV[:1000],
+    }
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_members_that_are_not_read_are_passed(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV, "b.csv": CSV[:100], "c.csv": CSV}))
+    )
+    with open_raw([path]) as raw:
+        read = [member.stream.read() for member in csv_members(raw, "tar.gz", "") if member.name != "a.csv"]
+    assert read == [CSV[:100], CSV]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_compressed_streams_one_after_another_are_one_file(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    form = "csv.gz" if compress is gzip.compress else "csv.xz"
+    path = write(tmp_path, f"x.{form}", compress(CSV[:5000]) + compress(CSV[5000:]))
+    assert contents([path], form) == {"x.csv": CSV}
+
+
+def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -> None:
+    paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})), 3)
+    counted: list[int] = []
+    with open_raw(paths, counted.append) as raw:
+        first = next(csv_members(raw, "tar.gz", "x.csv"))
+        assert first.name == "a.csv"
+    with open_raw(paths, counted.append) as raw:
+        counted.clear()
+        sha256 = raw.sha256_of_rest()
+    assert sum(counted) == sum(path.stat().st_size for path in paths)
+    assert sha256 == sha256_of(paths)
+
+
+def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(tmp_path: Path) -> None:
+    data = lzma.compress(CSV) + b"\0" * (3 << 20) + b"trailing"
+    path = write(tmp_path, "x.csv.xz", data)
+    assert contents([path], "csv.xz") == {"x.csv": CSV}
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    for form in FORMS:
+        path = write(tmp_path, f"x.{form}", b"")
+        assert str(refusal([path], form)).startswith(f"{path}: the file is empty. Fetch it again")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.csv.xz", "x.tar.gz", "it's x.csv"])
+def test_an_lfs_pointer_is_refused_with_the_command_that_fetches_it(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name, LFS_POINTER)
+    quoted = name if "'" not in name else "'it'\"'\"'s x.csv'"
+    error = refusal([path], name.split(".", 1)[1])
+    assert error.file == str(path)
+    assert str(error).endswith(
+        f"this is a Git LFS pointer, not the data. Fetch the real file: git -C {tmp_path} lfs pull "
+        f"--include {quoted}"
+    )
+
+
+@pytest.mark.parametrize("pointer", [0, 1, 2])
+def test_an_lfs_pointer_among_the_parts_is_named(pointer: int, tmp_path: Path) -> None:
+    paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"x.csv": CSV})), 3)
+    paths[pointer].write_bytes(LFS_POINTER)
+    error = refusal(paths, "tar.gz")
+    assert error.file == str(paths[pointer])
+    assert f"lfs pull --include {paths[pointer].name}" in error.do
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<!DOCTYPE html><html><body>404</body></html>",
+        b"\n\n  <html>\n<head><title>Sign in</title>",
+        b"\xef\xbb\xbf<HTML>",
+        b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>",
+        b"<Error><Code>NoSuchKey</Code></Error>",
+        b"<!-- moved --><html>",
+    ],
+)
+def test_a_web_page_is_refused(page: bytes, form: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"x.{form}", page)
+    assert str(refusal([path], form)).startswith(
+        f"{path}: this is a web page (an error message, most likely)"
+    )
+
+
+@pytest.mark.parametrize("form", ["csv.gz", "csv.xz", "tar.gz"])
+@pytest.mark.parametrize(
+    "data", [CSV, b"404: Not Found", b"PK\3\4zip", b"\x1f"], ids=["csv", "text", "zip", "1"]
+)
+def test_what_is_not_compressed_is_refused(data: bytes, form: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"x.{form}", data)
+    assert str(refusal([path], form)).startswith(f"{path}: the content is not what the name says")
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_missing_part_is_named(missing: int, tmp_path: Path) -> None:
+    paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"x.csv": CSV})), 4)
+    lost = paths.pop(missing)
+    lost.unlink()
+    error = refusal(paths, "tar.gz")
+    assert error.file == str(lost)
+    assert "this part of the archive is missing" in error.what
+    assert f"Fetch {lost.name} into the folder" in error.do
+
+
+@pytest.mark.parametrize("form", ["csv.gz", "tar.gz"])
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_missing_last_parts_are_guessed_from_the_end(kept: int, form: str, tmp_path: Path) -> None:
+    paths = cut(tmp_path, f"x.{form}", FORMS[form](CSV), 4)[:kept]
+    error = refusal(paths, form)
+    assert error.file == str(paths[-1])
+    assert "cut short" in error.what
+
+
+@pytest.mark.parametrize("form", ["csv.gz", "csv.xz", "tar.gz"])
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused(share: float, form: str, tmp_path: Path) -> None:
+    data = FORMS[form](CSV)
+    path = write(tmp_path, f"x.{form}", data[: max(8, int(len(data) * share))])
+    assert str(refusal([path], form)).startswith(f"{path}: the file is cut short or damaged (")
+
+
+@pytest.mark.parametrize("data", [b"", b"no tar at all", b"x" * 2000], ids=["nothing", "text", "long text"])
+def test_a_gzip_of_no_tar_is_refused(data: bytes, tmp_path: Path) -> None:
+    path = write(tmp_path, "x.tar.gz", gzip.compress(data))
+    assert str(refusal([path], "tar.gz")).startswith(f"{path}: the file is cut short or damaged (")
+
+
+def test_a_damaged_header_inside_a_tar_does_not_hide_the_members_behind_it(tmp_path: Path) -> None:
+    tar = bytearray(tar_of({"a.csv": CSV, "b.csv": CSV, "c.csv": CSV}))
+    second = 512 + len(CSV) + -len(CSV) % 512
+    tar[second + 150] ^= 0xFF
+    path = write(tmp_path, "x.tar.gz", gzip.compress(bytes(tar)))
+    assert "more data after the end of the archive" in refusal([path], "tar.gz").what
+
+
+def test_two_tars_in_one_file_are_refused(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})) + gzip.compress(tar_of({"b.csv": CSV}))
+    )
+    assert "more data after the end of the archive" in refusal([path], "tar.gz").what
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_link_that_leads_nowhere_is_refused(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{form}"
+    path.symlink_to(tmp_path / "gone")
+    assert str(refusal([path], form)).startswith(f"{path}: it cannot be read (No such file or directory)")
+
+
+def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "x.csv", CSV)
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("root may read everything")
+    assert str(refusal([path], "csv")).startswith(f"{path}: it cannot be read (Permission denied)")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails when it is read")
+def test_a_disk_that_fails_is_an_error_about_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.symlink_to("/proc/self/mem")
+    assert str(refusal([path], "csv")).startswith(f"{path}: it cannot be read (Input/output error)")
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damaged")
+
+
+@settings(deadline=None)
+@given(
+    form=st.sampled_from(["csv.gz", "csv.xz", "tar.gz"]),
+    ends=st.floats(0, 1),
+    flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
+    tail=st.binary(max_size=20),
+)
+def test_damage_is_an_error_or_does_no_harm(
+    scratch: Path, form: str, ends: float, flips: list[tuple[float, int]], tail: bytes
+) -> None:
+    data = bytearray(FORMS[form](CSV))
+    for place, byte in flips:
+        data[int(place * len(data))] = byte
+    path = write(scratch, f"x.{form}", bytes(data[: int(ends * len(data))]) + tail)
+    try:
+        assert contents([path], form) == {"x.csv": CSV}
+    except RawFileError as error:
+        assert str(path) in str(error)

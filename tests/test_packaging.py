@@ -1,0 +1,138 @@
+"""What is installed is one package, `tracehouse`, with every file that it needs, and nothing beside it."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tracehouse
+from tracehouse.ingest.declare import all_traces
+from tracehouse.views.files import newest, view_files
+
+REPOSITORY = Path(__file__).parents[1]
+ROOMS = ("ingest", "views", "sql")
+LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "raw", "warehouse", "demo")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(REPOSITORY, folder / "source", ignore=shutil.ignore_patterns(*LITTER))
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder / "source"]
+    done = subprocess.run(build, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [path] = (folder / "dist").iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment that holds the wheel alone; what it depends on is borrowed from this one."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, wheel], check=True)
+    return folder
+
+
+def site_packages(environment: Path) -> Path:
+    [folder] = environment.glob("lib/python*/site-packages")
+    return folder
+
+
+def run(environment: Path, *command: str | Path, folder: Path) -> str:
+    """Run a program of the environment. `PYTHONPATH` reads no .pth file, so no editable install."""
+    variables = {"PYTHONPATH": sysconfig.get_path("purelib"), "PATH": "/usr/bin:/bin"}
+    program = [environment / "bin" / command[0], *command[1:]]
+    done = subprocess.run(program, cwd=folder, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_tree(root: Path) -> set[str]:
+    """The files of the package below a folder that holds them: a repository or an installation."""
+    rooms = (path for room in ROOMS for path in (root / room).rglob("*"))
+    kept = (
+        path for path in (*root.glob("*.py"), *rooms) if path.is_file() and "__pycache__" not in path.parts
+    )
+    return {path.relative_to(root).as_posix() for path in kept if not path.name.startswith(".")}
+
+
+def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> None:
+    tops = {name.split("/")[0] for name in files}
+    assert len(tops) == 2
+    assert "tracehouse" in tops
+    assert all(
+        top == "tracehouse" or (top.startswith("tracehouse-") and top.endswith(".dist-info")) for top in tops
+    )
+    assert {name for name in files if name.count("/") == 1 and name.startswith("tracehouse/")} == {
+        "tracehouse/__init__.py",
+        "tracehouse/cli.py",
+    }
+    assert {
+        name.split("/")[1] for name in files if name.count("/") > 1 and name.startswith("tracehouse/")
+    } == set(ROOMS)
+    assert [name for name in files if "test" in name or "conftest" in name] == []
+
+
+def test_the_wheel_holds_every_file_of_the_rooms(files: set[str]) -> None:
+    packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
+    assert packaged == in_tree(REPOSITORY)
+    assert "views/versions.lock" in packaged
+    for room, ending in (("views", "sql"), ("views", "csv"), ("sql", "sql")):
+        assert any(name.startswith(f"{room}/") and name.endswith(f".{ending}") for name in packaged)
+
+
+def test_the_editable_install_finds_the_same_files(files: set[str]) -> None:
+    """The tests run in one, or in the repository itself."""
+    packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
+    folder = Path(tracehouse.__file__).parent
+    assert packaged <= in_tree(folder)
+    assert {name for name in packaged if not (folder / name).is_file()} == set()
+
+
+def test_nothing_generic_lands_in_site_packages(environment: Path) -> None:
+    found = {path.name for path in site_packages(environment).iterdir()}
+    assert "tracehouse" in found
+    assert [name for name in found if not name.startswith("tracehouse")] == []
+
+
+def test_installed_it_is_imported_from_there(environment: Path, tmp_path: Path) -> None:
+    code = "import tracehouse.sql.database as it; print(it.__file__)"
+    path = Path(run(environment, "python", "-c", code, folder=tmp_path).strip())
+    assert path.is_relative_to(site_packages(environment))
+
+
+def test_installed_it_says_how_to_use_it(environment: Path, tmp_path: Path) -> None:
+    assert "ingest" in run(environment, "traces", "--help", folder=tmp_path)
+
+
+def test_installed_it_builds_every_view(environment: Path, tmp_path: Path) -> None:
+    """Over no data at all: the views are there, typed and empty."""
+    run(environment, "traces", "build", "--warehouse", "nothing", folder=tmp_path)
+    listed = run(environment, "traces", "list", "views", "--warehouse", "nothing", folder=tmp_path)
+    names = {line.split(",")[0] for line in listed.splitlines()[1:]}
+    assert names == set(newest(view_files()))
+    expected = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
+    listed = run(environment, "traces", "list", "tables", "--warehouse", "nothing", folder=tmp_path)
+    assert {line.split(",")[0] for line in listed.splitlines()[1:]} == expected
+
+
+def test_installed_it_reads_a_sample(environment: Path, tmp_path: Path) -> None:
+    """End to end, with nothing of the repository in reach."""
+    run(environment, "traces", "sample", "itp", "--scale", "0.0005", folder=tmp_path)
+    run(environment, "traces", "ingest", folder=tmp_path)
+    rows = run(environment, "traces", "query", "itp.gpu_hours", folder=tmp_path).splitlines()
+    assert rows[0].startswith("cluster,jobs,")
+    assert any(row.startswith("all,") for row in rows)
