@@ -1,13 +1,14 @@
 """Writes answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, or a table for a terminal.
 
-DuckDB writes the text formats and Parquet from Arrow batches, so that NULL, dates, time zones and integers of
-any size come out as they are, and an answer of any size takes little memory.
+DuckDB writes the text formats and Parquet from Arrow, so that NULL, dates, time zones and integers of any size
+come out as they are. An answer is spooled to disk first: one of any size takes little memory, and one that
+fails half-way writes nothing.
 """
 
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
@@ -57,19 +58,30 @@ def write(reader: pa.RecordBatchReader, form: Format, output: Path | None) -> No
 
 def _write_file(reader: pa.RecordBatchReader, form: Format, path: Path, to_stream: bool) -> None:
     if form in _COPY_OPTIONS:
-        with closing(duckdb.connect()) as connection:
-            connection.execute("set timezone = 'UTC'")
-            connection.register("answer", reader)
-            connection.execute(f"copy (from answer) to '{path}' ({_COPY_OPTIONS[form]})")
+        spool = path.with_suffix(".spool")
+        _write_arrow(reader, pa.ipc.new_file, spool)
+        _copy(spool, form, path)
     elif form is Format.ARROW:
-        kind = pa.ipc.new_stream if to_stream else pa.ipc.new_file
-        with kind(path, reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
+        _write_arrow(reader, pa.ipc.new_stream if to_stream else pa.ipc.new_file, path)
     else:
         lines = _markdown(reader) if form is Format.MARKDOWN else _table(reader)
         with path.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
+
+
+def _write_arrow(reader: pa.RecordBatchReader, kind: Callable[..., Any], path: Path) -> None:
+    with kind(path, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _copy(spool: Path, form: Format, path: Path) -> None:
+    # From a file, as DuckDB hangs where the query behind a stream that it copies from fails half-way.
+    with closing(duckdb.connect()) as connection, pa.memory_map(str(spool)) as file:
+        connection.execute("set timezone = 'UTC'")
+        connection.register("answer", pa.ipc.open_file(file).read_all())
+        connection.execute(f"copy (from answer) to '{path}' ({_COPY_OPTIONS[form]})")
+        connection.unregister("answer")
 
 
 def _markdown(reader: pa.RecordBatchReader) -> Iterable[str]:
