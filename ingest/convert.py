@@ -11,23 +11,16 @@ import pyarrow as pa
 
 from tracehouse.ingest import store
 from tracehouse.ingest.declare import Column, Table, Trace
-from tracehouse.ingest.errors import RawFileError, UserError
+from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile
 from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv, read_header, shown
 from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
 
+# What does not fit is spilled beside the half-written files.
+STAGING_MEMORY = "1GB"
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
-
-
-# What DuckDB says of a full disk depends on what it was writing.
-_CANNOT_WRITE = (
-    duckdb.IOException,
-    duckdb.TransactionException,
-    duckdb.FatalException,
-    duckdb.OutOfMemoryException,
-)
 
 
 @dataclass(frozen=True)
@@ -83,23 +76,17 @@ def convert(job: Job) -> tuple[Conversion, list[str]]:
     Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
     nothing is written; and UserError where the warehouse cannot be written to.
     """
-    try:
+    with store.room_to_write(job.warehouse, job.table_name):
         return _convert(job)
-    except _CANNOT_WRITE as refusal:
-        reason = str(refusal).splitlines()[0]
-        raise UserError(
-            f"{job.warehouse}: cannot write {job.table_name} ({reason}). Make room, and run the same command "
-            "again: it goes on where it was"
-        ) from refusal
 
 
 def _convert(job: Job) -> tuple[Conversion, list[str]]:
     half = store.half_written(job.warehouse)
-    staging = half / "staging.duckdb"
-    staging.unlink(missing_ok=True)
     account = _Account()
-    with duckdb.connect(str(staging)) as connection:
+    with duckdb.connect() as connection:
         connection.execute("set preserve_insertion_order = false")
+        connection.execute(f"set memory_limit = '{STAGING_MEMORY}'")
+        connection.execute("set temp_directory = $spill", {"spill": str(half / "spill")})
         _create(connection, "kept", job.table.stored_columns)
         _create(connection, "rejected", REJECTED_COLUMNS)
         for claim in sorted(job.claims, key=_archives_first):
@@ -113,7 +100,6 @@ def _convert(job: Job) -> tuple[Conversion, list[str]]:
             folder = f"{job.trace.name}/{REJECTED}"
             order = ("table_name", "file", "line")
             rejected = (_write(connection, "rejected", order, job.warehouse, folder, rows_rejected),)
-    staging.unlink()
     conversion = Conversion(
         *job.key,
         fingerprint=job.table.fingerprint(),

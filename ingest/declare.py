@@ -15,6 +15,9 @@ from typing import Literal
 import tracehouse.ingest
 
 ColumnType = Literal["VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"]
+# Raised when the reader gives other rows for the same bytes, so that warehouses are converted again.
+READER_VERSION = 1
+
 Provenance = Literal["measured", "derived", "synthetic"]
 
 
@@ -72,7 +75,8 @@ class Table:
         """A hash of all that decides what the stored rows look like; another hash, another conversion."""
         layout = [(c.name, c.type) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
-        parts = (layout, sorted(self.optional), order, self.csv_name, self.null_texts)
+        reading = (READER_VERSION, self.has_header, self.csv_name, self.null_texts)
+        parts = (layout, sorted(self.optional), order, reading)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

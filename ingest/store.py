@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 from filelock import FileLock, Timeout
 
 from tracehouse.ingest.declare import Column, Table, Trace, all_traces
@@ -36,6 +37,13 @@ REJECTED_COLUMNS = (
 )
 
 _WORK = ".ingest"
+# What DuckDB says of a full disk depends on what it was writing.
+_CANNOT_WRITE = (
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+    duckdb.OutOfMemoryException,
+)
 _CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _FRICTIONLESS_TYPES = {
     "VARCHAR": "string",
@@ -114,6 +122,19 @@ def lock(warehouse: Path) -> Iterator[None]:
         ) from None
 
 
+@contextmanager
+def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
+    """Turn what DuckDB says where it cannot write into a UserError that says what to do."""
+    try:
+        yield
+    except _CANNOT_WRITE as refusal:
+        reason = str(refusal).splitlines()[0]
+        raise UserError(
+            f"{warehouse}: cannot write {what} ({reason}). Make room, and run the same command again: "
+            "it goes on where it was"
+        ) from refusal
+
+
 def clean(warehouse: Path) -> None:
     """Remove half-written files, and Parquet files that neither the manifest nor the journal lists.
 
@@ -170,7 +191,13 @@ def published(warehouse: Path) -> list[Conversion]:
     path = warehouse / PACKAGE_NAME
     if not path.exists():
         return []
-    return [_conversion(entry) for entry in json.loads(path.read_text())["conversions"]]
+    try:
+        return [_conversion(entry) for entry in json.loads(path.read_text())["conversions"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{path}: this version of Tracehouse cannot read it ({error!r}). "
+            "Move it away, and ingest the raw files again"
+        ) from error
 
 
 def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:

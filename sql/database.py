@@ -55,7 +55,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
     _check_files(warehouse, conversions)
     half = store.half_written(warehouse) / NAME
     half.unlink(missing_ok=True)
-    with duckdb.connect() as connection:
+    with store.room_to_write(warehouse, NAME), duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(half))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
         create_views(connection, conversions, warehouse, materialize)

@@ -1,8 +1,8 @@
 """Writes answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, or a table for a terminal.
 
-DuckDB writes the text formats and Parquet from Arrow, so that NULL, dates, time zones and integers of any size
-come out as they are. An answer is spooled to disk first: one of any size takes little memory, and one that
-fails half-way writes nothing.
+DuckDB writes the text formats and Parquet from Arrow, so that NULL, dates, time zones and integers of any
+size come out as they are. An answer is spooled to disk first: one of any size takes little memory, and one
+that fails half-way writes nothing.
 """
 
 import shutil

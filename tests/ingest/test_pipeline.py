@@ -361,7 +361,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     old = stamps(warehouse)
     write(raw, version(100_000))
 
-    killed_when(lambda work: (work / "half" / "staging.duckdb").exists(), raw, warehouse)
+    killed_when(lambda work: (work / "half").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert store.finished(warehouse) == []
 
