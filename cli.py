@@ -126,12 +126,15 @@ def sample(
     They are marked as synthetic, and stay so in the warehouse.
     """
     from tracehouse.ingest.progress import byte_bar
-    from tracehouse.ingest.sample import available, write_sample
+    from tracehouse.ingest.sample import available, expected_bytes, write_sample
 
     chosen = _known_traces(traces or available(), available())
+    total_bytes = expected_bytes(chosen, scale)
     with byte_bar() as progress:
         try:
-            paths = write_sample(out, scale, seed, chosen, lambda trace, more: progress(trace, more, 0))
+            paths = write_sample(
+                out, scale, seed, chosen, lambda trace, more: progress(trace, more, total_bytes)
+            )
         except ValueError as error:
             raise UserError(str(error)) from None
     _say(f"Wrote {len(paths)} synthetic files to {out}. Read them with: traces ingest --raw {out}")

@@ -1,7 +1,7 @@
 """Synthetic raw dumps of every trace, in the publishers' formats, for trying things without the real files.
 
-A trace's generator is a module of `tracehouse.ingest.samples` that has a function ``write``; the
-modules are discovered, so that a new generator changes no other module.
+A trace's generator is a module of `tracehouse.ingest.samples` that has a function ``write`` and the
+constant ``FULL_BYTES``; the modules are discovered, so that a new generator changes no other module.
 """
 
 import importlib
@@ -34,6 +34,12 @@ scale: {scale!r} (1.0 is as many rows as the publisher's files have)
 def available() -> list[str]:
     """The traces that can be generated, in alphabetical order."""
     return sorted(_generators())
+
+
+def expected_bytes(traces: Sequence[str], scale: float) -> int:
+    """About how many bytes of raw text a sample of `traces` will have."""
+    generators = _generators()
+    return int(scale * sum(generators[trace].FULL_BYTES for trace in traces))
 
 
 def write_sample(

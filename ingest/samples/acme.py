@@ -163,6 +163,10 @@ class Jobs:
         return self.duration * self.gpus
 
 
+# Of text at scale 1, to tell how much is left.
+FULL_BYTES = 112_000_000
+
+
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write both job traces and the summary below `folder`."""
     salts = [int(salt) for salt in rng.integers(2**63, size=2)]

@@ -122,6 +122,9 @@ GPUSHARE40_SHARE = 0.401
 TIMES = ("creation_time", "deletion_time", "scheduled_time")
 REQUESTS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 
+# Of text at scale 1, to tell how much is left.
+FULL_BYTES = 2_700_000
+
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the node and pod lists below `folder`."""

@@ -275,6 +275,10 @@ class Quota:
         return chosen
 
 
+# Of text at scale 1, to tell how much is left.
+FULL_BYTES = 4_015_000_000
+
+
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the seven tables below `folder`."""
     scale = max(scale, LEAST_SCALE)

@@ -183,6 +183,9 @@ _POWER_TYPES = {
     "average_power": pl.Float64,
 }
 
+# Of text at scale 1, to tell how much is left.
+FULL_BYTES = 2_000_000
+
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the summaries and the schedule below `folder`."""
