@@ -44,7 +44,7 @@ TraceNames = Annotated[
 ]
 FormatOption = Annotated[
     Optional[Format],  # noqa: UP045
-    typer.Option("--format", "-f", help="Default: table on a terminal, csv in a pipe.", show_default=False),
+    typer.Option("--format", help="Default: table on a terminal, csv in a pipe.", show_default=False),
 ]
 Output = Annotated[
     Optional[Path],  # noqa: UP045
@@ -198,7 +198,7 @@ def sql(
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option("--file", help="File that holds the statement.", show_default=False),
+        typer.Option("--file", "-f", help="File that holds the statement.", show_default=False),
     ] = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,

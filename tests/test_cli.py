@@ -177,7 +177,7 @@ def test_sql_comes_from_an_argument_a_file_or_standard_input(sample_warehouse: P
     (tmp_path / "q.sql").write_text(statement)
     answers = {
         traces("sql", statement, warehouse=sample_warehouse).stdout,
-        traces("sql", "--file", tmp_path / "q.sql", warehouse=sample_warehouse).stdout,
+        traces("sql", "-f", tmp_path / "q.sql", warehouse=sample_warehouse).stdout,
         traces("sql", "-", warehouse=sample_warehouse, stdin=statement).stdout,
         traces("sql", warehouse=sample_warehouse, stdin=statement).stdout,
     }
