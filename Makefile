@@ -29,22 +29,25 @@ $(OLDER_VENV)/ready: pyproject.toml
 		--editable '.[bi,test]' duckdb==$(OLDER_DUCKDB)
 	touch $@
 
+# Apart from each other, so that no table of a real warehouse is a synthetic one that was left behind.
 ifdef RAW
+WAREHOUSE := $(DEMO)/warehouse
 demo: $(VENV)/installed
 else
-RAW := $(DEMO)/raw
+RAW := $(DEMO)/synthetic/raw
+WAREHOUSE := $(DEMO)/synthetic/warehouse
 demo: $(VENV)/installed
 	$(BIN)/traces sample --out $(RAW) --scale 0.01
 endif
-	$(BIN)/traces ingest --raw $(RAW) --warehouse $(DEMO)/warehouse
-	$(BIN)/traces list --warehouse $(DEMO)/warehouse --format table
-	$(BIN)/traces query itp.gpu_hours --warehouse $(DEMO)/warehouse --format table
-	$(BIN)/traces query pai.machines --warehouse $(DEMO)/warehouse --format table
-	$(BIN)/traces query openb.request_tiers --warehouse $(DEMO)/warehouse --format table
-	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(DEMO)/warehouse --format table
+	$(BIN)/traces ingest --raw $(RAW) --warehouse $(WAREHOUSE)
+	$(BIN)/traces list --warehouse $(WAREHOUSE) --format table
+	$(BIN)/traces query itp.gpu_hours --warehouse $(WAREHOUSE) --format table
+	$(BIN)/traces query pai.machines --warehouse $(WAREHOUSE) --format table
+	$(BIN)/traces query openb.request_tiers --warehouse $(WAREHOUSE) --format table
+	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(WAREHOUSE) --format table
 	@echo
 	@echo 'Open it in the DuckDB shell:'
-	@echo '  $(BIN)/duckdb -readonly $(DEMO)/warehouse/traces.duckdb'
+	@echo '  $(BIN)/duckdb -readonly $(WAREHOUSE)/traces.duckdb'
 
 test: $(VENV)/ready $(OLDER_VENV)/ready
 	$(BIN)/pytest --numprocesses auto
