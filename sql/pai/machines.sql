@@ -1,6 +1,7 @@
 -- How many machines and GPUs of each type does PAI have?
+-- param: min_gpus: only machines with so many GPUs or more
 -- chart: bar x=gpu_type y=gpus
-create or replace macro pai.machines() as table
+create or replace macro pai.machines(min_gpus integer := 0) as table
 select
     coalesce(gpu_type, 'all') as gpu_type,
     count(*) as machines,
@@ -8,6 +9,7 @@ select
     sum(cap_cpu)::bigint as cpus,
     sum(cap_mem)::bigint as memory_gb
 from pai.machine_spec
+where cap_gpu >= min_gpus
 group by grouping sets ((gpu_type), ())
 order by grouping(gpu_type), gpu_type;
 

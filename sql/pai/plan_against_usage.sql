@@ -1,21 +1,31 @@
 -- How many PAI tasks use less, or more, than they planned?
+-- param: min_workers: only tasks of which the sensors saw so many workers or more
 -- chart: bar x=resource y=used_less_pct
-create or replace macro pai.plan_against_usage() as table
-with margins as (
+create or replace macro pai.plan_against_usage(min_workers integer := 1) as table
+with tasks as (
+    select
+        cpu_margin_of_capacity,
+        gpu_margin_of_capacity,
+        memory_margin_of_capacity
+    from pai.task_usage
+    where workers >= min_workers
+),
+
+margins as (
     select
         'cpu' as resource,
         cpu_margin_of_capacity as margin
-    from pai.task_usage
+    from tasks
     union all
     select
         'gpu' as resource,
         gpu_margin_of_capacity as margin
-    from pai.task_usage
+    from tasks
     union all
     select
         'memory' as resource,
         memory_margin_of_capacity as margin
-    from pai.task_usage
+    from tasks
 )
 
 select

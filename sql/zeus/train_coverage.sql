@@ -1,7 +1,8 @@
 -- What did Zeus train, and how often did a run reach its target?
 -- caveat: zeus.target_never_reached
--- chart: bar x=dataset y=rows
-create or replace macro zeus.train_coverage() as table
+-- param: max_batch_size: only runs with a batch size of at most so much
+-- chart: bar x=dataset y=train_rows
+create or replace macro zeus.train_coverage(max_batch_size integer := 1000000) as table
 select
     coalesce(dataset, 'all') as dataset,
     count(*) as train_rows,
@@ -9,6 +10,7 @@ select
     count(distinct dataset || '/' || batch_size) as batch_sizes,
     count(distinct dataset || '/' || target_metric) as targets
 from zeus.train
+where batch_size <= max_batch_size
 group by grouping sets ((dataset), ())
 order by grouping(dataset), dataset;
 

@@ -47,7 +47,7 @@ def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> Non
         ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER, not '1.5'"),
         ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER, not ''"),
         ("acme.states", {"on_cluster": "saturn"}, "on_cluster is seren or kalos, not 'saturn'"),
-        ("pai.machines", {"x": "1"}, "no parameter x. It takes none"),
+        ("acme.published_summary", {"x": "1"}, "no parameter x. It takes none"),
     ],
 )
 def test_wrong_names_and_values_say_what_is_right(

@@ -101,8 +101,9 @@ def zeus_cheapest(raw: Path, on_gpu: str, eta: float) -> pd.DataFrame:
     return pd.DataFrame(cheapest)[[*columns, "time_to_accuracy_s", "energy_to_accuracy_j", "cost_j"]]
 
 
-def zeus_train_coverage(raw: Path) -> pd.DataFrame:
+def zeus_train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
     train = raw_frames.zeus_train(raw)
+    train = train[train["batch_size"] <= max_batch_size]
     columns = {
         "train_rows": ("run", "size"),
         "unreached_rows": ("target_epoch", lambda epochs: epochs.isna().sum()),
@@ -113,8 +114,9 @@ def zeus_train_coverage(raw: Path) -> pd.DataFrame:
     return with_total(datasets, {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()})
 
 
-def pai_machines(raw: Path) -> pd.DataFrame:
+def pai_machines(raw: Path, min_gpus: int) -> pd.DataFrame:
     machines = raw_frames.pai_table(raw, "pai_machine_spec")
+    machines = machines[machines["cap_gpu"] >= min_gpus]
     types = machines.groupby("gpu_type").agg(
         machines=("machine", "size"),
         gpus=("cap_gpu", "sum"),
@@ -133,8 +135,9 @@ def pai_wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-def pai_plan_against_usage(raw: Path) -> pd.DataFrame:
+def pai_plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
     usage = raw_frames.pai_task_usage(raw)
+    usage = usage[usage["workers"] >= min_workers]
     rows = []
     for resource in ("cpu", "gpu", "memory"):
         margins = usage[f"{resource}_margin_of_capacity"].dropna()
@@ -239,8 +242,10 @@ ON_REAL_FILES = {
     "zeus.cheapest()": (zeus_cheapest, ("v100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'a40', eta := 1.0)": (zeus_cheapest, ("a40", 1.0), ["dataset"]),
     "zeus.cheapest(eta := 0.0)": (zeus_cheapest, ("v100", 0.0), ["dataset"]),
-    "zeus.train_coverage()": (zeus_train_coverage, (), ["dataset"]),
-    "pai.machines()": (pai_machines, (), ["gpu_type"]),
+    "zeus.train_coverage()": (zeus_train_coverage, (1_000_000,), ["dataset"]),
+    "zeus.train_coverage(max_batch_size := 64)": (zeus_train_coverage, (64,), ["dataset"]),
+    "pai.machines()": (pai_machines, (0,), ["gpu_type"]),
+    "pai.machines(min_gpus := 8)": (pai_machines, (8,), ["gpu_type"]),
     "acme.published_summary()": (acme_published_summary, (), ["cluster"]),
     "unified.traces()": (unified_traces, (True,), ["trace", "cluster"]),
     "unified.traces(gpu_only := false)": (unified_traces, (False,), ["trace", "cluster"]),
@@ -250,7 +255,8 @@ ON_REAL_FILES = {
 ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
     "pai.wait_by_gpu_type()": (pai_wait_by_gpu_type, (0.01,), ["gpu_type"]),
     "pai.wait_by_gpu_type(min_gpus := 1)": (pai_wait_by_gpu_type, (1,), ["gpu_type"]),
-    "pai.plan_against_usage()": (pai_plan_against_usage, (), ["resource"]),
+    "pai.plan_against_usage()": (pai_plan_against_usage, (1,), ["resource"]),
+    "pai.plan_against_usage(min_workers := 2)": (pai_plan_against_usage, (2,), ["resource"]),
     "acme.states()": (acme_states, ("seren", True), ["state"]),
     "acme.states(on_cluster := 'kalos', gpu_only := false)": (acme_states, ("kalos", False), ["state"]),
     "acme.wait_by_type()": (acme_wait_by_type, ("seren",), ["workload_type"]),

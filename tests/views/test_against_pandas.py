@@ -65,7 +65,7 @@ def test_unified_jobs_hold_all_traces_with_jobs(synthetic: duckdb.DuckDBPyConnec
 
 
 def test_itp_jobs_and_gpu_hours_are_the_published_ones(real: duckdb.DuckDBPyConnection) -> None:
-    jobs, gpu_h = real.execute("select count(*), sum(gpu_h) from itp.job_v1").fetchone()
+    jobs, gpu_h = real.execute("select count(*), sum(gpu_h) from itp.job_v1").fetchall()[0]
     assert jobs == 69_351
     assert gpu_h == pytest.approx(1_632_719.74, abs=0.005)
 
@@ -146,7 +146,7 @@ def test_openb_waits_of_gpu_pods(real: duckdb.DuckDBPyConnection) -> None:
     waits = real.execute(
         "select median(wait_s), quantile_cont(wait_s, 0.9), quantile_cont(wait_s, 0.99), max(wait_s)"
         " from openb.pod_lifecycle_v1 where variant = 'default' and requested_gpus > 0"
-    ).fetchone()
+    ).fetchall()[0]
     assert [round(wait) for wait in waits] == [2, 139, 1_109, 14_330]
 
 
@@ -154,12 +154,12 @@ def test_openb_pods_never_waited_where_never_scheduled(real: duckdb.DuckDBPyConn
     counts = real.execute(
         "select count(*), count(wait_s), count(run_s) from openb.pod_lifecycle_v1"
         " where variant = 'default' and pod_phase = 'Pending'"
-    ).fetchone()
+    ).fetchall()[0]
     assert counts == (897, 0, 0)
 
 
 def test_zeus_rows_and_unreached_targets(real: duckdb.DuckDBPyConnection) -> None:
-    counts = real.execute("select count(*), count(*) - count(target_epoch) from zeus.train").fetchone()
+    counts = real.execute("select count(*), count(*) - count(target_epoch) from zeus.train").fetchall()[0]
     assert counts == (3_759, 849)
 
 
@@ -199,7 +199,7 @@ def test_zeus_savings_on_v100(dataset: str, real: duckdb.DuckDBPyConnection) -> 
 def test_pai_machines_and_gpus(real: duckdb.DuckDBPyConnection) -> None:
     counts = real.execute(
         "select count(*), sum(cap_gpu), count(*) filter (where cap_gpu > 0) from pai.machine_spec"
-    ).fetchone()
+    ).fetchall()[0]
     assert counts == (1_897, 6_742, 1_814)
 
 

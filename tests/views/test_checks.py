@@ -454,7 +454,7 @@ def warehouse_of(files: dict[str, list[str]], folder: Path) -> duckdb.DuckDBPyCo
     assert not outcome.problems
     assert not outcome.unrecognised
     connection = duckdb.connect(str(folder / "warehouse" / database.NAME), read_only=True)
-    assert connection.execute("select count(*) from catalog.rejected_rows").fetchone() == (0,)
+    assert connection.execute("select count(*) from catalog.rejected_rows").fetchall()[0] == (0,)
     return connection
 
 
