@@ -85,7 +85,7 @@ def ingest(
     """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
 
     Files are recognised by name and content anywhere below the raw folders. What has not changed since
-    the last ingest is not read again; an ingest that was stopped goes on where it was.
+    the last ingest is not converted again; an ingest that was stopped goes on where it was.
     """
     from tracehouse.ingest.progress import byte_bar
     from tracehouse.sql import database
@@ -258,6 +258,11 @@ def main() -> NoReturn:
     except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
+    except RuntimeError as error:
+        # What DuckDB makes of Ctrl-C while it runs a query.
+        if "interrupted" not in str(error):
+            raise
+        sys.exit(130)
     sys.exit(0)
 
 
@@ -316,7 +321,9 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
         _say(f"error: {problem}", stderr=True)
     if outcome.problems:
         count = len(outcome.problems)
-        raise UserError(f"{count} file{'s' * (count != 1)} could not be read; all else was")
+        raise UserError(
+            f"{count} file{'s' * (count != 1)} could not be read: their tables keep their last version"
+        )
 
 
 def _print_description(found: "Description") -> None:

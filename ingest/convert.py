@@ -64,7 +64,7 @@ def still_good(job: Job, previous: Conversion) -> bool:
         previous.fingerprint == job.table.fingerprint()
         and list(previous.input_names) == sorted(claim.raw.name for claim in job.claims)
         and all((job.warehouse / stored.path).exists() for stored in files)
-        and all(_is_synthetic(claim.raw) == synthetic for claim in job.claims)
+        and any(_is_synthetic(claim.raw) for claim in job.claims) == synthetic
         and inputs
         == sorted((claim.raw.name, sha256_of(claim.raw.paths, job.on_bytes)) for claim in job.claims)
     )

@@ -95,6 +95,9 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     problems: list[RawFileError] = []
     unsure: set[tuple[str, str]] = set()
     files = list(_walk(raw_folders, problems))
+    if problems:
+        # Whatever table may have a file in a folder that cannot be read.
+        unsure |= {(trace.name, table.name) for trace, table in candidates}
     for raw in _raw_files(files):
         owners = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
         if owners and wanted.isdisjoint(trace.name for trace, _ in owners):

@@ -16,7 +16,10 @@ from tracehouse.views.base_tables import quoted
 BATCH_ROWS = 100_000
 
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-_EXPLAIN = re.compile(rf"{_COMMENTS}explain\b(?:{_COMMENTS}analyze\b)?(?:{_COMMENTS}\([^)]*\))?", re.I | re.S)
+_EXPLAIN = re.compile(
+    rf"{_COMMENTS}explain\b(?:{_COMMENTS}analyze\b)?(?:{_COMMENTS}\(\s*(?:format|analyze)\b[^)]*\))?",
+    re.I | re.S,
+)
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 
 
@@ -90,11 +93,11 @@ def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
     try:
         statements = connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise UsageError(f"expected one statement, found {len(statements)}")
+        inner = connection.extract_statements(_without_explain(statements[0].query))
     except duckdb.Error as error:
         raise UserError(f"{error}") from None
-    if len(statements) != 1:
-        raise UsageError(f"expected one statement, found {len(statements)}")
-    inner = connection.extract_statements(_without_explain(statements[0].query))
     if [statement.type for statement in inner] != [duckdb.StatementType.SELECT]:
         raise UserError(
             "only a query can be run here: select, from, with, describe, show, summarize or explain. "

@@ -68,7 +68,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
 
 
 def _check_files(warehouse: Path, conversions: Sequence[Conversion]) -> None:
-    paths = [stored.path for conversion in conversions for stored in conversion.files]
+    paths = [stored.path for c in conversions for stored in (*c.files, *c.rejected)]
     missing = [path for path in paths if not (warehouse / path).exists()]
     if missing:
         raise UserError(

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tracehouse.ingest.errors import UsageError
 from tracehouse.sql.formats import BINARY, BY_SUFFIX, Format
+from tracehouse.views.base_tables import quoted
 
 TABLE_ROWS = 200
 
@@ -44,7 +45,12 @@ def chosen_format(asked: Format | None, output: Path | None) -> Format:
 
 def write(reader: pa.RecordBatchReader, form: Format, output: Path | None) -> None:
     """Write an answer to a file, whole or not at all, or to standard output."""
-    with tempfile.TemporaryDirectory() as folder:
+    if output is not None and output.exists() and not output.is_file():
+        raise UsageError(f"{output}: there is something else of that name, not a file")
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the output, so that taking its place is one step.
+    with tempfile.TemporaryDirectory(dir=output.parent if output else None) as folder:
         half = Path(folder) / "answer"
         _write_file(reader, form, half, to_stream=output is None)
         if output is None:
@@ -52,8 +58,7 @@ def write(reader: pa.RecordBatchReader, form: Format, output: Path | None) -> No
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         else:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(half, output)
+            half.replace(output)
 
 
 def _write_file(reader: pa.RecordBatchReader, form: Format, path: Path, to_stream: bool) -> None:
@@ -80,7 +85,7 @@ def _copy(spool: Path, form: Format, path: Path) -> None:
     with closing(duckdb.connect()) as connection, pa.memory_map(str(spool)) as file:
         connection.execute("set timezone = 'UTC'")
         connection.register("answer", pa.ipc.open_file(file).read_all())
-        connection.execute(f"copy (from answer) to '{path}' ({_COPY_OPTIONS[form]})")
+        connection.execute(f"copy (from answer) to {quoted(str(path))} ({_COPY_OPTIONS[form]})")
         connection.unregister("answer")
 
 

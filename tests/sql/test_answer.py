@@ -74,6 +74,7 @@ def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:
         "values (1)",
         "  -- a comment\n select 1;",
         "explain select 1",
+        "explain (select count(*) from itp.job)",
         "explain analyze from itp.job",
         "/* c */ explain (format json) select 1",
     ],

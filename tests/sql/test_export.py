@@ -140,6 +140,11 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a file"):
+        write(answer(), Format.CSV, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("asked", "output", "form"),
     [

@@ -1,6 +1,7 @@
 -- Every Acme job, with wait, run and GPU time recomputed from its timestamps beside the publisher's own.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace: notes 1 to 4
+-- engine: duckdb (epoch)
 -- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.job_zones_differ
 create or replace view acme.job_v1 as
