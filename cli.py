@@ -237,6 +237,29 @@ def check(
 
 
 @app.command()
+def verify(
+    traces: TraceNames = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+) -> None:
+    """Set what publishers printed beside what is measured: traces verify pai. Exits with 1 where it differs.
+
+    What rests on synthetic data is never reproduced, nor does it differ.
+    """
+    from tracehouse.sql import answer
+    from tracehouse.sql import verify as verifying
+
+    results = verifying.figures(answer.connect(warehouse), traces or [])
+    _show(verifying.as_table(results).to_reader(), form, output)
+    explained = verifying.explanations(results)
+    _print_notes(explained, stderr=output is not None or not sys.stdout.isatty(), word="explained")
+    differing = verifying.count(results, verifying.Verdict.DIFFERS)
+    if differing:
+        raise UserError(f"{differing} of {len(results)} figures differ")
+
+
+@app.command()
 def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     """Open the database in the DuckDB shell, read-only: traces shell."""
     from tracehouse.sql.shell import command
@@ -349,13 +372,13 @@ def _print_description(found: "Description") -> None:
         _say(f"\n{found.sql}")
 
 
-def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+def _print_notes(notes: "Sequence[Note]", stderr: bool, word: str = "caveat") -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=stderr)
     for note in notes:
-        console.print(Text(f"caveat {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
+        console.print(Text(f"{word} {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
 
 
 def _say(text: str, stderr: bool = False) -> None:

@@ -14,9 +14,10 @@ from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.pipeline import Outcome, Progress
 from tracehouse.ingest.store import Conversion
 from tracehouse.sql.files import QueryFile, query_files
+from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.build import create_views
-from tracehouse.views.catalog import name_in_caveats
+from tracehouse.views.catalog import fill_published, name_in_caveats
 from tracehouse.views.files import DefinitionError
 
 NAME = "traces.duckdb"
@@ -60,6 +61,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         connection.execute("use building")
         create_views(connection, conversions, warehouse, materialize)
         _create_queries(connection)
+        fill_published(connection, ledgers.published())
         connection.execute("use memory")
         connection.execute("detach building")
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
