@@ -177,16 +177,33 @@ def query(
     form: FormatOption = None,
     output: Output = None,
     explain: Explain = False,
+    plot: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the answer: FILE.png or FILE.svg.", show_default=False
+        ),
+    ] = None,
 ) -> None:
-    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8."""
+    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8.
+
+    With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
+    """
     from tracehouse.sql import answer
 
+    if plot and (form or output or explain):
+        raise UsageError("give --plot, or --format, --output or --explain, not both")
     connection = answer.connect(warehouse)
     question = answer.named_question(connection, name, _key_values(parameters or []))
     if explain:
         _say(answer.plan(connection, question))
         return
-    _show(answer.run(connection, question), form, output)
+    if plot:
+        from tracehouse.sql.plot import draw
+
+        draw(connection, question, plot)
+        _say(f"Drew {plot}")
+    else:
+        _show(answer.run(connection, question), form, output)
     _print_notes(answer.notes(connection, name), stderr=output is not None or not sys.stdout.isatty())
 
 

@@ -30,7 +30,7 @@ def test_help_imports_nothing_heavy() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
+    assert not {"altair", "duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
 
 
 def test_help_lists_every_command() -> None:
@@ -156,6 +156,8 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["query", "itp.gpu_hour"], 2, "Did you mean itp.gpu_hours"),
         (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
+        (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png or .svg"),
+        (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "not both"),
         (["describe", "pai.tasks"], 2, "Did you mean pai.task"),
         (["check", "mars"], 2, "no trace is called mars"),
         (["verify", "mars"], 2, "no trace is called mars"),
@@ -259,3 +261,11 @@ def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
     run = traces("verify", "pai", warehouse=tmp_path)
     assert "113.0,50.0,-63.0,s,differs as explained\n" in run.stdout
     assert "explained pai.P17_v100_median: Known from slides" in run.stderr
+
+
+def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: Path) -> None:
+    path = tmp_path / "hours.svg"
+    run = traces("query", "itp.gpu_hours", "--plot", path, warehouse=sample_warehouse)
+    assert (run.returncode, run.stdout) == (0, f"Drew {path}\n")
+    assert "caveat itp.min_duration_600" in run.stderr
+    assert "GPU-hours" in path.read_text()

@@ -152,6 +152,11 @@ def unit_of(column: str) -> str:
     return longer or UNITS.get(column.rsplit("_", 1)[-1], "")
 
 
+def is_number(kind: str) -> bool:
+    """Whether a SQL type is one of numbers."""
+    return exp.DataType.build(kind, dialect="duckdb").this in exp.DataType.NUMERIC_TYPES
+
+
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
     """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
     rules = [*ledgers.checks(), *_row_counts(traces)]
@@ -260,9 +265,9 @@ def _measured_from(
         columns = connection.execute(f"describe {figure.measured_by}").fetchall()
     except DuckDBError as error:
         raise DefinitionError(f"{figure.name}: {error}") from error
-    kinds = [exp.DataType.build(column[1], dialect="duckdb").this for column in columns]
-    if len(kinds) != 1 or kinds[0] not in exp.DataType.NUMERIC_TYPES:
-        raise DefinitionError(f"{figure.name}: is measured by one number, not by {[c[1] for c in columns]}")
+    kinds = [column[1] for column in columns]
+    if len(kinds) != 1 or not is_number(kinds[0]):
+        raise DefinitionError(f"{figure.name}: is measured by one number, not by {kinds}")
     return reads
 
 
