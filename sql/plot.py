@@ -166,7 +166,7 @@ def _axis(chart: Chart, axis: Axis, rows: Sequence[Row]) -> dict[str, Any]:
     if not _is_category(chart, axis.column, rows):
         drawn: dict[str, Any] = {"type": "quantitative", "title": title}
         if axis.is_log:
-            drawn["scale"] = altair.Scale(type="log", nice=False)
+            drawn["scale"] = altair.Scale(type="log", nice=False, padding=8)
             drawn["axis"] = altair.Axis(**_ticks([row[axis.column] for row in rows]))
         return drawn
     names = _names(rows, axis.column)
