@@ -127,12 +127,13 @@ def test_a_logarithmic_axis_says_what_it_leaves_out(drawn) -> None:
 
 
 def test_bars_of_colors_stand_side_by_side_and_parts_on_each_other(drawn) -> None:
-    sql = "values ('a', 'x', 1), ('a', 'y', 2), (null, 'x', 3), ('b', 'x', null) t(name, part, jobs)"
-    bars = drawn(f"from ({sql})", "bar x=name y=jobs color=part")
+    rows = "('a', 'x', 1), ('a', 'y', 2), (null, 'x', 3), ('b', 'x', null)"
+    sql = f"from (values {rows}) as t(name, part, jobs)"
+    bars = drawn(sql, "bar x=name y=jobs color=part")
     assert bars["encoding"]["xOffset"]["field"] == "part"
     assert bars["encoding"]["x"]["sort"] == ["a", "NULL"]
     assert [row["jobs"] for row in bars["data"]["values"]] == [1, 2, 3]
-    stack = drawn(f"from ({sql})", "stack x=name y=jobs color=part")
+    stack = drawn(sql, "stack x=name y=jobs color=part")
     assert "xOffset" not in stack["encoding"] and stack["mark"] == {"type": "bar"}
 
 
