@@ -20,13 +20,13 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/ready: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check \
-		--editable '.[bi,bench,lint,test]' duckdb==$(NEWER_DUCKDB)
+		--editable '.[bi,bench,lint,plot,test]' duckdb==$(NEWER_DUCKDB)
 	touch $@
 
 $(OLDER_VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(OLDER_VENV)
 	$(OLDER_VENV)/bin/pip install --quiet --disable-pip-version-check \
-		--editable '.[bi,test]' duckdb==$(OLDER_DUCKDB)
+		--editable '.[bi,plot,test]' duckdb==$(OLDER_DUCKDB)
 	touch $@
 
 # Apart from each other, so that no table of a real warehouse is a synthetic one that was left behind.

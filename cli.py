@@ -177,16 +177,33 @@ def query(
     form: FormatOption = None,
     output: Output = None,
     explain: Explain = False,
+    plot: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the answer: FILE.png or FILE.svg.", show_default=False
+        ),
+    ] = None,
 ) -> None:
-    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8."""
+    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8.
+
+    With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
+    """
     from tracehouse.sql import answer
 
+    if plot and (form or output or explain):
+        raise UsageError("give --plot, or --format, --output or --explain, not both")
     connection = answer.connect(warehouse)
     question = answer.named_question(connection, name, _key_values(parameters or []))
     if explain:
         _say(answer.plan(connection, question))
         return
-    _show(answer.run(connection, question), form, output)
+    if plot:
+        from tracehouse.sql.plot import draw
+
+        draw(connection, question, plot)
+        _say(f"Drew {plot}")
+    else:
+        _show(answer.run(connection, question), form, output)
     _print_notes(answer.notes(connection, name), stderr=output is not None or not sys.stdout.isatty())
 
 
@@ -234,6 +251,29 @@ def check(
     failed = checks.count_failed(found)
     if failed:
         raise UserError(f"{failed} of {found.num_rows} rules failed")
+
+
+@app.command()
+def verify(
+    traces: TraceNames = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    form: FormatOption = None,
+    output: Output = None,
+) -> None:
+    """Set what publishers printed beside what is measured: traces verify pai. Exits with 1 where it differs.
+
+    What rests on synthetic data is never reproduced, nor does it differ.
+    """
+    from tracehouse.sql import answer
+    from tracehouse.sql import verify as verifying
+
+    results = verifying.figures(answer.connect(warehouse), traces or [])
+    _show(verifying.as_table(results).to_reader(), form, output)
+    explained = verifying.explanations(results)
+    _print_notes(explained, stderr=output is not None or not sys.stdout.isatty(), word="explained")
+    differing = verifying.count(results, verifying.Verdict.DIFFERS)
+    if differing:
+        raise UserError(f"{differing} of {len(results)} figures differ")
 
 
 @app.command()
@@ -349,13 +389,13 @@ def _print_description(found: "Description") -> None:
         _say(f"\n{found.sql}")
 
 
-def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+def _print_notes(notes: "Sequence[Note]", stderr: bool, word: str = "caveat") -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=stderr)
     for note in notes:
-        console.print(Text(f"caveat {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
+        console.print(Text(f"{word} {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
 
 
 def _say(text: str, stderr: bool = False) -> None:

@@ -130,6 +130,14 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question) -> Any:
         raise UserError(str(error)) from None
 
 
+def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    """Raise UsageError where one of the named traces does not exist."""
+    known = [row[0] for row in connection.execute("select trace from catalog.traces").fetchall()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+
+
 def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
     """What to know about a named object's numbers: its caveats, and whether its data are synthetic."""
     caveats = connection.execute(
@@ -139,10 +147,34 @@ def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
         """,
         {"name": name},
     ).fetchall()
-    synthetic = sorted(_base_tables(connection, name) & _synthetic_tables(connection))
+    synthetic = sorted(base_tables(connection, [name]) & _synthetic_tables(connection))
     found = [Note(caveat, text) for caveat, text in caveats]
     if synthetic:
         found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
+    return found
+
+
+def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
+    """The base tables that objects read, directly or through others; a base table reads itself."""
+    reads = dict(
+        connection.execute(
+            """
+            select query_name, reads from catalog.queries
+            union all
+            select versioned_name, reads from catalog.views
+            union all
+            select view_name, arg_max(reads, version) from catalog.views group by view_name
+            """
+        ).fetchall()
+    )
+    found: set[str] = set()
+    todo = list(names)
+    while todo:
+        current = todo.pop()
+        if current in reads:
+            todo += reads[current]
+        else:
+            found.add(current)
     return found
 
 
@@ -193,30 +225,6 @@ def _explains(sql: str) -> bool:
 def _without_explain(sql: str) -> str:
     """What an EXPLAIN explains; any other statement as it is."""
     return _EXPLAIN.sub("", sql, count=1) if _explains(sql) else sql
-
-
-def _base_tables(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
-    """The base tables that an object reads, directly or through views; a base table reads itself."""
-    reads = dict(
-        connection.execute(
-            """
-            select query_name, reads from catalog.queries
-            union all
-            select versioned_name, reads from catalog.views
-            union all
-            select view_name, arg_max(reads, version) from catalog.views group by view_name
-            """
-        ).fetchall()
-    )
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        current = todo.pop()
-        if current in reads:
-            todo += reads[current]
-        else:
-            found.add(current)
-    return found
 
 
 def _synthetic_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:

@@ -7,8 +7,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.ingest.errors import UsageError
-from tracehouse.sql.answer import Question, run
+from tracehouse.sql.answer import Question, check_traces, run
 
 
 def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
@@ -16,10 +15,7 @@ def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Ta
 
     Raises UsageError where a trace does not exist.
     """
-    known = [row[0] for row in connection.execute("select trace from catalog.traces").fetchall()]
-    unknown = [name for name in traces if name not in known]
-    if unknown:
-        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+    check_traces(connection, traces)
     sql = """
         select check_name, status, violations, rule, caveat
         from catalog.checks

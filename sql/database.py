@@ -14,9 +14,10 @@ from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.pipeline import Outcome, Progress
 from tracehouse.ingest.store import Conversion
 from tracehouse.sql.files import QueryFile, query_files
+from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.build import create_views
-from tracehouse.views.catalog import name_in_caveats
+from tracehouse.views.catalog import fill_published, is_number, name_in_caveats
 from tracehouse.views.files import DefinitionError
 
 NAME = "traces.duckdb"
@@ -60,6 +61,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         connection.execute("use building")
         create_views(connection, conversions, warehouse, materialize)
         _create_queries(connection)
+        fill_published(connection, ledgers.published())
         connection.execute("use memory")
         connection.execute("detach building")
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
@@ -86,6 +88,7 @@ def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(query.stored_sql)
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
+        _check_chart(connection, query)
         caveats = _caveats(query, held)
         _enter(connection, query, caveats)
         name_in_caveats(connection, query.full_name, caveats)
@@ -109,6 +112,21 @@ def _check_parameter_names(connection: duckdb.DuckDBPyConnection, query: QueryFi
     ).fetchall()
     if clashes:
         raise DefinitionError(f"{query.path}: a parameter has the name of the column {clashes[0][0]}")
+
+
+def _check_chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
+    """A chart must be one of columns that the answer has, and its scales be of numbers."""
+    if query.chart is None:
+        return
+    rows = connection.execute(f"describe from {query.full_name}()").fetchall()
+    types = {row[0]: row[1] for row in rows}
+    missing = [column for column in query.chart.columns if column not in types]
+    if missing:
+        raise DefinitionError(f"{query.path}: its chart shows {missing[0]}, which its answer does not have")
+    scales = [query.chart.y.column, *(axis.column for axis in (query.chart.x,) if axis.is_log)]
+    for column in scales:
+        if not is_number(types[column]):
+            raise DefinitionError(f"{query.path}: its chart has a scale of {column}, a {types[column]}")
 
 
 def _caveats(query: QueryFile, held: Mapping[str, Sequence[str]]) -> list[str]:

@@ -3,9 +3,19 @@
 -- Title: the question.
 -- param: min_gpus: only jobs that asked for so many GPUs or more
 -- choices: node_list: all_node gpu_node
--- chart: bar x=cluster y=gpu_h
+-- chart: bar x=cluster y=gpu_h omit=all
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
+
+The chart line is a kind of chart, then columns of the answer:
+
+    bar     a bar per x, beside each other where `color=` tells several apart
+    stack   a bar per x, of parts that add up, one per color
+    line    a line per color over x
+    point   a mark per x and color
+
+`x=wait_s:log` draws an axis of a line or of points as a logarithmic one. `omit=all` leaves out the row whose
+x is `all`: a total, beside which its parts could not be seen. Names stand in the order of the answer.
 """
 
 import re
@@ -29,6 +39,9 @@ from tracehouse.views.inline import without_ctes
 
 QUERIES = Path(__file__).parent
 
+CHART_KINDS = ("bar", "stack", "line", "point")
+CHART_KEYS = {"x", "y", "color", "omit"}
+
 _MACRO = re.compile(r"create or replace macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
 
@@ -45,6 +58,30 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """One axis of a chart: the column that it shows, and whether it is a logarithmic one."""
+
+    column: str
+    is_log: bool
+
+
+@dataclass(frozen=True)
+class Chart:
+    """How to draw an answer. `color` and `omit` are empty where the chart line has none."""
+
+    kind: str
+    x: Axis
+    y: Axis
+    color: str
+    omit: str
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are drawn."""
+        return [column for column in (self.x.column, self.y.column, self.color) if column]
+
+
+@dataclass(frozen=True)
 class QueryFile:
     """One named query.
 
@@ -57,6 +94,7 @@ class QueryFile:
     path: Path
     text: str
     header: Header
+    chart: Chart | None
     parameters: tuple[Parameter, ...]
     references: frozenset[str]
     sha256: str
@@ -92,6 +130,7 @@ def read_query_file(path: Path) -> QueryFile:
         path=path,
         text=text,
         header=header,
+        chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
         sha256=sql_hash(statement),
@@ -100,6 +139,26 @@ def read_query_file(path: Path) -> QueryFile:
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
     return query
+
+
+def read_chart(line: str, place: Path | str) -> Chart:
+    """Parse the chart line of a query. Raises DefinitionError where it is none."""
+    kind, *pairs = line.split()
+    values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    if kind not in CHART_KINDS or len(values) != len(pairs) or not {"x", "y"} <= values.keys() <= CHART_KEYS:
+        raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} x=… y=… color=… omit=…`")
+    chart = Chart(
+        kind, _axis(values["x"]), _axis(values["y"]), values.get("color", ""), values.get("omit", "")
+    )
+    if kind == "stack" and not chart.color:
+        raise DefinitionError(f"{place}: a stack needs a color, for the parts of a bar")
+    if kind in ("bar", "stack") and (chart.x.is_log or chart.y.is_log):
+        raise DefinitionError(f"{place}: the length of a bar means nothing on a logarithmic axis")
+    return chart
+
+
+def _axis(text: str) -> Axis:
+    return Axis(text.removesuffix(":log"), text.endswith(":log"))
 
 
 def _parameters(signature: str, header: Header, path: Path) -> Iterator[Parameter]:

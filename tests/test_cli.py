@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "shell")
+COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "verify", "shell")
 
 
 def traces(*arguments: object, warehouse: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess:
@@ -30,7 +30,7 @@ def test_help_imports_nothing_heavy() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
+    assert not {"altair", "duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
 
 
 def test_help_lists_every_command() -> None:
@@ -70,7 +70,14 @@ def test_completion_is_offered() -> None:
 
 
 def test_without_a_warehouse_it_says_what_to_do(tmp_path: Path) -> None:
-    for arguments in (["list"], ["query", "itp.gpu_hours"], ["sql", "select 1"], ["check"], ["shell"]):
+    for arguments in (
+        ["list"],
+        ["query", "itp.gpu_hours"],
+        ["sql", "select 1"],
+        ["check"],
+        ["verify"],
+        ["shell"],
+    ):
         run = traces(*arguments, warehouse=tmp_path)
         assert (run.returncode, run.stdout) == (1, "")
         assert run.stderr.startswith("error: ") and "traces ingest" in run.stderr
@@ -149,8 +156,11 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["query", "itp.gpu_hour"], 2, "Did you mean itp.gpu_hours"),
         (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
+        (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png or .svg"),
+        (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "not both"),
         (["describe", "pai.tasks"], 2, "Did you mean pai.task"),
         (["check", "mars"], 2, "no trace is called mars"),
+        (["verify", "mars"], 2, "no trace is called mars"),
         (["list", "moons"], 2, "moons"),
         (["sql", "select 1", "--file", "x.sql"], 2, "not both"),
         (["sql", "--file", "no_such.sql"], 1, "no_such.sql"),
@@ -212,3 +222,50 @@ def test_a_failed_rule_is_a_failure(tmp_path: Path) -> None:
     assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
     run = traces("check", "openb", warehouse=tmp_path)
     assert run.returncode == 1 and "failed" in run.stdout and "rules failed" in run.stderr
+
+
+def test_a_figure_that_differs_is_a_failure(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "pai_machine_spec.csv").write_text("a,V100,96,384,8\nb,CPU,96,512,0\n")
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    run = traces("verify", "pai", "--format", "json", warehouse=tmp_path)
+    rows = {row["figure"]: row for row in json.loads(run.stdout)}
+    gpus = rows["pai.P1_gpus"]
+    assert (gpus["published"], gpus["measured"], gpus["difference"]) == (6_742, 8, -6_734)
+    assert (gpus["unit"], gpus["verdict"]) == ("GPUs", "differs")
+    assert rows["pai.P3_cpus_of_v100"]["verdict"] == "reproduced"
+    assert rows["pai.P4_cpu_used_more"]["verdict"] == "no data"
+    assert rows["pai.P4_cpu_used_more"]["measured"] is None
+    assert run.returncode == 1 and "figures differ" in run.stderr
+
+
+def test_verify_is_content_with_real_and_with_synthetic_data(
+    real_warehouse: Path, sample_warehouse: Path
+) -> None:
+    for warehouse, verdict in ((real_warehouse, "reproduced"), (sample_warehouse, "synthetic data")):
+        run = traces("verify", "pai", warehouse=warehouse)
+        assert (run.returncode, run.stderr) == (0, "")
+        assert run.stdout.startswith("figure,statement,published,measured,difference,unit,verdict\n")
+        assert f"GPUs,{verdict}\n" in run.stdout
+    markdown = traces("verify", "itp", "--format", "markdown", warehouse=real_warehouse)
+    assert markdown.returncode == 0 and markdown.stdout.startswith("| figure | statement |")
+
+
+def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "pai_task_table.csv").write_text("j,worker,1.0,Terminated,100.0,400.0,600.0,29.3,100.0,V100\n")
+    (raw / "pai_instance_table.csv").write_text("j,worker,i,w,n,Terminated,150.0,400.0,m\n")
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    run = traces("verify", "pai", warehouse=tmp_path)
+    assert "113.0,50.0,-63.0,s,differs as explained\n" in run.stdout
+    assert "explained pai.P17_v100_median: Known from slides" in run.stderr
+
+
+def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: Path) -> None:
+    path = tmp_path / "hours.svg"
+    run = traces("query", "itp.gpu_hours", "--plot", path, warehouse=sample_warehouse)
+    assert (run.returncode, run.stdout) == (0, f"Drew {path}\n")
+    assert "caveat itp.min_duration_600" in run.stderr
+    assert "GPU-hours" in path.read_text()

@@ -71,6 +71,21 @@ def test_ingest_shows_what_it_says(folder: Path, tmp_path: Path) -> None:
     assert lines(terminal(f"{command} 2>&1 | cat", tmp_path)) == lines(shown)
 
 
+def test_the_picture_is_the_one_that_its_command_draws(folder: Path) -> None:
+    [name] = re.findall(r"!\[.*?\]\(docs/(.*?)\)", README)
+    [command] = [command for command, _ in CONSOLE if f"--plot {name}" in command]
+    terminal(command, folder)
+    shown = (Path(__file__).parents[1] / "docs" / name).read_text()
+    assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
+    assert marks((folder / name).read_text()) == marks(shown)
+    assert len(shown) < 60_000
+
+
+def marks(svg: str) -> list[str]:
+    """What a picture says: the values of its marks, and its texts. Fonts decide where exactly they stand."""
+    return re.findall(r'aria-label="([^"]*)"', svg) + re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
 def test_python_runs(folder: Path) -> None:
     (code,) = PYTHON
     printed = subprocess.run(

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlglot
 from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
@@ -151,6 +152,11 @@ def unit_of(column: str) -> str:
     return longer or UNITS.get(column.rsplit("_", 1)[-1], "")
 
 
+def is_number(kind: str) -> bool:
+    """Whether a SQL type is one of numbers."""
+    return exp.DataType.build(kind, dialect="duckdb").this in exp.DataType.NUMERIC_TYPES
+
+
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
     """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
     rules = [*ledgers.checks(), *_row_counts(traces)]
@@ -201,6 +207,68 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> No
     connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
     for column, comment in comments.items():
         connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
+
+
+def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:
+    """Fill `catalog.published`, once all that its SQL may read is there.
+
+    Raises DefinitionError where a figure's SQL is not one value of what the warehouse knows.
+    """
+    known = {
+        name
+        for (name,) in connection.execute(
+            """
+            select table_name from catalog.tables
+            union all
+            select unnest([view_name, versioned_name]) from catalog.views
+            union all
+            select query_name from catalog.queries
+            """
+        ).fetchall()
+    }
+    _insert(connection, "published", [_published_row(connection, figure, known) for figure in figures])
+
+
+def _published_row(connection: DuckDBPyConnection, figure: ledgers.Figure, known: Collection[str]) -> tuple:
+    return (
+        figure.name,
+        figure.trace,
+        figure.statement,
+        figure.relation,
+        figure.value,
+        figure.unit,
+        figure.tolerance,
+        figure.printed_in,
+        figure.trust,
+        figure.measured_by,
+        figure.explanation,
+        _measured_from(connection, figure, known) if figure.measured_by else [],
+    )
+
+
+def _measured_from(
+    connection: DuckDBPyConnection, figure: ledgers.Figure, known: Collection[str]
+) -> list[str]:
+    """What the SQL of a figure reads, once that is seen to be known, and to give one column of numbers."""
+    try:
+        trees = sqlglot.parse(figure.measured_by, dialect="duckdb")
+    except SqlglotError as error:
+        raise DefinitionError(f"{figure.name}: {error}") from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise DefinitionError(f"{figure.name}: is not measured by one select")
+    reads = sorted(references(trees[0], figure.name))
+    unknown = [name for name in reads if name not in known]
+    if unknown or not reads:
+        what = f"{unknown[0]}, which is no table, view or named query" if unknown else "no table"
+        raise DefinitionError(f"{figure.name}: reads {what}")
+    try:
+        columns = connection.execute(f"describe {figure.measured_by}").fetchall()
+    except DuckDBError as error:
+        raise DefinitionError(f"{figure.name}: {error}") from error
+    kinds = [column[1] for column in columns]
+    if len(kinds) != 1 or not is_number(kinds[0]):
+        raise DefinitionError(f"{figure.name}: is measured by one number, not by {kinds}")
+    return reads
 
 
 def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:

@@ -111,12 +111,13 @@ def read_header(text: str) -> Header:
 
 
 def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
-    """The tables that a query reads, each `schema.name`; its own CTEs do not count."""
+    """The tables and macros that a query reads, each `schema.name`; its own CTEs do not count."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = set()
     for table in tree.find_all(exp.Table):
         if table.db:
-            names.add(f"{table.db}.{table.name}")
+            # A macro's name stands one level deeper than a table's.
+            names.add(f"{table.db}.{table.name or table.this.name}")
         elif table.name and table.name not in own:
             raise DefinitionError(f"{place}: write {table.name} with its schema")
     return frozenset(names)

@@ -1,12 +1,16 @@
-"""Reads the catalog's ledgers: `views/<trace>/caveats.csv`, `clocks.csv` and `checks.sql`."""
+"""Reads the catalog's ledgers of each trace: `caveats.csv`, `clocks.csv`, `published.csv`, `checks.sql`."""
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.views.files import VIEWS, DefinitionError, Header, read_header
+
+RELATIONS = ("equal", "at least", "at most")
+TRUSTS = ("publisher", "read off a figure", "third party", "slides")
 
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
@@ -27,6 +31,27 @@ class Check:
     sql: str
 
 
+@dataclass(frozen=True)
+class Figure:
+    """One figure that a publisher printed, and the SQL that measures it, empty where nothing can.
+
+    `relation` is what the measured value must be to the printed one: equal, at least or at most, give or take
+    `tolerance`. `explanation` says why another value is to be expected, where it is.
+    """
+
+    name: str
+    trace: str
+    statement: str
+    relation: str
+    value: float
+    unit: str
+    tolerance: float
+    printed_in: str
+    trust: str
+    measured_by: str
+    explanation: str
+
+
 def caveats(folder: Path = VIEWS) -> list[dict[str, str]]:
     """Every row of every caveat ledger, with the trace that it belongs to."""
     return list(_rows(folder, "caveats.csv"))
@@ -35,6 +60,16 @@ def caveats(folder: Path = VIEWS) -> list[dict[str, str]]:
 def clocks(folder: Path = VIEWS) -> list[dict[str, str]]:
     """Every row of every clock ledger, with the trace that it belongs to."""
     return list(_rows(folder, "clocks.csv"))
+
+
+def published(folder: Path = VIEWS) -> list[Figure]:
+    """Every published figure of every ledger. Raises DefinitionError on one that makes no sense."""
+    figures = [_figure(row) for row in _rows(folder, "published.csv")]
+    names = [figure.name for figure in figures]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DefinitionError(f"published.csv: {repeated[0]} is there twice")
+    return figures
 
 
 def checks(folder: Path = VIEWS) -> list[Check]:
@@ -52,6 +87,41 @@ def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
         with path.open(newline="") as file:
             for row in csv.DictReader(file, strict=True):
                 yield {"trace": path.parent.name, **row}
+
+
+def _figure(row: dict[str, str]) -> Figure:
+    name = row["figure"]
+    if not name.startswith(f"{row['trace']}."):
+        raise DefinitionError(f"published.csv: {name} must begin with {row['trace']}., its trace")
+    for key in ("statement", "unit", "printed_in"):
+        if not row[key]:
+            raise DefinitionError(f"{name}: its {key} is empty")
+    for key, choices in (("relation", RELATIONS), ("trust", TRUSTS)):
+        if row[key] not in choices:
+            raise DefinitionError(f"{name}: its {key} is {' or '.join(choices)}, not {row[key]!r}")
+    return Figure(
+        name=name,
+        trace=row["trace"],
+        statement=row["statement"],
+        relation=row["relation"],
+        value=_number(row, "value"),
+        unit=row["unit"],
+        tolerance=_number(row, "tolerance"),
+        printed_in=row["printed_in"],
+        trust=row["trust"],
+        measured_by=row["measured_by"],
+        explanation=row["explanation"],
+    )
+
+
+def _number(row: dict[str, str], key: str) -> float:
+    try:
+        value = float(row[key])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (key == "tolerance" and value < 0):
+        raise DefinitionError(f"{row['figure']}: its {key} is {row[key]!r}")
+    return value
 
 
 def _check(part: str, path: Path) -> Check:

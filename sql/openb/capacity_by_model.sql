@@ -1,7 +1,7 @@
 -- How many GPUs of each model does the openb cluster have?
 -- param: in_list: node list to count
 -- choices: in_list: gpu_node all_node
--- chart: bar x=model y=gpus
+-- chart: bar x=model y=gpus omit=all
 create or replace macro openb.capacity_by_model(in_list varchar := 'gpu_node') as table
 select
     coalesce(model, case when grouping(model) = 1 then 'all' else 'no GPU' end) as model,

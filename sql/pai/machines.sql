@@ -1,6 +1,6 @@
 -- How many machines and GPUs of each type does PAI have?
 -- param: min_gpus: only machines with so many GPUs or more
--- chart: bar x=gpu_type y=gpus
+-- chart: bar x=gpu_type y=gpus omit=all
 create or replace macro pai.machines(min_gpus integer := 0) as table
 select
     coalesce(gpu_type, 'all') as gpu_type,

@@ -7,7 +7,7 @@
 -- unaffected: openb.variants_are_resampled
 -- unaffected: itp.no_wait
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
--- chart: line x=run_s y=percentile color=trace
+-- chart: line x=run_s:log y=percentile color=trace
 create or replace macro unified.run_cdf(min_run_s double := 600) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile

@@ -6,7 +6,7 @@
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: openb.variants_are_resampled
 -- param: gpu_only: count only jobs that request a GPU
--- chart: bar x=trace y=gpu_h
+-- chart: stack x=trace y=gpu_h color=cluster
 create or replace macro unified.traces(gpu_only boolean := true) as table
 select
     trace,

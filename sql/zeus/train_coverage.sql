@@ -1,7 +1,7 @@
 -- What did Zeus train, and how often did a run reach its target?
 -- caveat: zeus.target_never_reached
 -- param: max_batch_size: only runs with a batch size of at most so much
--- chart: bar x=dataset y=train_rows
+-- chart: bar x=dataset y=train_rows omit=all
 create or replace macro zeus.train_coverage(max_batch_size integer := 1000000) as table
 select
     coalesce(dataset, 'all') as dataset,

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.sql.files import query_files, read_query_file
+from tracehouse.sql.files import Axis, Chart, query_files, read_query_file
 from tracehouse.views.files import DefinitionError
 
 QUERY = """-- How many; and of what kind, as table?
 -- param: kind: what to count
 -- choices: kind: a b
 -- param: at_least: least size
+-- chart: point x=kind y=jobs:log color=kind omit=all
 create or replace macro itp.many(
     kind varchar := 'a, (b);', at_least decimal(10, 2) := round(1.5, 1)
 ) as table
@@ -36,6 +37,7 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
     assert (kind.meaning, kind.choices) == ("what to count", ("a", "b"))
     assert (at_least.name, at_least.default, at_least.choices) == ("at_least", "round(1.5, 1)", ())
     assert query.references == {"itp.raw_job"}
+    assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", "all")
     assert query.header.title == "How many; and of what kind, as table?"
 
 
@@ -48,6 +50,12 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
         (" := round(1.5, 1)", "", "write each parameter as `name type := default`"),
         ("macro itp.many(", "macro itp.few(", r"creates itp\.few; .* itp\.many"),
         ("from itp.raw_job", "from raw_job", "write raw_job with its schema"),
+        ("chart: point", "chart: pie", "write a chart as `bar | stack | line | point x="),
+        ("y=jobs:log ", "", "write a chart as"),
+        ("omit=all", "facet=kind", "write a chart as"),
+        ("omit=all", "all", "write a chart as"),
+        ("point x=kind y=jobs:log color=kind", "stack x=kind y=jobs", "a stack needs a color"),
+        ("chart: point", "chart: bar", "means nothing on a logarithmic axis"),
         ("create or replace macro", "create macro", "must hold `create or replace macro"),
     ],
 )

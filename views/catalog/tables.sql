@@ -105,6 +105,34 @@ comment on column catalog.clocks.true_parts is 'What can be read off it: hour of
 comment on column catalog.clocks.fake_parts is 'What cannot.';
 comment on column catalog.clocks.documented_in is 'Where that is documented, or how it was found.';
 
+create table catalog.published (
+    figure varchar,
+    trace varchar,
+    statement varchar,
+    relation varchar,
+    value double,
+    unit varchar,
+    tolerance double,
+    printed_in varchar,
+    trust varchar,
+    measured_by varchar,
+    explanation varchar,
+    reads varchar[]
+);
+comment on table catalog.published is 'The figures that publishers printed: one row per value, with the SQL that measures it.';
+comment on column catalog.published.figure is 'Name of the figure.';
+comment on column catalog.published.trace is 'Trace that it is about.';
+comment on column catalog.published.statement is 'What is claimed, in a sentence.';
+comment on column catalog.published.relation is 'What the measured value must be to the published one: equal, at least or at most.';
+comment on column catalog.published.value is 'The published value.';
+comment on column catalog.published.unit is 'Its unit.';
+comment on column catalog.published.tolerance is 'How far off, in the unit, a measured value still reproduces it: what rounding or reading off a figure loses.';
+comment on column catalog.published.printed_in is 'Document that prints it, and where in it.';
+comment on column catalog.published.trust is 'How it is known: publisher, read off a figure, third party or slides.';
+comment on column catalog.published.measured_by is 'Query of one value that measures it; empty where the warehouse cannot.';
+comment on column catalog.published.explanation is 'Why a measured value differs, or follows another definition; empty where it should not.';
+comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
+
 create table catalog.views (
     view_name varchar,
     trace varchar,
