@@ -87,10 +87,10 @@ def ingest(
     Files are recognised by name and content anywhere below the raw folders. What has not changed since
     the last ingest is not converted again; an ingest that was stopped goes on where it was.
     """
-    from tracehouse.ingest.progress import byte_bar
+    from tracehouse.ingest.progress import byte_bars
     from tracehouse.sql import database
 
-    with byte_bar() as progress:
+    with byte_bars() as progress:
         outcome = database.ingest(raw, warehouse, traces or [], progress)
     _print_outcome(outcome, warehouse)
 
@@ -125,16 +125,17 @@ def sample(
 
     They are marked as synthetic, and stay so in the warehouse.
     """
-    from tracehouse.ingest.progress import byte_bar
+    from tracehouse.ingest.progress import byte_bars
     from tracehouse.ingest.sample import available, expected_bytes, write_sample
 
     chosen = _known_traces(traces or available(), available())
-    total_bytes = expected_bytes(chosen, scale)
-    with byte_bar() as progress:
+    with byte_bars() as progress:
+
+        def tell(trace: str, more_bytes: int) -> None:
+            progress(trace, more_bytes, expected_bytes([trace], scale))
+
         try:
-            paths = write_sample(
-                out, scale, seed, chosen, lambda trace, more: progress(trace, more, total_bytes)
-            )
+            paths = write_sample(out, scale, seed, chosen, tell)
         except ValueError as error:
             raise UserError(str(error)) from None
     _say(f"Wrote {len(paths)} synthetic files to {out}. Read them with: traces ingest --raw {out}")

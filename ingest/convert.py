@@ -1,7 +1,7 @@
 """One table's conversion from end to end: its raw files in, sorted Parquet and a full account of rows out."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -10,17 +10,16 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.ingest import store
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv, read_header, shown
 from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
 
-# What does not fit is spilled beside the half-written files.
-STAGING_MEMORY = "1GB"
-PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
+_REJECTED_ORDER = ("table_name", "file", "line")
 
 
 @dataclass(frozen=True)
@@ -46,60 +45,62 @@ class Job:
 
 
 @dataclass
+class _Counts:
+    kept: int = 0
+    rejected: int = 0
+
+
+@dataclass
 class _Account:
     """What has been read so far, for one job."""
 
     sources: list[Source] = field(default_factory=list)
     inputs: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    rejected: list[pa.Table] = field(default_factory=list)
     taken: dict[str, RawFile] = field(default_factory=dict)
 
 
 def still_good(job: Job, previous: Conversion) -> bool:
     """Whether `previous` is what the job would give: same declaration, same raw files, Parquet in place."""
     files = (*previous.files, *previous.rejected)
-    inputs = list(zip(previous.input_names, previous.input_sha256, strict=False))
     synthetic = any(source.synthetic for source in previous.sources)
     return (
         previous.fingerprint == job.table.fingerprint()
         and list(previous.input_names) == sorted(claim.raw.name for claim in job.claims)
         and all((job.warehouse / stored.path).exists() for stored in files)
         and any(_is_synthetic(claim.raw) for claim in job.claims) == synthetic
-        and inputs
-        == sorted((claim.raw.name, sha256_of(claim.raw.paths, job.on_bytes)) for claim in job.claims)
+        and _has_same_bytes(job, previous)
     )
 
 
-def convert(job: Job) -> tuple[Conversion, list[str]]:
+def _has_same_bytes(job: Job, previous: Conversion) -> bool:
+    inputs = [(claim.raw.name, sha256_of(claim.raw.paths, job.on_bytes)) for claim in job.claims]
+    same = sorted(inputs) == list(zip(previous.input_names, previous.input_sha256, strict=False))
+    if not same:
+        # They will be read again, and reported again.
+        job.on_bytes(-sum(claim.raw.bytes for claim in job.claims))
+    return same
+
+
+def convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
     """Read the job's raw files, write its Parquet, and enter it in the journal.
 
-    Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
-    nothing is written; and UserError where the warehouse cannot be written to.
+    `connection` sorts and writes; several conversions may share it. Returns the conversion and notes for
+    the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
+    the warehouse cannot be written to.
     """
     with store.room_to_write(job.warehouse, job.table_name):
-        return _convert(job)
+        return _convert(job, connection)
 
 
-def _convert(job: Job) -> tuple[Conversion, list[str]]:
-    half = store.half_written(job.warehouse)
+def _convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
     account = _Account()
-    with duckdb.connect() as connection:
-        connection.execute("set preserve_insertion_order = false")
-        connection.execute(f"set memory_limit = '{STAGING_MEMORY}'")
-        connection.execute("set temp_directory = $spill", {"spill": str(half / "spill")})
-        _create(connection, "kept", job.table.stored_columns)
-        _create(connection, "rejected", REJECTED_COLUMNS)
-        for claim in sorted(job.claims, key=_archives_first):
-            _read_file(claim, job, connection, account)
-        rows_kept = sum(source.rows_kept for source in account.sources)
-        rows_rejected = sum(source.rows_rejected for source in account.sources)
-        folder = "/".join(part for part in job.key if part)
-        files = (_write(connection, "kept", job.table.order_by, job.warehouse, folder, rows_kept),)
-        rejected: tuple[StoredFile, ...] = ()
-        if rows_rejected:
-            folder = f"{job.trace.name}/{REJECTED}"
-            order = ("table_name", "file", "line")
-            rejected = (_write(connection, "rejected", order, job.warehouse, folder, rows_rejected),)
+    files = _stored(_rows(job, account), job.table.order_by, job, "/".join(filter(None, job.key)), connection)
+    rejected: tuple[StoredFile, ...] = ()
+    if account.rejected:
+        folder = f"{job.trace.name}/{REJECTED}"
+        rejected = _stored(account.rejected, _REJECTED_ORDER, job, folder, connection)
     conversion = Conversion(
         *job.key,
         fingerprint=job.table.fingerprint(),
@@ -109,8 +110,33 @@ def _convert(job: Job) -> tuple[Conversion, list[str]]:
         rejected=rejected,
         input_names=tuple(name for name, _ in sorted(account.inputs)),
     )
+    _check_account(conversion)
     store.record_finished(job.warehouse, conversion)
     return conversion, account.notes
+
+
+def _stored(
+    batches: Iterable[pa.Table],
+    order_by: Sequence[str],
+    job: Job,
+    folder: str,
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[StoredFile, ...]:
+    """Write batches to the store; nothing gets its name there before all have been read."""
+    half = store.half_written(job.warehouse)
+    name = ".".join((*filter(None, job.key), folder)).replace("/", ".")
+    written = write_runs(batches, order_by, connection, half, name)
+    return tuple(store.adopt(job.warehouse, folder, run) for run in written)
+
+
+def _check_account(conversion: Conversion) -> None:
+    for files, expected in (
+        (conversion.files, sum(source.rows_kept for source in conversion.sources)),
+        (conversion.rejected, sum(source.rows_rejected for source in conversion.sources)),
+    ):
+        stored = sum(file.rows for file in files)
+        if stored != expected:
+            raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
 def _archives_first(claim: Claim) -> tuple[bool, str]:
@@ -121,16 +147,16 @@ def _is_synthetic(raw: RawFile) -> bool:
     return is_marked(raw.paths[0], raw.root)
 
 
-def _create(connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[Column]) -> None:
-    listed = ", ".join(f'"{column.name}" {column.type}' for column in columns)
-    connection.execute(f"create table {name} ({listed})")
+def _rows(job: Job, account: _Account) -> Iterator[pa.Table]:
+    """The rows of all raw files of a job, in batches; the account is complete when they have been read."""
+    for claim in sorted(job.claims, key=_archives_first):
+        yield from _rows_of_file(claim, job, account)
 
 
-def _read_file(claim: Claim, job: Job, connection: duckdb.DuckDBPyConnection, account: _Account) -> None:
-    """Read one raw file, whatever it holds, into the staging tables and the account."""
+def _rows_of_file(claim: Claim, job: Job, account: _Account) -> Iterator[pa.Table]:
     raw = claim.raw
     _check_header_file(claim)
-    counts: dict[str, tuple[int, int]] = {}
+    counts: dict[str, _Counts] = {}
     passed_over: list[str] = []
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
         for member in csv_members(stream, raw.form, raw.csv_name):
@@ -140,7 +166,8 @@ def _read_file(claim: Claim, job: Job, connection: duckdb.DuckDBPyConnection, ac
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
             elif other is None:
                 account.taken[member.name] = raw
-                counts[member.name] = _read_member(member, keys, raw, job, connection)
+                counts[member.name] = _Counts()
+                yield from _rows_of_member(member, keys, raw, job, account, counts[member.name])
             else:
                 _check_equal(member, raw, other, job)
                 passed_over.append(member.name)
@@ -155,9 +182,7 @@ def _read_file(claim: Claim, job: Job, connection: duckdb.DuckDBPyConnection, ac
             "Fetch it again from its publisher",
         )
     account.inputs.append((raw.name, sha256))
-    account.sources += [
-        _source(raw, name, kept, bad, sha256, job, account) for name, (kept, bad) in counts.items()
-    ]
+    account.sources += [_source(raw, name, rows, sha256, job, account) for name, rows in counts.items()]
 
 
 def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None:
@@ -201,28 +226,23 @@ def _check_header_file(claim: Claim) -> None:
         )
 
 
-def _read_member(
-    member: Member,
-    keys: dict[str, str],
-    raw: RawFile,
-    job: Job,
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[int, int]:
-    """Read one CSV. Returns how many rows were kept and rejected."""
-    kept = bad = 0
+def _rows_of_member(
+    member: Member, keys: dict[str, str], raw: RawFile, job: Job, account: _Account, counts: _Counts
+) -> Iterator[pa.Table]:
     place = str(raw.paths[0]) if raw.form != "tar.gz" else f"{raw.paths[0]}: {member.name}"
-    constants = ", ".join(f"${key}" for key in keys)
     for batch in read_csv(member.stream, job.table, place):
-        connection.register("batch", batch.rows)
-        listed = ", ".join(filter(None, [constants, "*"]))
-        connection.execute(f"insert into kept select {listed} from batch", keys)
-        kept += batch.rows.num_rows
+        counts.kept += batch.rows.num_rows
         if batch.rejects:
-            connection.register("batch", _reject_rows(batch.rejects, raw, member.name, job))
-            connection.execute("insert into rejected select * from batch")
-            bad += len(batch.rejects)
-        connection.unregister("batch")
-    return kept, bad
+            account.rejected.append(_reject_rows(batch.rejects, raw, member.name, job))
+            counts.rejected += len(batch.rejects)
+        yield _with_keys(batch.rows, keys, job.table)
+
+
+def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
+    for place, column in enumerate(table.keys):
+        value = pa.scalar(keys[column.name]).cast(ARROW_TYPES[column.type])
+        rows = rows.add_column(place, column.name, pa.repeat(value, rows.num_rows))
+    return rows
 
 
 def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job: Job) -> pa.Table:
@@ -245,7 +265,7 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job:
 
 
 def _source(
-    raw: RawFile, member_name: str, kept: int, bad: int, sha256: str, job: Job, account: _Account
+    raw: RawFile, member_name: str, rows: _Counts, sha256: str, job: Job, account: _Account
 ) -> Source:
     published = job.table.published_sha256.get(raw.name)
     checksum = "none published"
@@ -260,29 +280,9 @@ def _source(
         sha256=sha256,
         bytes=raw.bytes,
         parts=len(raw.paths),
-        rows_read=kept + bad,
-        rows_kept=kept,
-        rows_rejected=bad,
+        rows_read=rows.kept + rows.rejected,
+        rows_kept=rows.kept,
+        rows_rejected=rows.rejected,
         checksum=checksum,
         synthetic=synthetic,
     )
-
-
-def _write(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    order_by: Sequence[str],
-    warehouse: Path,
-    folder: str,
-    expected_rows: int,
-) -> StoredFile:
-    """Write a staging table as one sorted Parquet file."""
-    half = store.half_written(warehouse) / f"{name}.parquet"
-    listed = ", ".join(f'"{column}"' for column in order_by)
-    order = f"order by {listed}" if listed else ""
-    target = str(half).replace("'", "''")
-    written = connection.execute(f"copy (from {name} {order}) to '{target}' ({PARQUET_OPTIONS})")
-    (rows,) = written.fetchone() or (None,)
-    if rows != expected_rows:
-        raise AssertionError(f"{folder}: {expected_rows} rows were read, {rows} were written")
-    return store.adopt(warehouse, folder, half, expected_rows)

@@ -1,10 +1,16 @@
 """A whole ingest: what the raw folders hold, what of it is new, and the conversions that it takes."""
 
+import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
+
+import duckdb
+from duckdb import DuckDBPyConnection
 
 from tracehouse.ingest import store
 from tracehouse.ingest.convert import Job, convert, still_good
@@ -14,7 +20,18 @@ from tracehouse.ingest.find import Claim, Found, find
 from tracehouse.ingest.store import Conversion
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being read, how many more bytes of raw files have been, and how many there are in all."""
+"""Told which table is being read, how many more bytes of its raw files have been, and how many it has.
+
+Called from several threads. A negative number takes back bytes that have to be read again.
+"""
+
+Key = tuple[str, str, str]
+"""Trace, table and partition."""
+
+# More would share the same processors, and each holds two runs of rows in memory.
+TABLES_AT_ONCE = 3
+# For sorting; what does not fit is spilled beside the half-written files.
+SORT_MEMORY = "700MB"
 
 
 @dataclass(frozen=True)
@@ -33,6 +50,20 @@ class Outcome:
     unrecognised: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Step:
+    """What came of one job."""
+
+    conversion: Conversion | None
+    is_new: bool = True
+    problem: UserError | None = None
+    notes: tuple[str, ...] = ()
+
+
+class _StoppedError(Exception):
+    """Raised in every thread that still reads when the ingest ends early."""
+
+
 def ingest(
     raw_folders: Sequence[Path], warehouse: Path, trace_names: Sequence[str], progress: Progress
 ) -> Outcome:
@@ -45,33 +76,56 @@ def ingest(
     _check_folders(raw_folders)
     found = find(raw_folders, traces, all_traces().values())
     previous = {c.key: c for c in (*store.published(warehouse), *store.finished(warehouse))}
-    problems: list[UserError] = list(found.problems)
-    converted: list[Conversion] = []
-    unchanged: list[Conversion] = []
-    notes: list[str] = []
-    for job in _jobs(found, warehouse, progress):
-        if job.key[:2] in found.unsure:
-            continue
-        try:
-            before = previous.get(job.key)
-            if before is not None and still_good(job, before):
-                unchanged.append(before)
-                continue
-            conversion, job_notes = convert(job)
-        except RawFileError as problem:
-            problems.append(problem)
-            continue
-        converted.append(conversion)
-        notes += job_notes
+    stop = Event()
+    jobs = [job for job in _jobs(found, warehouse, progress, stop) if job.key[:2] not in found.unsure]
+    steps = _run(jobs, previous, warehouse, stop)
+    converted = tuple(step.conversion for step in steps if step.conversion and step.is_new)
+    unchanged = tuple(step.conversion for step in steps if step.conversion and not step.is_new)
     now = previous | {c.key: c for c in converted}
     return Outcome(
         tuple(now.values()),
-        tuple(converted),
-        tuple(unchanged),
-        tuple(problems),
-        tuple(notes),
+        converted,
+        unchanged,
+        (*found.problems, *(step.problem for step in steps if step.problem)),
+        tuple(note for step in steps for note in step.notes),
         tuple(raw.relative_name for raw in found.unrecognised),
     )
+
+
+def _run(
+    jobs: Sequence[Job], previous: Mapping[Key, Conversion], warehouse: Path, stop: Event
+) -> list[_Step]:
+    """Do several jobs at a time, and give what came of each in the order of the jobs."""
+    at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
+    with _sorter(warehouse) as connection, ThreadPoolExecutor(at_once) as pool:
+        # A large table begun last would keep one thread busy while the others have nothing to do.
+        futures = {
+            job.key: pool.submit(_bring_up_to_date, job, previous.get(job.key), connection)
+            for job in sorted(jobs, key=lambda job: _bytes(job.claims), reverse=True)
+        }
+        try:
+            for future in as_completed(futures.values()):
+                future.result()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+        return [futures[job.key].result() for job in jobs]
+
+
+def _bring_up_to_date(job: Job, before: Conversion | None, connection: DuckDBPyConnection) -> _Step:
+    try:
+        if before is not None and still_good(job, before):
+            return _Step(before, is_new=False)
+        conversion, notes = convert(job, connection)
+    except RawFileError as problem:
+        return _Step(None, problem=problem)
+    return _Step(conversion, notes=tuple(notes))
+
+
+def _sorter(warehouse: Path) -> DuckDBPyConnection:
+    """An empty DuckDB that lends its threads and memory to every sort."""
+    spill = store.half_written(warehouse) / "spill"
+    return duckdb.connect(config={"memory_limit": SORT_MEMORY, "temp_directory": str(spill)})
 
 
 def _check_folders(raw_folders: Sequence[Path]) -> None:
@@ -91,14 +145,13 @@ def _named(trace_names: Sequence[str]) -> list[Trace]:
     return [known[name] for name in trace_names] or list(known.values())
 
 
-def _jobs(found: Found, warehouse: Path, progress: Progress) -> list[Job]:
+def _jobs(found: Found, warehouse: Path, progress: Progress, stop: Event) -> list[Job]:
     """One job for each table, or partition of one, that has raw files."""
-    groups: dict[tuple[str, str, str], list[Claim]] = defaultdict(list)
+    groups: dict[Key, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         keys = claim.table.key_values(claim.raw.csv_name) or {}
         partition = "/".join(f"{key}={keys[key]}" for key in claim.table.partition_by)
         groups[claim.trace.name, claim.table.name, partition].append(claim)
-    total_bytes = sum(claim.raw.bytes for claim in found.claims)
     return [
         Job(
             claims[0].trace,
@@ -106,11 +159,17 @@ def _jobs(found: Found, warehouse: Path, progress: Progress) -> list[Job]:
             partition,
             tuple(claims),
             warehouse,
-            partial(_tell, progress, f"{trace_name}.{table_name}", total_bytes),
+            partial(_tell, progress, stop, f"{trace_name}.{table_name}", _bytes(claims)),
         )
         for (trace_name, table_name, partition), claims in groups.items()
     ]
 
 
-def _tell(progress: Progress, label: str, total_bytes: int, more_bytes: int) -> None:
+def _bytes(claims: Iterable[Claim]) -> int:
+    return sum(claim.raw.bytes for claim in claims)
+
+
+def _tell(progress: Progress, stop: Event, label: str, total_bytes: int, more_bytes: int) -> None:
+    if stop.is_set():
+        raise _StoppedError
     progress(label, more_bytes, total_bytes)

@@ -1,18 +1,29 @@
-"""A progress bar for work that is counted in bytes: rate and remaining time, nothing when not a terminal."""
+"""Progress bars for work that is counted in bytes: one a table, with rate and remaining time.
+
+Nothing is shown where the output is not a terminal.
+"""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from tracehouse.ingest.pipeline import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 SHOW_AFTER_S = 1.0
 
 
 @contextmanager
-def byte_bar() -> Iterator[Progress]:
-    """Give a function to report bytes to. Its bar appears once the work has taken over a second."""
+def byte_bars() -> Iterator[Progress]:
+    """Give a function to report bytes to. Its bars appear once the work has taken over a second.
+
+    The function may be called from any thread; a bar goes away when all its bytes have been read.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -22,7 +33,7 @@ def byte_bar() -> Iterator[Progress]:
         TransferSpeedColumn,
     )
     from rich.progress import (
-        Progress as Bar,
+        Progress as Bars,
     )
 
     columns = (
@@ -32,16 +43,22 @@ def byte_bar() -> Iterator[Progress]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    task = bar.add_task("", total=None)
+    bars = Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    tasks: dict[str, TaskID] = {}
+    one_at_a_time = Lock()
     start_s = time.monotonic()
 
     def report(label: str, more_bytes: int, total_bytes: int) -> None:
-        bar.update(task, description=label, advance=more_bytes, total=total_bytes or None)
-        if not bar.live.is_started and time.monotonic() - start_s > SHOW_AFTER_S:
-            bar.start()
+        with one_at_a_time:
+            if label not in tasks:
+                tasks[label] = bars.add_task(label, total=total_bytes or None)
+            bars.update(tasks[label], advance=more_bytes)
+            task = bars.tasks[tasks[label]]
+            bars.update(tasks[label], visible=not task.finished)
+            if not bars.live.is_started and time.monotonic() - start_s > SHOW_AFTER_S:
+                bars.start()
 
     try:
         yield report
     finally:
-        bar.stop()
+        bars.stop()

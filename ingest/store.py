@@ -85,6 +85,15 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
+class HalfFile:
+    """A Parquet file that is complete, but not in the store yet."""
+
+    path: Path
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True)
 class Conversion:
     """What one run over a table's raw files (or those of one partition) gave.
 
@@ -159,19 +168,24 @@ def half_written(warehouse: Path) -> Path:
     return folder
 
 
-def adopt(warehouse: Path, folder: str, half: Path, rows: int) -> StoredFile:
-    """Give a complete Parquet file its name in `parquet/<folder>/`, and return its record."""
+def sealed(path: Path, rows: int) -> HalfFile:
+    """A complete Parquet file, safe on disk and with its checksum, that `adopt` may take."""
     digest = hashlib.sha256()
-    with half.open("rb") as file:
+    with path.open("rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
         os.fsync(file.fileno())
-    name = f"parquet/{folder}/{digest.hexdigest()[:16]}.parquet"
+    return HalfFile(path, digest.hexdigest(), rows)
+
+
+def adopt(warehouse: Path, folder: str, half: HalfFile) -> StoredFile:
+    """Give a sealed file its name in `parquet/<folder>/`, and return its record."""
+    name = f"parquet/{folder}/{half.sha256[:16]}.parquet"
     target = warehouse / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    size = half.stat().st_size
-    half.replace(target)
-    return StoredFile(name, size, digest.hexdigest(), rows)
+    size = half.path.stat().st_size
+    half.path.replace(target)
+    return StoredFile(name, size, half.sha256, half.rows)
 
 
 def record_finished(warehouse: Path, conversion: Conversion) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from tracehouse.ingest.ahead import one_ahead
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 
@@ -80,7 +81,7 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
     `file` names the CSV in errors. Raises RawFileError where the header, the number of columns, or more
     than a tenth of the rows are wrong: then it is another file than its name says.
     """
-    chunks = _record_chunks(stream, file, chunk_bytes)
+    chunks = one_ahead(_record_chunks(stream, file, chunk_bytes))
     names, rest_of_first = _names_and_rows(_first_written(chunks, file), table, file)
     rows_read = 0
     rejects: list[Reject] = []
@@ -257,7 +258,7 @@ def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) ->
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
     types = {column.name: ARROW_TYPES[column.type] for column in columns}
-    if not data.strip(b"\r\n"):
+    if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     try:
         return _parse_as(data, types, null_texts)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sysconfig
 import tarfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,8 +15,10 @@ import duckdb
 import pytest
 
 from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.store import Conversion
 from tracehouse.sql import database
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -367,7 +370,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert store.finished(warehouse) == []
 
-    killed_when(lambda work: (work / "half" / "kept.parquet").exists(), raw, warehouse)
+    killed_when(lambda work: any(work.glob("half/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
     killed_when(lambda work: any(work.glob("finished/*.json")), raw, warehouse)
@@ -391,3 +394,44 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     with store.lock(warehouse):
         store.clean(warehouse)
     assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()
+
+
+def test_one_table_that_cannot_be_written_stops_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The largest is begun first, whatever the machine.
+    largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}
+    raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
+    convert = pipeline.convert
+
+    def failing(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
+        if job.key == ("openb", "node", ""):
+            raise UserError("no room")
+        while not stopped.is_set():
+            job.on_bytes(0)
+        return convert(job, connection)
+
+    monkeypatch.setattr(pipeline, "convert", failing)
+    stopped = threading.Event()
+    timer = threading.Timer(20, stopped.set)
+    timer.start()
+    with pytest.raises(UserError, match="no room"):
+        ingest(raw, warehouse)
+    assert not stopped.is_set(), "the others went on"
+    timer.cancel()
+    assert store.finished(warehouse) == []
+
+
+def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", version(200_000)), tmp_path / "warehouse"
+    command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        while not (warehouse / ".ingest" / "half").exists():
+            assert running.poll() is None
+            time.sleep(0.001)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Traceback" not in said
+    database.ingest([raw], warehouse, [], quiet)
+    assert answer(warehouse) == [(200_000,) * 4]

@@ -10,7 +10,7 @@ import pytest
 
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.store import Conversion, Source, StoredFile
+from tracehouse.ingest.store import Conversion, HalfFile, Source, StoredFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -38,10 +38,10 @@ def parquet_files(folder: Path) -> set[str]:
     return {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
 
 
-def half_file(warehouse: Path, content: bytes) -> Path:
-    half = store.half_written(warehouse) / "kept.parquet"
+def half_file(warehouse: Path, content: bytes, rows: int = 1) -> HalfFile:
+    half = store.half_written(warehouse) / "rows.parquet"
     half.write_bytes(content)
-    return half
+    return store.sealed(half, rows)
 
 
 def conversion_of(*files: StoredFile) -> Conversion:
@@ -50,17 +50,17 @@ def conversion_of(*files: StoredFile) -> Conversion:
 
 
 def test_a_file_is_named_by_its_content(tmp_path: Path) -> None:
-    stored = store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content"), 3)
+    stored = store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content", 3))
     sha256 = hashlib.sha256(b"content").hexdigest()
     assert stored == StoredFile(f"parquet/openb/node/{sha256[:16]}.parquet", 7, sha256, 3)
     assert (tmp_path / stored.path).read_bytes() == b"content"
-    assert not (store.half_written(tmp_path) / "kept.parquet").exists()
-    assert store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content"), 3) == stored
-    assert store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"other"), 3).path != stored.path
+    assert not (store.half_written(tmp_path) / "rows.parquet").exists()
+    assert store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content", 3)) == stored
+    assert store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"other", 3)).path != stored.path
 
 
 def test_the_journal_and_the_manifest_give_back_what_they_were_given(tmp_path: Path) -> None:
-    conversion = conversion_of(store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content"), 3))
+    conversion = conversion_of(store.adopt(tmp_path, "openb/node", half_file(tmp_path, b"content", 3)))
     in_partition = replace(conversion, partition="day=1/list=a", rejected=conversion.files)
     assert store.finished(tmp_path) == store.published(tmp_path) == []
     for one in (conversion, in_partition):
@@ -82,9 +82,9 @@ def test_what_a_kill_leaves_of_a_manifest_is_not_read(tmp_path: Path) -> None:
 
 def test_cleaning_removes_what_nothing_lists(tmp_path: Path) -> None:
     published, finished, superseded = (
-        store.adopt(tmp_path, "openb/node", half_file(tmp_path, content), 1) for content in (b"1", b"2", b"3")
+        store.adopt(tmp_path, "openb/node", half_file(tmp_path, content)) for content in (b"1", b"2", b"3")
     )
-    rejected = store.adopt(tmp_path, "openb/_rejected", half_file(tmp_path, b"4"), 1)
+    rejected = store.adopt(tmp_path, "openb/_rejected", half_file(tmp_path, b"4"))
     store.publish(tmp_path, [conversion_of(published)])
     store.record_finished(tmp_path, replace(conversion_of(finished), rejected=(rejected,)))
     half_file(tmp_path, b"half")
