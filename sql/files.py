@@ -134,7 +134,7 @@ def read_query_file(path: Path) -> QueryFile:
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
         sha256=sql_hash(statement),
-        stored_sql=f"{statement[: body_start.end()]} {without_ctes(body)}; {rest}",
+        stored_sql=f"{statement[: body_start.end()]} {without_ctes(tree)}; {rest}",
     )
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")

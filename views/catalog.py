@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import sqlglot
 from duckdb import DuckDBPyConnection
@@ -275,9 +275,10 @@ def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
     texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
     names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
     listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
-    read = references(sqlglot.parse_one(rule.sql, dialect="duckdb"), rule.name) & set(tables)
+    query = sqlglot.parse_one(rule.sql, dialect="duckdb")
+    read = references(query, rule.name) & set(tables)
     reads = ", ".join(quoted(name) for name in sorted(read))
-    return f"select {listed}, [{reads}] as reads, ({without_ctes(rule.sql)}) as violations"
+    return f"select {listed}, [{reads}] as reads, ({without_ctes(query)}) as violations"
 
 
 def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
@@ -359,8 +360,11 @@ def _clock_row(row: dict[str, str]) -> tuple:
 
 def _insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
     if rows:
-        places = ", ".join("?" for _ in rows[0])
-        connection.executemany(f"insert into catalog.{table} values ({places})", rows)
+        # One statement: executemany plans one for each row.
+        row_places = f"({', '.join('?' for _ in rows[0])})"
+        places = ", ".join(row_places for _ in rows)
+        values = [value for row in rows for value in row]
+        connection.execute(f"insert into catalog.{table} values {places}", values)
 
 
 def _column_types(
@@ -399,11 +403,10 @@ def _lineage(
             dialect="duckdb",
             identify=False,
         )
-        scope = build_scope(query)
-        return {
-            column: _origins(lineage(column, query, schema=schema, scope=scope, dialect="duckdb"))
-            for column in types.get(view.versioned, {})
-        }
+        nodes = lineage(
+            None, query, schema, dialect="duckdb", scope=build_scope(query), trim_selects=False, copy=False
+        )
+        return {column: _origins(node) for column, node in cast(dict[str, Node], nodes).items()}
     except SqlglotError as error:
         raise DefinitionError(f"{view.path}: sqlglot cannot follow its columns: {error}") from error
 

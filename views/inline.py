@@ -4,16 +4,14 @@ They read a CTE back only at the top of a view; inside a macro, or deeper in a v
 them. Files are written with CTEs all the same, as that is how they are read.
 """
 
-import sqlglot
 from sqlglot import exp
 
 
-def without_ctes(sql: str) -> str:
-    """The same query with each CTE written where it is read."""
-    tree = sqlglot.parse_one(sql, dialect="duckdb")
+def without_ctes(tree: exp.Expr) -> str:
+    """The SQL of a query with each CTE written where it is read. The tree is changed."""
     while (found := tree.find(exp.With)) is not None:
         owner = found.parent
-        assert owner is not None, sql
+        assert owner is not None, tree
         first = found.expressions[0]
         if len(found.expressions) == 1:
             found.pop()
