@@ -350,14 +350,16 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
         files = len(conversion.input_sha256)
         _say(f"{name}: {rows:,}{marked} rows from {files} file{'s' * (files != 1)}{lost}")
     if outcome.unchanged:
-        _say(f"{len(outcome.unchanged)} tables unchanged")
+        count = len(outcome.unchanged)
+        _say(f"{count} table{'s' * (count != 1)} unchanged")
     for note in outcome.notes:
         _say(f"note: {note}", stderr=True)
     if outcome.unrecognised:
         _say(f"note: of no known trace: {', '.join(outcome.unrecognised)}", stderr=True)
     if not (outcome.converted or outcome.unchanged or outcome.problems):
         raise UserError("the raw folders hold no file of a known trace")
-    _say(f"The warehouse is {warehouse}. Ask it: traces list queries --warehouse {warehouse}")
+    if outcome.conversions:
+        _say(f"The warehouse is {warehouse}. Ask it: traces list queries --warehouse {warehouse}")
     for problem in outcome.problems:
         _say(f"error: {problem}", stderr=True)
     if outcome.problems:

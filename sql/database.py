@@ -36,17 +36,23 @@ def ingest(
     with store.lock(warehouse):
         store.clean(warehouse)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
-        progress("database", 0, 0)
-        _build(warehouse, outcome.conversions, materialize=False)
-        store.publish(warehouse, outcome.conversions)
+        if outcome.conversions:
+            progress("database", 0, 0)
+            _build(warehouse, outcome.conversions, materialize=False)
+            store.publish(warehouse, outcome.conversions)
     return outcome
 
 
 def build(warehouse: Path, materialize: bool = False) -> Path:
     """Build the database anew over what is published, and return its path.
 
-    With `materialize` the base tables are copied into it: one file, which reads no other.
+    With `materialize` the base tables are copied into it: one file, which reads no other. Raises UserError
+    where there is no such folder.
     """
+    if not warehouse.is_dir():
+        raise UserError(
+            f"{warehouse}: there is no such folder. Name the warehouse, or make one with `traces ingest`"
+        )
     with store.lock(warehouse):
         _build(warehouse, store.published(warehouse), materialize)
     return warehouse / NAME

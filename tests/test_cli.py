@@ -168,6 +168,7 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["sql", "from no_such_table"], 1, "no_such_table"),
         (["ingest", "mars"], 2, "no trace is called mars"),
         (["ingest", "--raw", "no_such_folder"], 1, "no such folder"),
+        (["build", "--warehouse", "no_such_folder"], 1, "no such folder"),
         (["sample", "mars"], 2, "no trace is called mars"),
     ],
 )

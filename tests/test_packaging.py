@@ -120,6 +120,7 @@ def test_installed_it_says_how_to_use_it(environment: Path, tmp_path: Path) -> N
 
 def test_installed_it_builds_every_view(environment: Path, tmp_path: Path) -> None:
     """Over no data at all: the views are there, typed and empty."""
+    (tmp_path / "nothing").mkdir()
     run(environment, "traces", "build", "--warehouse", "nothing", folder=tmp_path)
     listed = run(environment, "traces", "list", "views", "--warehouse", "nothing", folder=tmp_path)
     names = {line.split(",")[0] for line in listed.splitlines()[1:]}

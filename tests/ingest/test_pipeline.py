@@ -321,6 +321,7 @@ def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
     )
     assert run.returncode == 1
     assert run.stderr == "error: the raw folders hold no file of a known trace\n"
+    assert not (tmp_path / "warehouse" / database.NAME).exists()
 
 
 def killed_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:

@@ -214,4 +214,4 @@ def test_a_chart_of_other_columns_stops_the_build(
     path.write_text(hours.text.replace("bar x=cluster y=gpu_h omit=all", chart))
     monkeypatch.setattr(database, "query_files", lambda: query_files(tmp_path))
     with pytest.raises(database.DefinitionError, match=complaint):
-        database.build(tmp_path / "warehouse")
+        database.build(tmp_path)
