@@ -62,7 +62,7 @@ lint: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet views sql
 
 bench: $(VENV)/ready
-	$(BIN)/python bench/ingest.py
+	$(BIN)/python -m tracehouse.bench.ingest
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

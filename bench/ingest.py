@@ -1,58 +1,43 @@
-"""What an ingest costs, beside pandas: the same synthetic dump, side by side, in turns.
+"""What an ingest costs beside its two floors and beside pandas: the same synthetic dump, in turns.
 
-Prints the median wall time and peak memory of each whole process over five rounds, and the ratio. The pandas
-side does what people do today: read every CSV from its archive, and write it as Parquet.
+    python -m tracehouse.bench.ingest [--trace pai] [--scale 1] [--rounds 5]
 
-    python bench/ingest.py [TRACE] [SCALE]      (defaults: pai 0.1)
+The floors: `inflate` reads the archives with isal and throws the bytes away; `copy` is DuckDB alone, on CSVs
+that were extracted beforehand, with the warehouse's types and options, and `sorted` the same with the
+warehouse's order. An ingest can hardly be faster than the slower of inflating and copying, as it does both.
+
+Each contender is a whole process: `ours` is `traces ingest`, `build` the part of it that makes the database.
+They run one after another in every round, the page cache warm.
 """
 
+import argparse
 import os
-import platform
-import statistics
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 
-ROUNDS = 5
+from tracehouse.bench.ingests.archives import archives, opened
+from tracehouse.bench.measure import Goal, Row, environment, write
+
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+PACKAGES = ("duckdb", "isal", "pyarrow", "pandas")
 
-PANDAS = """
-import glob, io, os, sys, tarfile
-import pandas as pd
-
-class Parts(io.RawIOBase):
-    def __init__(self, paths):
-        self.paths, self.file = list(paths), None
-    def readable(self):
-        return True
-    def readinto(self, buffer):
-        while self.file or self.paths:
-            self.file = self.file or open(self.paths.pop(0), "rb")
-            count = self.file.readinto(buffer)
-            if count:
-                return count
-            self.file = None
-        return 0
-
-raw, out = sys.argv[1:]
-archives = {}
-for path in sorted(glob.glob(f"{raw}/**/*.tar.gz*", recursive=True)):
-    archives.setdefault(path.split(".tar.gz")[0], []).append(path)
-for stem, paths in archives.items():
-    header = f"{stem}.header"
-    names = open(header).read().strip().split(",") if os.path.exists(header) else None
-    with tarfile.open(fileobj=io.BufferedReader(Parts(paths)), mode="r|gz") as tar:
-        for number, member in enumerate(tar):
-            if member.name.endswith(".csv") and not os.path.basename(member.name).startswith("._"):
-                frame = pd.read_csv(tar.extractfile(member), names=names)
-                frame.to_parquet(f"{out}/{os.path.basename(stem)}.{number}.parquet", compression="zstd")
-"""
+GOALS = [
+    Goal("ours", "max(inflate, copy)", at_most=1.15),
+    Goal("ours", "max(inflate, sorted)", at_most=1.15),
+    Goal("pandas", "ours", at_least=6),
+    Goal("pandas", "inflate", at_least=6),
+]
+PEAK_MB_AT_MOST = 1500
+PARQUET_PER_CSV_AT_MOST = 0.33
 
 
 @dataclass(frozen=True)
@@ -60,40 +45,158 @@ class Cost:
     """What one process took."""
 
     wall_s: float
+    cpu_s: float
     peak_mb: float
 
 
-def cost(command: Sequence[str]) -> Cost:
+@dataclass(frozen=True)
+class Measured:
+    """The costs of each contender at one scale, and what the dump and its Parquet take, in bytes."""
+
+    scale: float
+    costs: dict[str, list[Cost]]
+    archive_bytes: int
+    csv_bytes: int
+    parquet_bytes: int
+
+
+def main() -> None:
+    """Measure, print the table, and write it and its picture."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--trace", default="pai")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    found = [_measured(options.trace, scale, options.rounds) for scale in (options.scale / 10, options.scale)]
+    twice_mb = _peak_mb(options.trace, 2 * options.scale)
+    facts = [
+        environment(*PACKAGES),
+        f"medians of {options.rounds} rounds in turns; page cache warm",
+        *(_size_fact(measured) for measured in found),
+        _memory_fact(median(cost.peak_mb for cost in found[-1].costs["ours"]), twice_mb),
+    ]
+    title = f"What an ingest of {options.trace} costs"
+    print(write("ingest", title, [_row(measured) for measured in found], GOALS, facts))
+
+
+def _measured(trace: str, scale: float, rounds: int) -> Measured:
+    """Measure every contender in every round, after one round that does not count."""
+    costs: dict[str, list[Cost]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        warehouse, out = folder / "warehouse", folder / "out"
+        raw = _sample(trace, scale, folder / "raw")
+        csvs = _extracted(raw, folder / "csv")
+        commands = {
+            "ours": _traces("ingest", trace, "--raw", raw, "--warehouse", warehouse),
+            "build": _traces("build", "--warehouse", warehouse),
+            "inflate": _contender("inflate", raw),
+            "copy": _contender("duckdb_copy", trace, csvs, out, "unsorted"),
+            "sorted": _contender("duckdb_copy", trace, csvs, out, "sorted"),
+            "pandas": _contender("pandas_parquet", raw, out),
+        }
+        for number in range(rounds + 1):
+            _empty(warehouse)
+            for contender, command in commands.items():
+                _empty(out)
+                cost = _cost(command)
+                print(
+                    f"{scale:g}, round {number}: {contender} {cost.wall_s:.2f} s", file=sys.stderr, flush=True
+                )
+                if number:
+                    costs.setdefault(contender, []).append(cost)
+        return Measured(
+            scale, costs, _bytes(raw, ".tar.gz"), _bytes(csvs, ".csv"), _bytes(warehouse, ".parquet")
+        )
+
+
+def _peak_mb(trace: str, scale: float) -> float:
+    with tempfile.TemporaryDirectory() as name:
+        raw = _sample(trace, scale, Path(name) / "raw")
+        return _cost(_traces("ingest", trace, "--raw", raw, "--warehouse", Path(name) / "warehouse")).peak_mb
+
+
+def _sample(trace: str, scale: float, folder: Path) -> Path:
+    subprocess.run(
+        _traces("sample", trace, "--out", folder, "--scale", scale), check=True, stdout=subprocess.DEVNULL
+    )
+    return folder
+
+
+def _extracted(raw: Path, folder: Path) -> Path:
+    folder.mkdir()
+    for paths in archives(raw).values():
+        with tarfile.open(fileobj=opened(paths), mode="r|gz") as tar:
+            for member in tar:
+                name = Path(member.name).name
+                content = tar.extractfile(member)
+                if content and name.endswith(".csv") and not name.startswith("._"):
+                    with (folder / name).open("wb") as file:
+                        shutil.copyfileobj(content, file, 1 << 20)
+    return folder
+
+
+def _traces(*arguments: object) -> list[str]:
+    return [str(TRACES), *map(str, arguments)]
+
+
+def _contender(name: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", f"tracehouse.bench.ingests.{name}", *map(str, arguments)]
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    # What the one before has left to be written to disk is not to slow the next one down.
+    os.sync()
+
+
+def _cost(command: Sequence[str]) -> Cost:
     """Run a command to its end, and say what it took. Raises SystemExit where it fails."""
     start_s = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"failed: {' '.join(command[:3])}")
-    return Cost(time.perf_counter() - start_s, usage.ru_maxrss / 1024)
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return Cost(time.perf_counter() - start_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def main() -> None:
-    """Measure, and print the table."""
-    trace = sys.argv[1] if len(sys.argv) > 1 else "pai"
-    scale = sys.argv[2] if len(sys.argv) > 2 else "0.1"
-    with tempfile.TemporaryDirectory() as folder:
-        raw = f"{folder}/raw"
-        subprocess.run([str(TRACES), "sample", trace, "--out", raw, "--scale", scale], check=True)
-        ours, pandas = [], []
-        for number in range(ROUNDS + 1):
-            warehouse, out = f"{folder}/warehouse{number}", f"{folder}/pandas{number}"
-            Path(out).mkdir()
-            ours.append(cost([str(TRACES), "ingest", "--raw", raw, "--warehouse", warehouse]))
-            pandas.append(cost([sys.executable, "-c", PANDAS, raw, out]))
-    print(f"\n{trace} at scale {scale}, {ROUNDS} rounds after a warm-up; {platform.machine()}, ", end="")
-    print(f"{os.cpu_count()} cores, duckdb {version('duckdb')}, pandas {version('pandas')}")
-    for name, costs in (("traces ingest", ours[1:]), ("pandas", pandas[1:])):
-        wall_s = statistics.median(c.wall_s for c in costs)
-        peak_mb = statistics.median(c.peak_mb for c in costs)
-        print(f"{name:15} {wall_s:8.2f} s {peak_mb:8.0f} MB")
-    ratios = [b.wall_s / a.wall_s for a, b in zip(ours[1:], pandas[1:], strict=True)]
-    print(f"pandas takes {statistics.median(ratios):.2f} times as long (median of the rounds)")
+def _bytes(folder: Path, part_of_name: str) -> int:
+    return sum(path.stat().st_size for path in folder.rglob(f"*{part_of_name}*") if path.is_file())
+
+
+def _row(measured: Measured) -> Row:
+    """Each contender's seconds, and in every round the slower of the floors."""
+    seconds = {name: [cost.wall_s for cost in costs] for name, costs in measured.costs.items()}
+    for copy in ("copy", "sorted"):
+        floors = zip(seconds["inflate"], seconds[copy], strict=True)
+        seconds[f"max(inflate, {copy})"] = [max(floor) for floor in floors]
+    peak_mb = {name: median(cost.peak_mb for cost in costs) for name, costs in measured.costs.items()}
+    cpu = ", ".join(
+        f"{name} {median(cost.cpu_s for cost in costs):.1f}" for name, costs in measured.costs.items()
+    )
+    return Row(f"scale {measured.scale:g}", seconds, peak_mb, f"processor seconds: {cpu}")
+
+
+def _size_fact(measured: Measured) -> str:
+    ratio = measured.parquet_bytes / measured.csv_bytes
+    csv_gb, archive_gb = measured.csv_bytes / 1e9, measured.archive_bytes / 1e9
+    return (
+        f"scale {measured.scale:g}: {csv_gb:.2f} GB of CSV in {archive_gb:.2f} GB of archives; "
+        f"Parquet {ratio:.3f} of the CSV, at most {PARQUET_PER_CSV_AT_MOST:g}: "
+        f"{_verdict(ratio <= PARQUET_PER_CSV_AT_MOST)}"
+    )
+
+
+def _memory_fact(peak_mb: float, twice_mb: float) -> str:
+    return (
+        f"peak memory of ours {peak_mb:,.0f} MB, at twice the scale {twice_mb:,.0f} MB, at most "
+        f"{PEAK_MB_AT_MOST:,}: {_verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
+    )
+
+
+def _verdict(is_met: bool) -> str:
+    return "reached" if is_met else "missed"
 
 
 if __name__ == "__main__":
