@@ -1,6 +1,7 @@
 -- Data-quality rules of PAI. Each counts the rows that break it.
 -- A time of 0 means that it did not happen, as an empty one does.
--- A rule between two tables holds where both are there.
+-- A rule between two tables holds where both are there. Rows without a partner are found by an anti join: of
+-- millions of rows it needs a fraction of the memory of `not exists`.
 
 -- check: pai.job.key
 -- object: pai.job
@@ -114,13 +115,10 @@ from (
 -- caveat: pai.group_tag_orphans
 select count(*)
 from pai.job as job
+anti join pai.group_tag as tag on job.inst_id = tag.inst_id
 where
     job.inst_id is not null
-    and exists (select 1 from pai.group_tag)
-    and not exists (
-        select 1 from pai.group_tag as tag
-        where tag.inst_id = job.inst_id
-    );
+    and exists (select 1 from pai.group_tag as present);
 
 -- check: pai.group_tag.in_job
 -- object: pai.group_tag
@@ -129,13 +127,10 @@ where
 -- caveat: pai.group_tag_orphans
 select count(*)
 from pai.group_tag as tag
+anti join pai.job as job on tag.inst_id = job.inst_id
 where
     tag.inst_id is not null
-    and exists (select 1 from pai.job)
-    and not exists (
-        select 1 from pai.job as job
-        where job.inst_id = tag.inst_id
-    );
+    and exists (select 1 from pai.job as present);
 
 -- check: pai.group_tag.user
 -- object: pai.group_tag
@@ -152,13 +147,10 @@ where tag."user" <> job."user";
 -- rule: every task is one of a job
 select count(*)
 from pai.task as task
+anti join pai.job as job on task.job_name = job.job_name
 where
     task.job_name is not null
-    and exists (select 1 from pai.job)
-    and not exists (
-        select 1 from pai.job as job
-        where job.job_name = task.job_name
-    );
+    and exists (select 1 from pai.job as present);
 
 -- check: pai.instance.in_task
 -- object: pai.instance
@@ -166,14 +158,12 @@ where
 -- rule: every instance is one of a task
 select count(*)
 from pai.instance as instance
+anti join pai.task as task
+    on instance.job_name = task.job_name and instance.task_name = task.task_name
 where
     instance.job_name is not null
     and instance.task_name is not null
-    and exists (select 1 from pai.task)
-    and not exists (
-        select 1 from pai.task as task
-        where task.job_name = instance.job_name and task.task_name = instance.task_name
-    );
+    and exists (select 1 from pai.task as present);
 
 -- check: pai.instance.inst_id
 -- object: pai.instance
@@ -190,13 +180,10 @@ where instance.inst_id <> job.inst_id;
 -- rule: every machine is in machine_spec
 select count(*)
 from pai.instance as instance
+anti join pai.machine_spec as spec on instance.machine = spec.machine
 where
     instance.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = instance.machine
-    );
+    and exists (select 1 from pai.machine_spec as present);
 
 -- check: pai.sensor.in_instance
 -- object: pai.sensor
@@ -204,13 +191,10 @@ where
 -- rule: every worker is in instance
 select count(*)
 from pai.sensor as sensor
+anti join pai.instance as instance on sensor.worker_name = instance.worker_name
 where
     sensor.worker_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where instance.worker_name = sensor.worker_name
-    );
+    and exists (select 1 from pai.instance as present);
 
 -- check: pai.sensor.inst_id
 -- object: pai.sensor
@@ -228,13 +212,10 @@ where sensor.inst_id <> job.inst_id;
 -- caveat: pai.sensor_covers_two_fifths
 select count(*)
 from pai.sensor as sensor
+anti join pai.machine_spec as spec on sensor.machine = spec.machine
 where
     sensor.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = sensor.machine
-    );
+    and exists (select 1 from pai.machine_spec as present);
 
 -- check: pai.machine_metric.in_instance
 -- object: pai.machine_metric
@@ -242,16 +223,14 @@ where
 -- rule: every worker is in instance, with the same start and end
 select count(*)
 from pai.machine_metric as metric
+anti join pai.instance as instance
+    on
+        metric.worker_name = instance.worker_name
+        and instance.start_time = coalesce(metric.start_time, instance.start_time)
+        and instance.end_time = coalesce(metric.end_time, instance.end_time)
 where
     metric.worker_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where
-            instance.worker_name = metric.worker_name
-            and instance.start_time = coalesce(metric.start_time, instance.start_time)
-            and instance.end_time = coalesce(metric.end_time, instance.end_time)
-    );
+    and exists (select 1 from pai.instance as present);
 
 -- check: pai.machine_metric.machine
 -- object: pai.machine_metric
@@ -259,13 +238,10 @@ where
 -- rule: every machine is in machine_spec
 select count(*)
 from pai.machine_metric as metric
+anti join pai.machine_spec as spec on metric.machine = spec.machine
 where
     metric.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = metric.machine
-    );
+    and exists (select 1 from pai.machine_spec as present);
 
 -- check: pai.job.status
 -- object: pai.job
@@ -565,14 +541,12 @@ where worker_name is null;
 -- caveat: pai.tasks_without_instances
 select count(*)
 from pai.task as task
+anti join pai.instance as instance
+    on task.job_name = instance.job_name and task.task_name = instance.task_name
 where
     task.job_name is not null
     and task.task_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where instance.job_name = task.job_name and instance.task_name = task.task_name
-    );
+    and exists (select 1 from pai.instance as present);
 
 -- check: pai.instance.has_sensor
 -- object: pai.instance
@@ -581,13 +555,10 @@ where
 -- caveat: pai.sensor_covers_two_fifths
 select count(*)
 from pai.instance as instance
+anti join pai.sensor as sensor on instance.worker_name = sensor.worker_name
 where
     instance.worker_name is not null
-    and exists (select 1 from pai.sensor)
-    and not exists (
-        select 1 from pai.sensor as sensor
-        where sensor.worker_name = instance.worker_name
-    );
+    and exists (select 1 from pai.sensor as present);
 
 -- check: pai.sensor.used
 -- object: pai.sensor
