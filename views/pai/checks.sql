@@ -118,7 +118,7 @@ from pai.job as job
 anti join pai.group_tag as tag on job.inst_id = tag.inst_id
 where
     job.inst_id is not null
-    and exists (select 1 from pai.group_tag as present);
+    and exists (select present.inst_id from pai.group_tag as present);
 
 -- check: pai.group_tag.in_job
 -- object: pai.group_tag
@@ -130,7 +130,7 @@ from pai.group_tag as tag
 anti join pai.job as job on tag.inst_id = job.inst_id
 where
     tag.inst_id is not null
-    and exists (select 1 from pai.job as present);
+    and exists (select present.inst_id from pai.job as present);
 
 -- check: pai.group_tag.user
 -- object: pai.group_tag
@@ -150,7 +150,7 @@ from pai.task as task
 anti join pai.job as job on task.job_name = job.job_name
 where
     task.job_name is not null
-    and exists (select 1 from pai.job as present);
+    and exists (select present.job_name from pai.job as present);
 
 -- check: pai.instance.in_task
 -- object: pai.instance
@@ -163,7 +163,29 @@ anti join pai.task as task
 where
     instance.job_name is not null
     and instance.task_name is not null
-    and exists (select 1 from pai.task as present);
+    and exists (select present.job_name from pai.task as present);
+
+-- check: pai.instance.one_task
+-- object: pai.instance
+-- kind: reference
+-- rule: the runs of a worker are all of one task
+with repeated as (
+    select worker_name
+    from pai.instance
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+),
+
+divided as (
+    select run.worker_name
+    from pai.instance as run
+    inner join repeated on run.worker_name = repeated.worker_name
+    group by run.worker_name
+    having min(run.job_name) <> max(run.job_name) or min(run.task_name) <> max(run.task_name)
+)
+
+select count(*) from divided;
 
 -- check: pai.instance.inst_id
 -- object: pai.instance
@@ -183,7 +205,7 @@ from pai.instance as instance
 anti join pai.machine_spec as spec on instance.machine = spec.machine
 where
     instance.machine is not null
-    and exists (select 1 from pai.machine_spec as present);
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.sensor.in_instance
 -- object: pai.sensor
@@ -194,7 +216,7 @@ from pai.sensor as sensor
 anti join pai.instance as instance on sensor.worker_name = instance.worker_name
 where
     sensor.worker_name is not null
-    and exists (select 1 from pai.instance as present);
+    and exists (select present.worker_name from pai.instance as present);
 
 -- check: pai.sensor.inst_id
 -- object: pai.sensor
@@ -204,6 +226,15 @@ select count(*)
 from pai.sensor as sensor
 inner join pai.job as job on sensor.job_name = job.job_name
 where sensor.inst_id <> job.inst_id;
+
+-- check: pai.sensor.same_task
+-- object: pai.sensor
+-- kind: reference
+-- rule: a worker is of the same task as in instance
+select count(*)
+from pai.sensor as sensor
+inner join pai.instance as instance on sensor.worker_name = instance.worker_name
+where sensor.job_name <> instance.job_name or sensor.task_name <> instance.task_name;
 
 -- check: pai.sensor.machine
 -- object: pai.sensor
@@ -215,7 +246,7 @@ from pai.sensor as sensor
 anti join pai.machine_spec as spec on sensor.machine = spec.machine
 where
     sensor.machine is not null
-    and exists (select 1 from pai.machine_spec as present);
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.machine_metric.in_instance
 -- object: pai.machine_metric
@@ -230,7 +261,7 @@ anti join pai.instance as instance
         and instance.end_time = coalesce(metric.end_time, instance.end_time)
 where
     metric.worker_name is not null
-    and exists (select 1 from pai.instance as present);
+    and exists (select present.worker_name from pai.instance as present);
 
 -- check: pai.machine_metric.machine
 -- object: pai.machine_metric
@@ -241,7 +272,7 @@ from pai.machine_metric as metric
 anti join pai.machine_spec as spec on metric.machine = spec.machine
 where
     metric.machine is not null
-    and exists (select 1 from pai.machine_spec as present);
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.job.status
 -- object: pai.job
@@ -300,6 +331,15 @@ where
     or end_time < 0
     or (start_time > 0 and end_time > 0 and end_time < start_time);
 
+-- check: pai.instance.start_where_ended
+-- object: pai.instance
+-- kind: range
+-- rule: an instance that ended has a start
+-- caveat: pai.end_blanking_is_no_op
+select count(*)
+from pai.instance
+where end_time > 0 and coalesce(start_time, 0) = 0;
+
 -- check: pai.machine_metric.times
 -- object: pai.machine_metric
 -- kind: range
@@ -341,6 +381,24 @@ select count(*)
 from pai.task
 where inst_num < 1 or inst_num <> floor(inst_num);
 
+-- check: pai.task.launched
+-- object: pai.task
+-- kind: range
+-- rule: a task with instances has inst_num of them or, where some ran again, more
+with launched as (
+    select
+        job_name,
+        task_name,
+        count(*) as launches
+    from pai.instance
+    group by job_name, task_name
+)
+
+select count(*)
+from pai.task as task
+inner join launched on task.job_name = launched.job_name and task.task_name = launched.task_name
+where launched.launches < task.inst_num;
+
 -- check: pai.task.plan
 -- object: pai.task
 -- kind: range
@@ -348,6 +406,14 @@ where inst_num < 1 or inst_num <> floor(inst_num);
 select count(*)
 from pai.task
 where plan_cpu < 0 or plan_mem < 0 or plan_gpu < 0;
+
+-- check: pai.task.plan_gpu
+-- object: pai.task
+-- kind: range
+-- rule: plan_gpu is empty, not 0, for a task without a GPU
+select count(*)
+from pai.task
+where plan_gpu = 0;
 
 -- check: pai.task.gpu_type
 -- object: pai.task
@@ -455,6 +521,14 @@ select count(*)
 from pai.task
 where job_name is null or task_name is null or status is null;
 
+-- check: pai.task.sized
+-- object: pai.task
+-- kind: coverage
+-- rule: every task says how many instances it launches
+select count(*)
+from pai.task
+where inst_num is null;
+
 -- check: pai.instance.complete
 -- object: pai.instance
 -- kind: coverage
@@ -546,7 +620,7 @@ anti join pai.instance as instance
 where
     task.job_name is not null
     and task.task_name is not null
-    and exists (select 1 from pai.instance as present);
+    and exists (select present.job_name from pai.instance as present);
 
 -- check: pai.instance.has_sensor
 -- object: pai.instance
@@ -558,7 +632,7 @@ from pai.instance as instance
 anti join pai.sensor as sensor on instance.worker_name = sensor.worker_name
 where
     instance.worker_name is not null
-    and exists (select 1 from pai.sensor as present);
+    and exists (select present.worker_name from pai.sensor as present);
 
 -- check: pai.sensor.used
 -- object: pai.sensor
