@@ -100,7 +100,18 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
     frame = read_text_table(data, names)
     numbers = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage")
-    numbers += ("gpu_wrk_util", "avg_mem", "cap_cpu", "cap_mem", "cap_gpu", "machine_cpu", "machine_gpu")
+    numbers += (
+        "gpu_wrk_util",
+        "avg_mem",
+        "max_mem",
+        "avg_gpu_wrk_mem",
+        "max_gpu_wrk_mem",
+        "cap_cpu",
+        "cap_mem",
+        "cap_gpu",
+        "machine_cpu",
+        "machine_gpu",
+    )
     numbers += ("machine_load_1", "machine_net_receive", "machine_num_worker")
     return with_numbers(frame, [name for name in names if name in numbers])
 
@@ -302,6 +313,9 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
             "used_gpus": used["gpu_wrk_util"] / 100,
             "requested_memory_gb": used["plan_mem"],
             "used_memory_gb": used["avg_mem"],
+            "cpu_use_of_plan": used["cpu_usage"] / used["plan_cpu"].where(used["plan_cpu"] != 0),
+            "gpu_use_of_plan": used["gpu_wrk_util"] / used["plan_gpu"].where(used["plan_gpu"] != 0),
+            "memory_use_of_plan": used["avg_mem"] / used["plan_mem"].where(used["plan_mem"] != 0),
             "cpu_margin_of_capacity": used["cpu_margin"],
             "gpu_margin_of_capacity": used["gpu_margin"],
             "memory_margin_of_capacity": used["memory_margin"],

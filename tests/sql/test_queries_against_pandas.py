@@ -11,6 +11,9 @@ import pytest
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
+pai_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(pai_in_pandas)
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -112,18 +115,6 @@ def zeus_train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
     }
     datasets = train.groupby("dataset").agg(**columns).reset_index()
     return with_total(datasets, {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()})
-
-
-def pai_machines(raw: Path, min_gpus: int) -> pd.DataFrame:
-    machines = raw_frames.pai_table(raw, "pai_machine_spec")
-    machines = machines[machines["cap_gpu"] >= min_gpus]
-    types = machines.groupby("gpu_type").agg(
-        machines=("machine", "size"),
-        gpus=("cap_gpu", "sum"),
-        cpus=("cap_cpu", "sum"),
-        memory_gb=("cap_mem", "sum"),
-    )
-    return with_total(types.reset_index(), {"gpu_type": "all", **types.sum().to_dict()})
 
 
 def pai_wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
@@ -244,8 +235,8 @@ ON_REAL_FILES = {
     "zeus.cheapest(eta := 0.0)": (zeus_cheapest, ("v100", 0.0), ["dataset"]),
     "zeus.train_coverage()": (zeus_train_coverage, (1_000_000,), ["dataset"]),
     "zeus.train_coverage(max_batch_size := 64)": (zeus_train_coverage, (64,), ["dataset"]),
-    "pai.machines()": (pai_machines, (0,), ["gpu_type"]),
-    "pai.machines(min_gpus := 8)": (pai_machines, (8,), ["gpu_type"]),
+    "pai.machines()": (pai_in_pandas.machines, (0,), ["gpu_type"]),
+    "pai.machines(min_gpus := 8)": (pai_in_pandas.machines, (8,), ["gpu_type"]),
     "acme.published_summary()": (acme_published_summary, (), ["cluster"]),
     "unified.traces()": (unified_traces, (True,), ["trace", "cluster"]),
     "unified.traces(gpu_only := false)": (unified_traces, (False,), ["trace", "cluster"]),
@@ -257,6 +248,42 @@ ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
     "pai.wait_by_gpu_type(min_gpus := 1)": (pai_wait_by_gpu_type, (1,), ["gpu_type"]),
     "pai.plan_against_usage()": (pai_plan_against_usage, (1,), ["resource"]),
     "pai.plan_against_usage(min_workers := 2)": (pai_plan_against_usage, (2,), ["resource"]),
+    "pai.gpu_request_bands()": (pai_in_pandas.gpu_request_bands, ("any",), None),
+    "pai.gpu_request_bands(with_status := 'Failed')": (pai_in_pandas.gpu_request_bands, ("Failed",), None),
+    "pai.tasks_by_gpu_type()": (pai_in_pandas.tasks_by_gpu_type, (True,), None),
+    "pai.tasks_by_gpu_type(gpu_only := false)": (pai_in_pandas.tasks_by_gpu_type, (False,), None),
+    "pai.gang_sizes()": (pai_in_pandas.gang_sizes, (False,), None),
+    "pai.gang_sizes(gpu_only := true)": (pai_in_pandas.gang_sizes, (True,), None),
+    "pai.totals()": (pai_in_pandas.totals, (), None),
+    "pai.user_concentration()": (pai_in_pandas.user_concentration, (5,), None),
+    "pai.user_concentration(top_pct := 12.1)": (pai_in_pandas.user_concentration, (12.1,), None),
+    "pai.user_concentration(top_pct := 100)": (pai_in_pandas.user_concentration, (100,), None),
+    "pai.group_recurrence()": (pai_in_pandas.group_recurrence, (True,), None),
+    "pai.group_recurrence(with_flagged := false)": (pai_in_pandas.group_recurrence, (False,), None),
+    "pai.request_percentiles()": (pai_in_pandas.request_percentiles, (95,), None),
+    "pai.request_percentiles(at_pct := 12.5)": (pai_in_pandas.request_percentiles, (12.5,), None),
+    "pai.wait_share()": (pai_in_pandas.wait_share, (3600, 0.5), None),
+    "pai.wait_share(short_below_s := 600)": (pai_in_pandas.wait_share, (600, 0.5), None),
+    "pai.wait_share(over_half := 0.1)": (pai_in_pandas.wait_share, (3600, 0.1), None),
+    "pai.wait_by_sharing()": (pai_in_pandas.wait_by_sharing, (), None),
+    "pai.sharing_savings()": (pai_in_pandas.sharing_savings, (0, 100_000), None),
+    "pai.sharing_savings(from_hour := 672)": (pai_in_pandas.sharing_savings, (672, 100_000), None),
+    "pai.sharing_savings(to_hour := 300)": (pai_in_pandas.sharing_savings, (0, 300), None),
+    "pai.status_counts()": (pai_in_pandas.status_counts, ("any",), None),
+    "pai.status_counts(at_level := 'job')": (pai_in_pandas.status_counts, ("job",), None),
+    "pai.status_counts(at_level := 'instance')": (pai_in_pandas.status_counts, ("instance",), None),
+    "pai.wait_cdf()": (pai_in_pandas.wait_cdf, (), None),
+    "pai.demand_by_hour_of_day()": (pai_in_pandas.demand_by_hour_of_day, (), None),
+    "pai.demand_by_week_hour()": (pai_in_pandas.demand_by_week_hour, (), None),
+    "pai.gpu_sharing_by_type()": (pai_in_pandas.gpu_sharing_by_type, (), None),
+    "pai.usage_by_gpu_type()": (pai_in_pandas.usage_by_gpu_type, (), ["gpu_type"]),
+    "pai.machine_use_by_type()": (pai_in_pandas.machine_use_by_type, (), ["gpu_type"]),
+    "pai.run_by_status()": (pai_in_pandas.run_by_status, (False,), ["status"]),
+    "pai.run_by_status(gpu_only := true)": (pai_in_pandas.run_by_status, (True,), ["status"]),
+    "pai.coverage()": (pai_in_pandas.coverage, (), ["join_name"]),
+    "pai.failures_over_time()": (pai_in_pandas.failures_over_time, (4,), None),
+    "pai.failures_over_time(in_parts := 1)": (pai_in_pandas.failures_over_time, (1,), None),
+    "pai.failures_over_time(in_parts := 30)": (pai_in_pandas.failures_over_time, (30,), None),
     "acme.states()": (acme_states, ("seren", True), ["state"]),
     "acme.states(on_cluster := 'kalos', gpu_only := false)": (acme_states, ("kalos", False), ["state"]),
     "acme.wait_by_type()": (acme_wait_by_type, ("seren",), ["workload_type"]),

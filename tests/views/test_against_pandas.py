@@ -19,6 +19,9 @@ from tracehouse.sql import database
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
+pai_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(pai_in_pandas)
 
 CONFIG = ["gpu", "dataset", "network", "optimizer", "batch_size", "power_limit_w", "target_metric"]
 WITH_REAL_FILES = {
@@ -36,6 +39,15 @@ ALL = WITH_REAL_FILES | {
     "pai.worker_v1": (raw_frames.pai_worker, ["worker_name"]),
     "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
     "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
+    "pai.worker_by_outcome_v1": (pai_in_pandas.worker_by_outcome, ["worker_name"]),
+    "pai.task_run_v1": (pai_in_pandas.task_run, ["job_name", "task_name"]),
+    "pai.worker_usage_v1": (pai_in_pandas.worker_usage, ["worker_name"]),
+    "pai.gpu_sharing_v1": (pai_in_pandas.gpu_sharing, ["worker_name", "other_worker_name"]),
+    "pai.demand_hourly_v1": (pai_in_pandas.demand_hourly, ["hour"]),
+    "pai.user_load_v1": (pai_in_pandas.user_load, ["user_id"]),
+    "pai.gang_v1": (pai_in_pandas.gang, ["requests_gpu", "gang_size"]),
+    "pai.status_by_level_v1": (pai_in_pandas.status_by_level, ["level", "status"]),
+    "pai.join_coverage_v1": (pai_in_pandas.join_coverage, ["join_name"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
 }
 
