@@ -355,6 +355,27 @@ def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
     return rows
 
 
+def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
+    tasks = raw_frames.pai_task_wait(raw)
+    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
+    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
+    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
+    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
+    return pd.DataFrame(columns).reset_index()
+
+
+def plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
+    usage = raw_frames.pai_task_usage(raw)
+    usage = usage[usage["workers"] >= min_workers]
+    rows = []
+    for resource in ("cpu", "gpu", "memory"):
+        margins = usage[f"{resource}_margin_of_capacity"].dropna()
+        less, more = 100 * (margins > 0).mean(), 100 * (margins < 0).mean()
+        rows.append((resource, len(margins), less, more, margins.median()))
+    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
+    return pd.DataFrame(rows, columns=names)
+
+
 def gpu_request_bands(raw: Path, with_status: str) -> pd.DataFrame:
     tasks = tasks_of(raw)
     plans = tasks.loc[(tasks["status"] == with_status) | (with_status == "any"), "plan_gpu"]
@@ -615,3 +636,71 @@ def failures_over_time(raw: Path, in_parts: int) -> pd.DataFrame:
         rows.append((number, int(inside.sum()), int((inside & is_failed).sum()), *shares))
     names = ["part", "tasks", "failed", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"]
     return pd.DataFrame(rows, columns=names)
+
+
+# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+
+VIEWS = {
+    "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
+    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
+    "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
+    "pai.worker_v1": (raw_frames.pai_worker, ["worker_name"]),
+    "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
+    "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
+    "pai.worker_by_outcome_v1": (worker_by_outcome, ["worker_name"]),
+    "pai.task_run_v1": (task_run, ["job_name", "task_name"]),
+    "pai.worker_usage_v1": (worker_usage, ["worker_name"]),
+    "pai.gpu_sharing_v1": (gpu_sharing, ["worker_name", "other_worker_name"]),
+    "pai.demand_hourly_v1": (demand_hourly, ["hour"]),
+    "pai.user_load_v1": (user_load, ["user_id"]),
+    "pai.gang_v1": (gang, ["requests_gpu", "gang_size"]),
+    "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
+    "pai.join_coverage_v1": (join_coverage, ["join_name"]),
+}
+
+MACHINE_QUERIES = {
+    "pai.machines()": (machines, (0,), None),
+    "pai.machines(min_gpus := 8)": (machines, (8,), None),
+}
+QUERIES = MACHINE_QUERIES | {
+    "pai.wait_by_gpu_type()": (wait_by_gpu_type, (0.01,), ["gpu_type"]),
+    "pai.wait_by_gpu_type(min_gpus := 1)": (wait_by_gpu_type, (1,), ["gpu_type"]),
+    "pai.plan_against_usage()": (plan_against_usage, (1,), ["resource"]),
+    "pai.plan_against_usage(min_workers := 2)": (plan_against_usage, (2,), ["resource"]),
+    "pai.gpu_request_bands()": (gpu_request_bands, ("any",), None),
+    "pai.gpu_request_bands(with_status := 'Failed')": (gpu_request_bands, ("Failed",), None),
+    "pai.tasks_by_gpu_type()": (tasks_by_gpu_type, (True,), None),
+    "pai.tasks_by_gpu_type(gpu_only := false)": (tasks_by_gpu_type, (False,), None),
+    "pai.gang_sizes()": (gang_sizes, (False,), None),
+    "pai.gang_sizes(gpu_only := true)": (gang_sizes, (True,), None),
+    "pai.totals()": (totals, (), None),
+    "pai.user_concentration()": (user_concentration, (5,), None),
+    "pai.user_concentration(top_pct := 12.1)": (user_concentration, (12.1,), None),
+    "pai.user_concentration(top_pct := 100)": (user_concentration, (100,), None),
+    "pai.group_recurrence()": (group_recurrence, (True,), None),
+    "pai.group_recurrence(with_flagged := false)": (group_recurrence, (False,), None),
+    "pai.request_percentiles()": (request_percentiles, (95,), None),
+    "pai.request_percentiles(at_pct := 12.5)": (request_percentiles, (12.5,), None),
+    "pai.wait_share()": (wait_share, (3600, 0.5), None),
+    "pai.wait_share(short_below_s := 600)": (wait_share, (600, 0.5), None),
+    "pai.wait_share(over_half := 0.1)": (wait_share, (3600, 0.1), None),
+    "pai.wait_by_sharing()": (wait_by_sharing, (), None),
+    "pai.sharing_savings()": (sharing_savings, (0, 100_000), None),
+    "pai.sharing_savings(from_hour := 672)": (sharing_savings, (672, 100_000), None),
+    "pai.sharing_savings(to_hour := 300)": (sharing_savings, (0, 300), None),
+    "pai.status_counts()": (status_counts, ("any",), None),
+    "pai.status_counts(at_level := 'job')": (status_counts, ("job",), None),
+    "pai.status_counts(at_level := 'instance')": (status_counts, ("instance",), None),
+    "pai.wait_cdf()": (wait_cdf, (), None),
+    "pai.demand_by_hour_of_day()": (demand_by_hour_of_day, (), None),
+    "pai.demand_by_week_hour()": (demand_by_week_hour, (), None),
+    "pai.gpu_sharing_by_type()": (gpu_sharing_by_type, (), None),
+    "pai.usage_by_gpu_type()": (usage_by_gpu_type, (), ["gpu_type"]),
+    "pai.machine_use_by_type()": (machine_use_by_type, (), ["gpu_type"]),
+    "pai.run_by_status()": (run_by_status, (False,), ["status"]),
+    "pai.run_by_status(gpu_only := true)": (run_by_status, (True,), ["status"]),
+    "pai.coverage()": (coverage, (), ["join_name"]),
+    "pai.failures_over_time()": (failures_over_time, (4,), None),
+    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),
+    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30,), None),
+}

@@ -117,27 +117,6 @@ def zeus_train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
     return with_total(datasets, {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()})
 
 
-def pai_wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
-    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
-    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
-    return pd.DataFrame(columns).reset_index()
-
-
-def pai_plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
-    usage = raw_frames.pai_task_usage(raw)
-    usage = usage[usage["workers"] >= min_workers]
-    rows = []
-    for resource in ("cpu", "gpu", "memory"):
-        margins = usage[f"{resource}_margin_of_capacity"].dropna()
-        less, more = 100 * (margins > 0).mean(), 100 * (margins < 0).mean()
-        rows.append((resource, len(margins), less, more, margins.median()))
-    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
-    return pd.DataFrame(rows, columns=names)
-
-
 def acme_states(raw: Path, on_cluster: str, gpu_only: bool) -> pd.DataFrame:
     jobs = raw_frames.acme_job(raw)
     jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
@@ -218,7 +197,7 @@ def unified_run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-ON_REAL_FILES = {
+ON_REAL_FILES = pai_in_pandas.MACHINE_QUERIES | {
     "itp.gpu_hours()": (itp_gpu_hours, (1,), ["cluster"]),
     "itp.gpu_hours(min_gpus := 8)": (itp_gpu_hours, (8,), ["cluster"]),
     "itp.deadline_tightness()": (itp_deadline_tightness, ("0.1",), None),
@@ -235,55 +214,13 @@ ON_REAL_FILES = {
     "zeus.cheapest(eta := 0.0)": (zeus_cheapest, ("v100", 0.0), ["dataset"]),
     "zeus.train_coverage()": (zeus_train_coverage, (1_000_000,), ["dataset"]),
     "zeus.train_coverage(max_batch_size := 64)": (zeus_train_coverage, (64,), ["dataset"]),
-    "pai.machines()": (pai_in_pandas.machines, (0,), ["gpu_type"]),
-    "pai.machines(min_gpus := 8)": (pai_in_pandas.machines, (8,), ["gpu_type"]),
     "acme.published_summary()": (acme_published_summary, (), ["cluster"]),
     "unified.traces()": (unified_traces, (True,), ["trace", "cluster"]),
     "unified.traces(gpu_only := false)": (unified_traces, (False,), ["trace", "cluster"]),
     "unified.run_cdf()": (unified_run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 0)": (unified_run_cdf, (0,), ["trace", "percentile"]),
 }
-ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
-    "pai.wait_by_gpu_type()": (pai_wait_by_gpu_type, (0.01,), ["gpu_type"]),
-    "pai.wait_by_gpu_type(min_gpus := 1)": (pai_wait_by_gpu_type, (1,), ["gpu_type"]),
-    "pai.plan_against_usage()": (pai_plan_against_usage, (1,), ["resource"]),
-    "pai.plan_against_usage(min_workers := 2)": (pai_plan_against_usage, (2,), ["resource"]),
-    "pai.gpu_request_bands()": (pai_in_pandas.gpu_request_bands, ("any",), None),
-    "pai.gpu_request_bands(with_status := 'Failed')": (pai_in_pandas.gpu_request_bands, ("Failed",), None),
-    "pai.tasks_by_gpu_type()": (pai_in_pandas.tasks_by_gpu_type, (True,), None),
-    "pai.tasks_by_gpu_type(gpu_only := false)": (pai_in_pandas.tasks_by_gpu_type, (False,), None),
-    "pai.gang_sizes()": (pai_in_pandas.gang_sizes, (False,), None),
-    "pai.gang_sizes(gpu_only := true)": (pai_in_pandas.gang_sizes, (True,), None),
-    "pai.totals()": (pai_in_pandas.totals, (), None),
-    "pai.user_concentration()": (pai_in_pandas.user_concentration, (5,), None),
-    "pai.user_concentration(top_pct := 12.1)": (pai_in_pandas.user_concentration, (12.1,), None),
-    "pai.user_concentration(top_pct := 100)": (pai_in_pandas.user_concentration, (100,), None),
-    "pai.group_recurrence()": (pai_in_pandas.group_recurrence, (True,), None),
-    "pai.group_recurrence(with_flagged := false)": (pai_in_pandas.group_recurrence, (False,), None),
-    "pai.request_percentiles()": (pai_in_pandas.request_percentiles, (95,), None),
-    "pai.request_percentiles(at_pct := 12.5)": (pai_in_pandas.request_percentiles, (12.5,), None),
-    "pai.wait_share()": (pai_in_pandas.wait_share, (3600, 0.5), None),
-    "pai.wait_share(short_below_s := 600)": (pai_in_pandas.wait_share, (600, 0.5), None),
-    "pai.wait_share(over_half := 0.1)": (pai_in_pandas.wait_share, (3600, 0.1), None),
-    "pai.wait_by_sharing()": (pai_in_pandas.wait_by_sharing, (), None),
-    "pai.sharing_savings()": (pai_in_pandas.sharing_savings, (0, 100_000), None),
-    "pai.sharing_savings(from_hour := 672)": (pai_in_pandas.sharing_savings, (672, 100_000), None),
-    "pai.sharing_savings(to_hour := 300)": (pai_in_pandas.sharing_savings, (0, 300), None),
-    "pai.status_counts()": (pai_in_pandas.status_counts, ("any",), None),
-    "pai.status_counts(at_level := 'job')": (pai_in_pandas.status_counts, ("job",), None),
-    "pai.status_counts(at_level := 'instance')": (pai_in_pandas.status_counts, ("instance",), None),
-    "pai.wait_cdf()": (pai_in_pandas.wait_cdf, (), None),
-    "pai.demand_by_hour_of_day()": (pai_in_pandas.demand_by_hour_of_day, (), None),
-    "pai.demand_by_week_hour()": (pai_in_pandas.demand_by_week_hour, (), None),
-    "pai.gpu_sharing_by_type()": (pai_in_pandas.gpu_sharing_by_type, (), None),
-    "pai.usage_by_gpu_type()": (pai_in_pandas.usage_by_gpu_type, (), ["gpu_type"]),
-    "pai.machine_use_by_type()": (pai_in_pandas.machine_use_by_type, (), ["gpu_type"]),
-    "pai.run_by_status()": (pai_in_pandas.run_by_status, (False,), ["status"]),
-    "pai.run_by_status(gpu_only := true)": (pai_in_pandas.run_by_status, (True,), ["status"]),
-    "pai.coverage()": (pai_in_pandas.coverage, (), ["join_name"]),
-    "pai.failures_over_time()": (pai_in_pandas.failures_over_time, (4,), None),
-    "pai.failures_over_time(in_parts := 1)": (pai_in_pandas.failures_over_time, (1,), None),
-    "pai.failures_over_time(in_parts := 30)": (pai_in_pandas.failures_over_time, (30,), None),
+WITH_SYNTHETIC_DUMPS = {
     "acme.states()": (acme_states, ("seren", True), ["state"]),
     "acme.states(on_cluster := 'kalos', gpu_only := false)": (acme_states, ("kalos", False), ["state"]),
     "acme.wait_by_type()": (acme_wait_by_type, ("seren",), ["workload_type"]),
@@ -291,6 +228,7 @@ ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
     "zeus.cheapest(on_gpu := 'p100')": (zeus_cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (zeus_cheapest, ("rtx6000", 0.9), ["dataset"]),
 }
+ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | pai_in_pandas.QUERIES
 TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
 
 
