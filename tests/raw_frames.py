@@ -291,7 +291,9 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
     key = ["job_name", "task_name"]
     tasks = pai_table(raw, "pai_task_table")
     machines = pai_table(raw, "pai_machine_spec").drop(columns="gpu_type")
-    workers = pai_table(raw, "pai_sensor_table").merge(tasks, on=key, validate="many_to_one")
+    # Pandas would join a missing name to a missing name.
+    workers = pai_table(raw, "pai_sensor_table").dropna(subset=key)
+    workers = workers.merge(tasks, on=key, validate="many_to_one")
     workers = workers.merge(machines, on="machine", how="left", validate="many_to_one")
     cards = workers["cap_gpu"].where(workers["cap_gpu"] > 0)
     workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * workers["cap_cpu"])
