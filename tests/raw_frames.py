@@ -295,10 +295,10 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
     workers = pai_table(raw, "pai_sensor_table").dropna(subset=key)
     workers = workers.merge(tasks, on=key, validate="many_to_one")
     workers = workers.merge(machines, on="machine", how="left", validate="many_to_one")
-    cards = workers["cap_gpu"].where(workers["cap_gpu"] > 0)
-    workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * workers["cap_cpu"])
-    workers["gpu_margin"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * cards)
-    workers["memory_margin"] = (workers["plan_mem"] - workers["avg_mem"]) / workers["cap_mem"]
+    caps = {name: workers[name].where(workers[name] > 0) for name in ("cap_cpu", "cap_gpu", "cap_mem")}
+    workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * caps["cap_cpu"])
+    workers["gpu_margin"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * caps["cap_gpu"])
+    workers["memory_margin"] = (workers["plan_mem"] - workers["avg_mem"]) / caps["cap_mem"]
     means = ["cpu_usage", "gpu_wrk_util", "avg_mem", "cpu_margin", "gpu_margin", "memory_margin"]
     groups = workers.groupby(key)
     used = groups[means].mean().assign(workers=groups.size()).reset_index()
