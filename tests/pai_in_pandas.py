@@ -348,7 +348,8 @@ def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
         cpus=("cap_cpu", "sum"),
         memory_gb=("cap_mem", "sum"),
     )
-    total = pd.DataFrame([{"gpu_type": "all", **types.sum().to_dict()}])
+    sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
+    total = pd.DataFrame([{"gpu_type": "all", **sums}])
     rows = pd.concat([types.reset_index(), total], ignore_index=True)
     rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])
     rows["cpus_per_gpu"] = ratio(rows["cpus"], rows["gpus"])
