@@ -100,7 +100,18 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
     frame = read_text_table(data, names)
     numbers = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage")
-    numbers += ("gpu_wrk_util", "avg_mem", "cap_cpu", "cap_mem", "cap_gpu", "machine_cpu", "machine_gpu")
+    numbers += (
+        "gpu_wrk_util",
+        "avg_mem",
+        "max_mem",
+        "avg_gpu_wrk_mem",
+        "max_gpu_wrk_mem",
+        "cap_cpu",
+        "cap_mem",
+        "cap_gpu",
+        "machine_cpu",
+        "machine_gpu",
+    )
     numbers += ("machine_load_1", "machine_net_receive", "machine_num_worker")
     return with_numbers(frame, [name for name in names if name in numbers])
 
@@ -280,12 +291,14 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
     key = ["job_name", "task_name"]
     tasks = pai_table(raw, "pai_task_table")
     machines = pai_table(raw, "pai_machine_spec").drop(columns="gpu_type")
-    workers = pai_table(raw, "pai_sensor_table").merge(tasks, on=key, validate="many_to_one")
+    # Pandas would join a missing name to a missing name.
+    workers = pai_table(raw, "pai_sensor_table").dropna(subset=key)
+    workers = workers.merge(tasks, on=key, validate="many_to_one")
     workers = workers.merge(machines, on="machine", how="left", validate="many_to_one")
-    cards = workers["cap_gpu"].where(workers["cap_gpu"] > 0)
-    workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * workers["cap_cpu"])
-    workers["gpu_margin"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * cards)
-    workers["memory_margin"] = (workers["plan_mem"] - workers["avg_mem"]) / workers["cap_mem"]
+    caps = {name: workers[name].where(workers[name] > 0) for name in ("cap_cpu", "cap_gpu", "cap_mem")}
+    workers["cpu_margin"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * caps["cap_cpu"])
+    workers["gpu_margin"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * caps["cap_gpu"])
+    workers["memory_margin"] = (workers["plan_mem"] - workers["avg_mem"]) / caps["cap_mem"]
     means = ["cpu_usage", "gpu_wrk_util", "avg_mem", "cpu_margin", "gpu_margin", "memory_margin"]
     groups = workers.groupby(key)
     used = groups[means].mean().assign(workers=groups.size()).reset_index()
@@ -302,6 +315,9 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
             "used_gpus": used["gpu_wrk_util"] / 100,
             "requested_memory_gb": used["plan_mem"],
             "used_memory_gb": used["avg_mem"],
+            "cpu_use_of_plan": used["cpu_usage"] / used["plan_cpu"].where(used["plan_cpu"] != 0),
+            "gpu_use_of_plan": used["gpu_wrk_util"] / used["plan_gpu"].where(used["plan_gpu"] != 0),
+            "memory_use_of_plan": used["avg_mem"] / used["plan_mem"].where(used["plan_mem"] != 0),
             "cpu_margin_of_capacity": used["cpu_margin"],
             "gpu_margin_of_capacity": used["gpu_margin"],
             "memory_margin_of_capacity": used["memory_margin"],

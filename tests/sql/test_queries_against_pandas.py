@@ -11,6 +11,9 @@ import pytest
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
+pai_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(pai_in_pandas)
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -114,39 +117,6 @@ def zeus_train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
     return with_total(datasets, {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()})
 
 
-def pai_machines(raw: Path, min_gpus: int) -> pd.DataFrame:
-    machines = raw_frames.pai_table(raw, "pai_machine_spec")
-    machines = machines[machines["cap_gpu"] >= min_gpus]
-    types = machines.groupby("gpu_type").agg(
-        machines=("machine", "size"),
-        gpus=("cap_gpu", "sum"),
-        cpus=("cap_cpu", "sum"),
-        memory_gb=("cap_mem", "sum"),
-    )
-    return with_total(types.reset_index(), {"gpu_type": "all", **types.sum().to_dict()})
-
-
-def pai_wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
-    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
-    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
-    return pd.DataFrame(columns).reset_index()
-
-
-def pai_plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
-    usage = raw_frames.pai_task_usage(raw)
-    usage = usage[usage["workers"] >= min_workers]
-    rows = []
-    for resource in ("cpu", "gpu", "memory"):
-        margins = usage[f"{resource}_margin_of_capacity"].dropna()
-        less, more = 100 * (margins > 0).mean(), 100 * (margins < 0).mean()
-        rows.append((resource, len(margins), less, more, margins.median()))
-    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
-    return pd.DataFrame(rows, columns=names)
-
-
 def acme_states(raw: Path, on_cluster: str, gpu_only: bool) -> pd.DataFrame:
     jobs = raw_frames.acme_job(raw)
     jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
@@ -227,7 +197,7 @@ def unified_run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-ON_REAL_FILES = {
+ON_REAL_FILES = pai_in_pandas.MACHINE_QUERIES | {
     "itp.gpu_hours()": (itp_gpu_hours, (1,), ["cluster"]),
     "itp.gpu_hours(min_gpus := 8)": (itp_gpu_hours, (8,), ["cluster"]),
     "itp.deadline_tightness()": (itp_deadline_tightness, ("0.1",), None),
@@ -244,19 +214,13 @@ ON_REAL_FILES = {
     "zeus.cheapest(eta := 0.0)": (zeus_cheapest, ("v100", 0.0), ["dataset"]),
     "zeus.train_coverage()": (zeus_train_coverage, (1_000_000,), ["dataset"]),
     "zeus.train_coverage(max_batch_size := 64)": (zeus_train_coverage, (64,), ["dataset"]),
-    "pai.machines()": (pai_machines, (0,), ["gpu_type"]),
-    "pai.machines(min_gpus := 8)": (pai_machines, (8,), ["gpu_type"]),
     "acme.published_summary()": (acme_published_summary, (), ["cluster"]),
     "unified.traces()": (unified_traces, (True,), ["trace", "cluster"]),
     "unified.traces(gpu_only := false)": (unified_traces, (False,), ["trace", "cluster"]),
     "unified.run_cdf()": (unified_run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 0)": (unified_run_cdf, (0,), ["trace", "percentile"]),
 }
-ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
-    "pai.wait_by_gpu_type()": (pai_wait_by_gpu_type, (0.01,), ["gpu_type"]),
-    "pai.wait_by_gpu_type(min_gpus := 1)": (pai_wait_by_gpu_type, (1,), ["gpu_type"]),
-    "pai.plan_against_usage()": (pai_plan_against_usage, (1,), ["resource"]),
-    "pai.plan_against_usage(min_workers := 2)": (pai_plan_against_usage, (2,), ["resource"]),
+WITH_SYNTHETIC_DUMPS = {
     "acme.states()": (acme_states, ("seren", True), ["state"]),
     "acme.states(on_cluster := 'kalos', gpu_only := false)": (acme_states, ("kalos", False), ["state"]),
     "acme.wait_by_type()": (acme_wait_by_type, ("seren",), ["workload_type"]),
@@ -264,6 +228,7 @@ ON_SYNTHETIC_DUMPS = ON_REAL_FILES | {
     "zeus.cheapest(on_gpu := 'p100')": (zeus_cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (zeus_cheapest, ("rtx6000", 0.9), ["dataset"]),
 }
+ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | pai_in_pandas.QUERIES
 TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
 
 

@@ -1,7 +1,5 @@
 """Every view, row by row, against the same thing computed by pandas from the raw files."""
 
-import io
-import tarfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -14,11 +12,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracehouse.sql import database
-
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
+pai_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(pai_in_pandas)
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
 
 CONFIG = ["gpu", "dataset", "network", "optimizer", "batch_size", "power_limit_w", "target_metric"]
 WITH_REAL_FILES = {
@@ -29,15 +31,8 @@ WITH_REAL_FILES = {
     "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, CONFIG),
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
 }
-ALL = WITH_REAL_FILES | {
-    "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
-    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
-    "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
-    "pai.worker_v1": (raw_frames.pai_worker, ["worker_name"]),
-    "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
-    "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
-    "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
-}
+WITH_SYNTHETIC_DUMPS = {"acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"])}
+ALL = WITH_REAL_FILES | WITH_SYNTHETIC_DUMPS | pai_in_pandas.VIEWS
 
 
 @pytest.mark.parametrize("view", WITH_REAL_FILES)
@@ -232,7 +227,7 @@ def test_acme_jobs_of_the_readme(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for name, lines in rows.items():
         (folder / name).write_text("\n".join(lines) + "\n")
-    with ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
         jobs = connection.execute(
             "select job_id, wait_s, run_s, gpu_h * 3600, duration_rule from acme.job_v1 order by job_id"
         ).fetchall()
@@ -265,43 +260,7 @@ QUICK = settings(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-Row = Mapping[str, object]
-
-
-def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
-    outcome = database.ingest([raw], warehouse, [], lambda *_: None)
-    assert not outcome.problems
-    return duckdb.connect(str(warehouse / database.NAME), read_only=True)
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes:
-    lines = [",".join(columns)] if header else []
-    lines += [",".join("" if row[name] is None else str(row[name]) for name in columns) for row in rows]
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(path, "w:gz") as archive:
-        for name, data in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-
-
-def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:
-    """Rows read per table are the rows written, and each is either kept or rejected; here all are kept."""
-    rows = connection.execute(
-        "select table_name, sum(rows_read), sum(rows_kept), sum(rows_rejected)"
-        " from catalog.sources group by table_name"
-    ).fetchall()
-    assert {name: (read, kept, rejected) for name, read, kept, rejected in rows} == {
-        name: (count, count, 0) for name, count in written.items()
-    }
-
-
-def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:
-    return connection.sql(f"from {view}").to_arrow_table().to_pylist()
+Row = raw_dumps.Row
 
 
 def close_to(value: float | None) -> object:
@@ -371,13 +330,13 @@ def test_itp_join_keeps_every_job_once(tables: tuple[dict[str, list[Row]], dict[
             ("raw-traces", COLLECTED, collected),
             ("elasticflow-traces", GENERATED, generated),
         ):
-            texts = {f"{stem}.csv": csv_text(columns, rows, True) for stem, rows in members.items()}
-            write_archive(raw / f"{name}.tar.gz", texts)
-        with ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
-            jobs = columns_of(connection, "itp.job_v1")
-            unified = columns_of(connection, "unified.jobs_v1")
+            texts = {f"{stem}.csv": raw_dumps.csv_text(columns, rows, True) for stem, rows in members.items()}
+            raw_dumps.write_archive(raw / f"{name}.tar.gz", texts)
+        with raw_dumps.ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
+            jobs = raw_dumps.columns_of(connection, "itp.job_v1")
+            unified = raw_dumps.columns_of(connection, "unified.jobs_v1")
             written = {"itp.raw_job": collected, "itp.elasticflow_job": generated}
-            assert_accounts_add_up(
+            raw_dumps.assert_accounts_add_up(
                 connection, {name: sum(map(len, members.values())) for name, members in written.items()}
             )
     expected = {}
@@ -408,29 +367,6 @@ def test_itp_join_keeps_every_job_once(tables: tuple[dict[str, list[Row]], dict[
     assert {(job["cluster"], job["job_id"]) for job in unified} == expected.keys()
 
 
-PAI_HEADERS = {
-    "pai_job_table": "job_name,inst_id,user,status,start_time,end_time",
-    "pai_task_table": (
-        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
-    ),
-    "pai_instance_table": (
-        "job_name,task_name,inst_name,worker_name,inst_id,status,start_time,end_time,machine"
-    ),
-    "pai_sensor_table": (
-        "job_name,task_name,worker_name,inst_id,machine,gpu_name,cpu_usage,gpu_wrk_util,avg_mem,max_mem,"
-        "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count"
-    ),
-    "pai_group_tag_table": "inst_id,user,gpu_type_spec,group,workload",
-    "pai_machine_spec": "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
-}
-PAI_TABLES = {
-    "pai_job_table": "pai.job",
-    "pai_task_table": "pai.task",
-    "pai_instance_table": "pai.instance",
-    "pai_sensor_table": "pai.sensor",
-    "pai_group_tag_table": "pai.group_tag",
-    "pai_machine_spec": "pai.machine_spec",
-}
 JOBS = [f"j{number}" for number in range(1, 13)]
 NAMES = st.sampled_from(JOBS)
 ROLES = st.sampled_from(["ps", "worker"])
@@ -447,7 +383,9 @@ def pai_tables(draw: st.DrawFn) -> dict[str, list[dict[str, object]]]:
     def rows(
         stem: str, values: Mapping[str, st.SearchStrategy], key: Sequence[str], least: int, most: int
     ) -> list[dict[str, object]]:
-        row = st.fixed_dictionaries(dict.fromkeys(PAI_HEADERS[stem].split(","), st.none()) | dict(values))
+        row = st.fixed_dictionaries(
+            dict.fromkeys(raw_dumps.PAI_HEADERS[stem].split(","), st.none()) | dict(values)
+        )
         unique_by = (lambda found: tuple(found[name] for name in key)) if key else None
         return draw(st.lists(row, min_size=least, max_size=most, unique_by=unique_by))
 
@@ -582,18 +520,17 @@ def expected_tasks(tables: Mapping[str, list[Row]]) -> dict[object, object]:
 def test_pai_joins_keep_their_grain(tables: dict[str, list[dict[str, object]]]) -> None:
     with TemporaryDirectory() as folder:
         raw = Path(folder) / "raw" / "pai" / "data"
-        for stem, rows in tables.items():
-            header = PAI_HEADERS[stem]
-            write_archive(raw / f"{stem}.tar.gz", {f"{stem}.csv": csv_text(header.split(","), rows, False)})
-            (raw / f"{stem}.header").write_text(header)
-        with ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
-            latencies = columns_of(connection, "pai.scheduling_latency_v1")
-            waits = columns_of(connection, "pai.task_wait_v1")
-            usage = columns_of(connection, "pai.task_usage_v1")
-            tasks = columns_of(connection, "unified.jobs_v1")
-            workers = columns_of(connection, "pai.worker_v1")
-            groups = columns_of(connection, "pai.job_group_v1")
-            assert_accounts_add_up(connection, {PAI_TABLES[stem]: len(rows) for stem, rows in tables.items()})
+        raw_dumps.write_pai(raw, tables)
+        with raw_dumps.ingested(Path(folder) / "raw", Path(folder) / "warehouse") as connection:
+            latencies = raw_dumps.columns_of(connection, "pai.scheduling_latency_v1")
+            waits = raw_dumps.columns_of(connection, "pai.task_wait_v1")
+            usage = raw_dumps.columns_of(connection, "pai.task_usage_v1")
+            tasks = raw_dumps.columns_of(connection, "unified.jobs_v1")
+            workers = raw_dumps.columns_of(connection, "pai.worker_v1")
+            groups = raw_dumps.columns_of(connection, "pai.job_group_v1")
+            raw_dumps.assert_accounts_add_up(
+                connection, {raw_dumps.PAI_TABLES[stem]: len(rows) for stem, rows in tables.items()}
+            )
     assert len({row["job_name"] for row in latencies}) == len(latencies)
     assert {row["job_name"]: row["scheduling_latency_s"] for row in latencies} == expected_latencies(tables)
     for rows in (waits, usage):

@@ -1,0 +1,707 @@
+"""What PAI's views and named queries claim to hold, computed by pandas from the raw files alone.
+
+Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
+in which they read each other; then the named queries, which read the views' frames and never the database.
+"""
+
+import math
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
+raw_frames = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_frames)
+
+HOUR_S = 3600
+UTC_OFFSET_H = 8
+TASK_KEY = ["job_name", "task_name"]
+
+
+def jobs_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_job_table")
+
+
+def tasks_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_task_table")
+
+
+def instances_of(raw: Path) -> pd.DataFrame:
+    """Launches with the times that stand for something; an end counts whether or not there is a start."""
+    instances = raw_frames.pai_table(raw, "pai_instance_table")
+    instances["start_s"] = raw_frames.happened(instances["start_time"])
+    instances["end_s"] = raw_frames.happened(instances["end_time"])
+    return instances
+
+
+def sensors_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_sensor_table")
+
+
+def tags_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_group_tag_table")
+
+
+def machines_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_machine_spec")
+
+
+def metrics_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_machine_metric")
+
+
+def keyed(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Rows that can meet others: pandas would join a missing key to a missing key, SQL never does."""
+    return rows.dropna(subset=key)
+
+
+def ratio(part: pd.Series, whole: pd.Series) -> pd.Series:
+    return part / whole.where(whole != 0)
+
+
+def percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+def same(left: pd.Series, right: pd.Series) -> pd.Series:
+    return (left == right).fillna(False) | (left.isna() & right.isna())
+
+
+# Views.
+
+
+def worker_by_outcome(raw: Path) -> pd.DataFrame:
+    """Of each worker the row with the best outcome, whatever came later."""
+    rows = keyed(instances_of(raw), ["worker_name"])
+    rows["runs"] = rows.groupby("worker_name")["worker_name"].transform("size")
+    ranks = {"Terminated": 0, "Failed": 1, "Running": 2, "Waiting": 3}
+    rows["rank"] = rows["status"].map(ranks).astype(float).fillna(len(ranks))
+    rows = rows.sort_values(["rank", "start_s", "end_s", "inst_name"], ascending=[True, False, False, True])
+    rows = rows.drop_duplicates("worker_name", keep="first")
+    rows["run_s"] = rows["end_s"] - rows["start_s"]
+    choice = raw_frames.pai_worker(raw)[["worker_name", "status", "start_s", "end_s"]]
+    rows = rows.merge(choice, on="worker_name", suffixes=("", "_chosen"), validate="one_to_one")
+    rows["is_publishers_choice"] = (
+        same(rows["status"], rows["status_chosen"])
+        & same(rows["start_s"], rows["start_s_chosen"])
+        & same(rows["end_s"], rows["end_s_chosen"])
+    )
+    names = ["worker_name", *TASK_KEY, "inst_name", "inst_id", "machine", "status"]
+    return rows[[*names, "start_s", "end_s", "run_s", "runs", "is_publishers_choice"]]
+
+
+def task_run(raw: Path) -> pd.DataFrame:
+    rows = instances_of(raw)
+    rows["started"] = rows["start_s"].notna()
+    rows["ended"] = rows["started"] & rows["end_s"].notna()
+    rows["last_end"] = rows["end_s"].where(rows["ended"])
+    rows["run"] = rows["last_end"] - rows["start_s"]
+    spans = rows.groupby(TASK_KEY).agg(
+        launched_instances=("started", "size"),
+        started_instances=("started", "sum"),
+        ended_instances=("ended", "sum"),
+        first_start_s=("start_s", "min"),
+        last_end_s=("last_end", "max"),
+        instance_run_s=("run", "mean"),
+    )
+    tasks = tasks_of(raw).merge(spans.reset_index(), on=TASK_KEY, how="left", validate="many_to_one")
+    counts = ["launched_instances", "started_instances", "ended_instances"]
+    tasks[counts] = tasks[counts].fillna(0)
+    launched = tasks["launched_instances"]
+    return pd.DataFrame(
+        {
+            "job_name": tasks["job_name"],
+            "task_name": tasks["task_name"],
+            "status": tasks["status"],
+            "gpu_type": tasks["gpu_type"],
+            "instances": tasks["inst_num"],
+            **{name: tasks[name] for name in counts},
+            "first_start_s": tasks["first_start_s"],
+            "last_end_s": tasks["last_end_s"],
+            "run_s": tasks["last_end_s"] - tasks["first_start_s"],
+            "instance_run_s": tasks["instance_run_s"],
+            "is_run_whole": (launched > 0) & (tasks["ended_instances"] == launched),
+        }
+    )
+
+
+def worker_usage(raw: Path) -> pd.DataFrame:
+    sensors = keyed(sensors_of(raw), ["worker_name"]).drop(columns=[*TASK_KEY, "inst_id"])
+    workers = raw_frames.pai_worker(raw)[["worker_name", *TASK_KEY, "status", "run_s"]]
+    rows = workers.merge(sensors, on="worker_name", validate="one_to_one")
+    plans = keyed(tasks_of(raw), TASK_KEY)
+    plans = plans[[*TASK_KEY, "plan_cpu", "plan_gpu", "plan_mem", "gpu_type"]]
+    rows = rows.merge(plans, on=TASK_KEY, how="left", validate="many_to_one")
+    caps = keyed(machines_of(raw), ["machine"]).drop(columns="gpu_type").assign(is_specified=True)
+    rows = rows.merge(caps, on="machine", how="left", validate="many_to_one")
+    return pd.DataFrame(
+        {
+            "worker_name": rows["worker_name"],
+            "job_name": rows["job_name"],
+            "task_name": rows["task_name"],
+            "machine": rows["machine"],
+            "gpu_name": rows["gpu_name"],
+            "status": rows["status"],
+            "gpu_type": rows["gpu_type"],
+            "run_s": rows["run_s"],
+            "requested_cpus": rows["plan_cpu"] / 100,
+            "used_cpus": rows["cpu_usage"] / 100,
+            "cpu_use_of_plan": ratio(rows["cpu_usage"], rows["plan_cpu"]),
+            "cpu_margin_of_capacity": ratio(rows["plan_cpu"] - rows["cpu_usage"], 100 * rows["cap_cpu"]),
+            "requested_gpus": rows["plan_gpu"] / 100,
+            "used_gpus": rows["gpu_wrk_util"] / 100,
+            "gpu_use_of_plan": ratio(rows["gpu_wrk_util"], rows["plan_gpu"]),
+            "gpu_margin_of_capacity": ratio(rows["plan_gpu"] - rows["gpu_wrk_util"], 100 * rows["cap_gpu"]),
+            "requested_memory_gb": rows["plan_mem"],
+            "used_memory_gb": rows["avg_mem"],
+            "max_memory_gb": rows["max_mem"],
+            "memory_use_of_plan": ratio(rows["avg_mem"], rows["plan_mem"]),
+            "memory_margin_of_capacity": ratio(rows["plan_mem"] - rows["avg_mem"], rows["cap_mem"]),
+            "used_gpu_memory_gb": rows["avg_gpu_wrk_mem"],
+            "max_gpu_memory_gb": rows["max_gpu_wrk_mem"],
+            "is_machine_specified": rows["is_specified"].notna(),
+        }
+    )
+
+
+def workers_on_devices(raw: Path) -> pd.DataFrame:
+    """Workers of which the GPU and the time on it are known."""
+    devices = keyed(sensors_of(raw), ["worker_name", "machine", "gpu_name"])
+    workers = raw_frames.pai_worker(raw).drop(columns="machine")
+    rows = workers.merge(devices[["worker_name", "machine", "gpu_name"]], on="worker_name")
+    return rows[rows["end_s"] > rows["start_s"]]
+
+
+SHARING = ["machine", "gpu_name", "worker_name", "other_worker_name", "job_name", "other_job_name"]
+SHARING += ["overlap_start_s", "overlap_end_s", "overlap_s", "is_same_job"]
+
+
+def gpu_sharing(raw: Path) -> pd.DataFrame:
+    """Every two workers of every device are compared, so that nothing is missed."""
+    pairs = []
+    for (machine, gpu_name), workers in workers_on_devices(raw).groupby(["machine", "gpu_name"]):
+        by_name = sorted(workers.to_dict("records"), key=lambda worker: worker["worker_name"])
+        for one, other in combinations(by_name, 2):
+            start, end = max(one["start_s"], other["start_s"]), min(one["end_s"], other["end_s"])
+            if start < end:
+                names = one["job_name"], other["job_name"]
+                is_same_job = None if pd.isna(list(names)).any() else names[0] == names[1]
+                whose = one["worker_name"], other["worker_name"], *names
+                pairs.append((machine, gpu_name, *whose, start, end, end - start, is_same_job))
+    return pd.DataFrame(pairs, columns=SHARING)
+
+
+def planned_launches(raw: Path) -> pd.DataFrame:
+    """Launches that have started, with what their task requests for each of its instances."""
+    plans = keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "plan_cpu", "plan_mem", "plan_gpu"]]
+    rows = instances_of(raw).merge(plans, on=TASK_KEY, validate="many_to_one")
+    return rows[rows["start_s"].notna()]
+
+
+def hour_of(times: pd.Series) -> pd.Series:
+    return (times // HOUR_S).astype("int64")
+
+
+def demand_hourly(raw: Path) -> pd.DataFrame:
+    """Each launch is cut at every full hour, and each piece weighs as much as it lasts."""
+    rows = planned_launches(raw)
+    is_counted = rows["end_s"] > rows["start_s"]
+    counted, unended = rows[is_counted], rows[~is_counted]
+    plan_gpu = counted["plan_gpu"].fillna(0)
+    held = pd.DataFrame(
+        {
+            "running_instances": 1.0,
+            "requested_cpus": counted["plan_cpu"].fillna(0) / 100,
+            "requested_memory_gb": counted["plan_mem"].fillna(0),
+            "requested_gpus": plan_gpu / 100,
+            "sharing_gpus": plan_gpu.where((plan_gpu > 0) & (plan_gpu < 100), 0) / 100,
+            "whole_gpus": plan_gpu.where(plan_gpu >= 100, 0) / 100,
+            "requested_gpus_if_whole": np.ceil(plan_gpu / 100),
+        },
+        index=counted.index,
+    )
+    first, last, unended_in = (
+        hour_of(counted["start_s"]),
+        hour_of(counted["end_s"]),
+        hour_of(unended["start_s"]),
+    )
+    pieces = (last - first + 1).to_numpy()
+    cut = held.assign(start=counted["start_s"], end=counted["end_s"], hour=first)
+    cut = cut.loc[cut.index.repeat(pieces)].reset_index(drop=True)
+    cut["hour"] += np.concatenate([np.arange(count) for count in pieces] or [np.arange(0)])
+    begin, finish = cut["hour"] * HOUR_S, (cut["hour"] + 1) * HOUR_S
+    seconds = np.minimum(cut["end"], finish) - np.maximum(cut["start"], begin)
+    means = cut[list(held)].mul(seconds / HOUR_S, axis=0).groupby(cut["hour"]).sum()
+    seen = [*first, *last, *unended_in]
+    hours = np.arange(min(seen), max(seen) + 1) if seen else np.arange(0)
+    means = means.reindex(hours, fill_value=0)
+    local = hours + UTC_OFFSET_H
+    calendar = {
+        "hour": hours,
+        "hour_start_s": hours * HOUR_S,
+        # Day 0 of the clock, 1 January 1970, is a Thursday.
+        "weekday": (local // 24 + 3) % 7 + 1,
+        "hour_of_day": local % 24,
+    }
+    table = pd.DataFrame(calendar | {name: means[name].to_numpy() for name in means})
+    return table.assign(unended_instances=unended_in.value_counts().reindex(hours, fill_value=0).to_numpy())
+
+
+def user_load(raw: Path) -> pd.DataFrame:
+    jobs = keyed(jobs_of(raw), ["user"])
+    user_of = keyed(jobs, ["job_name"]).set_index("job_name")["user"]
+    tasks, instances, launches = tasks_of(raw), instances_of(raw), planned_launches(raw)
+    launches = launches[launches["end_s"] > launches["start_s"]]
+    gpu_h = launches["plan_gpu"] / 100 * (launches["end_s"] - launches["start_s"]) / HOUR_S
+    users = pd.DataFrame({"jobs": jobs.groupby("user").size()})
+    users["tasks"] = tasks["job_name"].map(user_of).value_counts()
+    users["gpu_tasks"] = tasks.loc[tasks["plan_gpu"] > 0, "job_name"].map(user_of).value_counts()
+    users["instances"] = instances["job_name"].map(user_of).value_counts()
+    users["gpu_h"] = gpu_h.groupby(launches["job_name"].map(user_of)).sum()
+    users["failed_jobs"] = jobs[jobs["status"] == "Failed"].groupby("user").size()
+    users = users.fillna(0).rename_axis("user_id").reset_index()
+    users = users.sort_values(["instances", "user_id"], ascending=[False, True])
+    return users.assign(instance_rank=range(1, len(users) + 1))
+
+
+def gang(raw: Path) -> pd.DataFrame:
+    tasks = tasks_of(raw).assign(requests_gpu=lambda rows: rows["plan_gpu"].fillna(0) > 0)
+    groups = tasks.groupby(["requests_gpu", "inst_num"], dropna=False)["inst_num"]
+    gangs = pd.DataFrame({"tasks": groups.size(), "instances": groups.sum()}).reset_index()
+    return gangs.rename(columns={"inst_num": "gang_size"})
+
+
+def status_by_level(raw: Path) -> pd.DataFrame:
+    levels = []
+    for level, rows in (("job", jobs_of(raw)), ("task", tasks_of(raw)), ("instance", instances_of(raw))):
+        entries = rows.groupby("status", dropna=False).size().rename("entries").reset_index()
+        entries.insert(0, "level", level)
+        levels.append(entries.assign(share_pct=100 * entries["entries"] / len(rows)))
+    return pd.concat(levels, ignore_index=True)
+
+
+JOINS = (
+    ("job_task", "job", "task", ["job_name"], "1:N"),
+    ("job_group_tag", "job", "group_tag", ["inst_id"], "1:1"),
+    ("task_instance", "task", "instance", TASK_KEY, "1:N"),
+    ("instance_sensor", "instance", "sensor", ["worker_name"], "N:0..1"),
+    ("worker_sensor", "worker", "sensor", ["worker_name"], "1:0..1"),
+    ("instance_machine_metric", "instance", "machine_metric", ["worker_name"], "N:0..1"),
+    ("worker_machine_metric", "worker", "machine_metric", ["worker_name"], "1:0..1"),
+    ("instance_machine_spec", "instance", "machine_spec", ["machine"], "N:1"),
+    ("sensor_machine_spec", "sensor", "machine_spec", ["machine"], "N:1"),
+)
+
+
+def join_coverage(raw: Path) -> pd.DataFrame:
+    tables = {
+        "job": jobs_of(raw),
+        "task": tasks_of(raw),
+        "instance": instances_of(raw),
+        "worker": raw_frames.pai_worker(raw),
+        "sensor": sensors_of(raw),
+        "group_tag": tags_of(raw),
+        "machine_spec": machines_of(raw),
+        "machine_metric": metrics_of(raw),
+    }
+    rows = []
+    for name, left, right, key, cardinality in JOINS:
+        row = {
+            "join_name": name,
+            "left_table": f"pai.{left}",
+            "right_table": f"pai.{right}",
+            "join_key": ", ".join(key),
+            "documented_cardinality": cardinality,
+        }
+        row |= side_account("left", tables[left][key], tables[right][key])
+        row |= side_account("right", tables[right][key], tables[left][key])
+        row["joined_rows"] = len(keyed(tables[left][key], key).merge(keyed(tables[right][key], key), on=key))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def side_account(side: str, rows: pd.DataFrame, others: pd.DataFrame) -> dict[str, int]:
+    key = list(rows)
+    partners = keyed(others, key).value_counts().rename("partners").reset_index()
+    found = keyed(rows, key).merge(partners, on=key, how="left")["partners"].fillna(0)
+    return {
+        f"{side}_rows": len(rows),
+        f"{side}_without_key": len(rows) - len(found),
+        f"{side}_matched": int((found > 0).sum()),
+        f"{side}_unmatched": int((found == 0).sum()),
+        f"{side}_multiply_matched": int((found > 1).sum()),
+    }
+
+
+# Named queries.
+
+
+def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
+    specified = machines_of(raw)
+    specified = specified[specified["cap_gpu"] >= min_gpus]
+    types = specified.groupby("gpu_type").agg(
+        machines=("machine", "size"),
+        gpus=("cap_gpu", "sum"),
+        cpus=("cap_cpu", "sum"),
+        memory_gb=("cap_mem", "sum"),
+    )
+    sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
+    total = pd.DataFrame([{"gpu_type": "all", **sums}])
+    rows = pd.concat([types.reset_index(), total], ignore_index=True)
+    rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])
+    rows["cpus_per_gpu"] = ratio(rows["cpus"], rows["gpus"])
+    return rows
+
+
+def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
+    tasks = raw_frames.pai_task_wait(raw)
+    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
+    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
+    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
+    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
+    return pd.DataFrame(columns).reset_index()
+
+
+def plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
+    usage = raw_frames.pai_task_usage(raw)
+    usage = usage[usage["workers"] >= min_workers]
+    rows = []
+    for resource in ("cpu", "gpu", "memory"):
+        margins = usage[f"{resource}_margin_of_capacity"].dropna()
+        less, more = 100 * (margins > 0).mean(), 100 * (margins < 0).mean()
+        rows.append((resource, len(margins), less, more, margins.median()))
+    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def gpu_request_bands(raw: Path, with_status: str) -> pd.DataFrame:
+    tasks = tasks_of(raw)
+    plans = tasks.loc[(tasks["status"] == with_status) | (with_status == "any"), "plan_gpu"]
+    bands = {
+        "under 25 %": (plans > 0) & (plans < 25),
+        "25 to 50 %": (plans >= 25) & (plans < 50),
+        "50 to 100 %": (plans >= 50) & (plans < 100),
+        "1 GPU": plans == 100,
+        "over 1 GPU": plans > 100,
+    }
+    everything = int((plans > 0).sum())
+    rows = [(band, int(inside.sum()), percent(inside.sum(), everything)) for band, inside in bands.items()]
+    return pd.DataFrame(rows, columns=["band", "tasks", "share_pct"])
+
+
+def tasks_by_gpu_type(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    tasks = keyed(tasks_of(raw), ["gpu_type"])
+    if gpu_only:
+        tasks = tasks[tasks["plan_gpu"] > 0]
+    types = tasks.assign(failed=tasks["status"].eq("Failed")).groupby("gpu_type")["failed"]
+    rows = pd.DataFrame({"tasks": types.size(), "share_pct": 100 * types.size() / len(tasks)})
+    rows["failed_pct"] = 100 * types.sum() / types.size()
+    return rows.reset_index().sort_values(["tasks", "gpu_type"], ascending=[False, True])
+
+
+def gang_sizes(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    tasks = keyed(tasks_of(raw), ["inst_num"])
+    sizes = tasks.loc[tasks["plan_gpu"] > 0, "inst_num"] if gpu_only else tasks["inst_num"]
+    rows = []
+    for at_least in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
+        large = sizes[sizes >= at_least]
+        shares = percent(len(large), len(sizes)), percent(large.sum(), sizes.sum())
+        rows.append((at_least, len(large), int(large.sum()), *shares))
+    return pd.DataFrame(rows, columns=["at_least", "tasks", "instances", "tasks_pct", "instances_pct"])
+
+
+def totals(raw: Path) -> pd.DataFrame:
+    jobs, tasks, instances = jobs_of(raw), tasks_of(raw), instances_of(raw)
+    tagged = keyed(jobs, ["inst_id"])
+    tagged = tagged[tagged["inst_id"].isin(tags_of(raw)["inst_id"].dropna())]
+    entries = {
+        "job": len(jobs),
+        "task": len(tasks),
+        "gpu_task": int((tasks["plan_gpu"] > 0).sum()),
+        "instance": len(instances),
+        "worker": instances["worker_name"].nunique(),
+        "sensor_worker": len(sensors_of(raw)),
+        "user": jobs["user"].nunique(),
+        "tagged_user": tagged["user"].nunique(),
+        "machine": len(machines_of(raw)),
+        "gpu": int(machines_of(raw)["cap_gpu"].sum()),
+    }
+    return pd.DataFrame(entries.items(), columns=["level", "entries"])
+
+
+def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+    instances = user_load(raw)["instances"].sort_values(ascending=False)
+    users = len(instances)
+    top_users = math.ceil(users * top_pct / 100)
+    fewest = instances.tail(users // 2)
+    row = {
+        "users": users,
+        "top_users": top_users,
+        "top_instances_pct": percent(instances.head(top_users).sum(), instances.sum()),
+        "bottom_half_max_instances": fewest.max() if len(fewest) else None,
+    }
+    return pd.DataFrame([row])
+
+
+def group_recurrence(raw: Path, with_flagged: bool) -> pd.DataFrame:
+    groups = raw_frames.pai_job_group(raw)
+    if not with_flagged:
+        groups = groups[~groups["is_group_from_user"]]
+    tasks = keyed(tasks_of(raw), ["job_name"]).merge(groups[["job_name", "group_id"]], on="job_name")
+    tasks = keyed(tasks, ["group_id"])
+    times = tasks.groupby("group_id")["group_id"].transform("size")
+    counts = {at_least: int((times >= at_least).sum()) for at_least in (1, 2, 5, 10, 50, 100, 1000)}
+    rows = [(at_least, count, percent(count, len(tasks))) for at_least, count in counts.items()]
+    return pd.DataFrame(rows, columns=["at_least", "tasks", "tasks_pct"])
+
+
+def request_percentiles(raw: Path, at_pct: float) -> pd.DataFrame:
+    tasks = tasks_of(raw)
+    requests = {
+        "cpu": (tasks["plan_cpu"].dropna() / 100, "CPU cores"),
+        "gpu": (tasks.loc[tasks["plan_gpu"] > 0, "plan_gpu"] / 100, "GPUs"),
+        "memory": (tasks["plan_mem"].dropna(), "GB"),
+    }
+    rows = [
+        (resource, len(values), unit, values.median(), values.quantile(at_pct / 100))
+        for resource, (values, unit) in requests.items()
+    ]
+    return pd.DataFrame(rows, columns=["resource", "requests", "unit", "median", "at_percentile"])
+
+
+def wait_share(raw: Path, short_below_s: float, over_half: float) -> pd.DataFrame:
+    waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
+    tasks = waits.merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY, validate="one_to_one")
+    tasks = tasks[tasks["wait_s"] + tasks["run_s"] > 0]
+    shares = tasks["wait_s"] / (tasks["wait_s"] + tasks["run_s"])
+    is_short = tasks["run_s"] < short_below_s
+    rows = []
+    for run_class, mine in (("short", shares[is_short]), ("long", shares[~is_short])):
+        rows.append((run_class, len(mine), percent((mine > over_half).sum(), len(mine)), mine.median()))
+    return pd.DataFrame(rows, columns=["run_class", "tasks", "waited_over_pct", "median_wait_share"])
+
+
+def wait_by_sharing(raw: Path) -> pd.DataFrame:
+    tasks = raw_frames.pai_task_wait(raw)
+    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
+    is_shared = tasks["requested_gpus_per_instance"] < 1
+    waits = tasks["wait_s"].groupby(
+        is_shared.map({True: "shared GPU", False: "whole GPUs"}).rename("request")
+    )
+    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
+    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
+    return pd.DataFrame(columns).reset_index()
+
+
+def sharing_savings(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
+    hours = demand_hourly(raw)
+    hours = hours[hours["hour"].between(from_hour, to_hour)]
+    requested, if_whole = hours["requested_gpus"], hours["requested_gpus_if_whole"]
+    saved = if_whole - requested
+    # Two hours that save as much may differ in the last digits of a sum.
+    is_peak = saved >= saved.max() - raw_frames.RELATIVE
+    row = {
+        "hours": len(hours),
+        "mean_requested_gpus": requested.mean(),
+        "mean_gpus_if_whole": if_whole.mean(),
+        "mean_saved_gpus": saved.mean(),
+        "saved_pct": percent(saved.sum(), if_whole.sum()),
+        "peak_saved_gpus": saved.max(),
+        "peak_hour": hours.loc[is_peak, "hour"].min(),
+    }
+    return pd.DataFrame([row])
+
+
+def status_counts(raw: Path, at_level: str) -> pd.DataFrame:
+    rows = status_by_level(raw)
+    if at_level != "any":
+        rows = rows[rows["level"] == at_level]
+    rows["place"] = rows["level"].map({"job": 0, "task": 1, "instance": 2})
+    return rows.sort_values(["place", "entries", "status"], ascending=[True, False, True]).drop(
+        columns="place"
+    )
+
+
+CDF_AT_S = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000)
+
+
+def wait_cdf(raw: Path) -> pd.DataFrame:
+    tasks = raw_frames.pai_task_wait(raw)
+    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
+    rows = []
+    for gpu_type, waits in tasks.groupby("gpu_type")["wait_s"]:
+        for wait_s in CDF_AT_S:
+            count = int((waits <= wait_s).sum())
+            rows.append((gpu_type, wait_s, count, percent(count, len(waits))))
+    return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "share_pct"])
+
+
+def demand_by_hour_of_day(raw: Path) -> pd.DataFrame:
+    names = ["requested_cpus", "requested_gpus", "requested_memory_gb", "sharing_gpus", "whole_gpus"]
+    means = demand_hourly(raw).groupby("hour_of_day")[names].mean()
+    return means.add_prefix("mean_").reset_index()
+
+
+def demand_by_week_hour(raw: Path) -> pd.DataFrame:
+    groups = demand_hourly(raw).groupby(["weekday", "hour_of_day"])
+    means = groups[["requested_cpus", "requested_gpus"]].mean().add_prefix("mean_")
+    return means.assign(hours=groups.size()).reset_index()
+
+
+def gpu_sharing_by_type(raw: Path) -> pd.DataFrame:
+    types = keyed(machines_of(raw), ["machine"])[["machine", "gpu_type"]]
+    workers = workers_on_devices(raw).merge(types, on="machine", how="left", validate="many_to_one")
+    pairs = gpu_sharing(raw).merge(types, on="machine", how="left", validate="many_to_one")
+    in_pairs = {*pairs["worker_name"], *pairs["other_worker_name"]}
+    rows = []
+    for gpu_type, mine in workers.groupby("gpu_type", dropna=False):
+        overlaps = pairs.loc[pairs["gpu_type"].isna() if pd.isna(gpu_type) else pairs["gpu_type"] == gpu_type]
+        sharing = int(mine["worker_name"].isin(in_pairs).sum())
+        counts = len(mine), sharing, percent(sharing, len(mine)), len(overlaps)
+        rows.append((gpu_type, *counts, overlaps["overlap_s"].astype(float).median()))
+    names = ["gpu_type", "workers", "sharing_workers", "sharing_pct", "pairs", "median_overlap_s"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def usage_by_gpu_type(raw: Path) -> pd.DataFrame:
+    groups = worker_usage(raw).groupby("gpu_type", dropna=False)
+    columns = {"workers": groups.size()}
+    for resource in ("cpu", "gpu", "memory"):
+        name = f"{resource}_use_of_plan"
+        columns[f"median_{name}"] = groups[name].median()
+    columns["p90_gpu_use_of_plan"] = groups["gpu_use_of_plan"].quantile(0.9)
+    return pd.DataFrame(columns).reset_index()
+
+
+def machine_use_by_type(raw: Path) -> pd.DataFrame:
+    rows = raw_frames.pai_worker_machine(raw)
+    rows = rows[rows["observed_s"] > 0]
+    types = []
+    for gpu_type, mine in rows.groupby("gpu_type", dropna=False):
+        means = []
+        for name in ("machine_cpu_pct", "machine_gpu_pct", "machine_load"):
+            known = mine[mine[name].notna()]
+            weights = known["observed_s"]
+            means.append((known[name] * weights).sum() / weights.sum() if len(known) else None)
+        types.append((gpu_type, len(mine), *means))
+    return pd.DataFrame(types, columns=["gpu_type", "workers", "mean_cpu_pct", "mean_gpu_pct", "mean_load"])
+
+
+def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    plans = tasks_of(raw)[[*TASK_KEY, "plan_gpu"]]
+    tasks = task_run(raw).assign(plan_gpu=plans["plan_gpu"])
+    assert tasks[TASK_KEY].equals(plans[TASK_KEY])
+    if gpu_only:
+        tasks = tasks[tasks["plan_gpu"] > 0]
+    tasks["gpu_h"] = tasks["run_s"] * tasks["instances"] * tasks["plan_gpu"] / 100 / HOUR_S
+    groups = tasks.groupby("status", dropna=False)
+    columns = {
+        "tasks": groups.size(),
+        "tasks_with_run": groups["run_s"].count(),
+        "median_run_s": groups["run_s"].median(),
+        "mean_run_s": groups["run_s"].mean(),
+        "gpu_h": groups["gpu_h"].sum(min_count=1),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def coverage(raw: Path) -> pd.DataFrame:
+    joins = join_coverage(raw)
+    return pd.DataFrame(
+        {
+            "join_name": joins["join_name"],
+            "left_table": joins["left_table"],
+            "right_table": joins["right_table"],
+            "left_matched_pct": 100 * ratio(joins["left_matched"], joins["left_rows"]),
+            "right_matched_pct": 100 * ratio(joins["right_matched"], joins["right_rows"]),
+            "left_multiply_matched": joins["left_multiply_matched"],
+            "right_multiply_matched": joins["right_multiply_matched"],
+        }
+    )
+
+
+def failures_over_time(raw: Path, in_parts: int) -> pd.DataFrame:
+    tasks = tasks_of(raw)
+    tasks = tasks[tasks["start_time"] > 0]
+    first, last = tasks["start_time"].min(), tasks["start_time"].max()
+    part = ((tasks["start_time"] - first) * in_parts // (last - first) + 1).clip(upper=in_parts)
+    is_failed, is_gpu = tasks["status"] == "Failed", tasks["plan_gpu"] > 0
+    rows = []
+    for number in range(1, in_parts + 1):
+        inside = part == number
+        groups = inside, inside & is_gpu, inside & ~is_gpu
+        shares = [percent((group & is_failed).sum(), group.sum()) for group in groups]
+        rows.append((number, int(inside.sum()), int((inside & is_failed).sum()), *shares))
+    names = ["part", "tasks", "failed", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"]
+    return pd.DataFrame(rows, columns=names)
+
+
+# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+
+VIEWS = {
+    "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
+    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
+    "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
+    "pai.worker_v1": (raw_frames.pai_worker, ["worker_name"]),
+    "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
+    "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
+    "pai.worker_by_outcome_v1": (worker_by_outcome, ["worker_name"]),
+    "pai.task_run_v1": (task_run, ["job_name", "task_name"]),
+    "pai.worker_usage_v1": (worker_usage, ["worker_name"]),
+    "pai.gpu_sharing_v1": (gpu_sharing, ["worker_name", "other_worker_name"]),
+    "pai.demand_hourly_v1": (demand_hourly, ["hour"]),
+    "pai.user_load_v1": (user_load, ["user_id"]),
+    "pai.gang_v1": (gang, ["requests_gpu", "gang_size"]),
+    "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
+    "pai.join_coverage_v1": (join_coverage, ["join_name"]),
+}
+
+MACHINE_QUERIES = {
+    "pai.machines()": (machines, (0,), None),
+    "pai.machines(min_gpus := 8)": (machines, (8,), None),
+}
+QUERIES = MACHINE_QUERIES | {
+    "pai.wait_by_gpu_type()": (wait_by_gpu_type, (0.01,), ["gpu_type"]),
+    "pai.wait_by_gpu_type(min_gpus := 1)": (wait_by_gpu_type, (1,), ["gpu_type"]),
+    "pai.plan_against_usage()": (plan_against_usage, (1,), ["resource"]),
+    "pai.plan_against_usage(min_workers := 2)": (plan_against_usage, (2,), ["resource"]),
+    "pai.gpu_request_bands()": (gpu_request_bands, ("any",), None),
+    "pai.gpu_request_bands(with_status := 'Failed')": (gpu_request_bands, ("Failed",), None),
+    "pai.tasks_by_gpu_type()": (tasks_by_gpu_type, (True,), None),
+    "pai.tasks_by_gpu_type(gpu_only := false)": (tasks_by_gpu_type, (False,), None),
+    "pai.gang_sizes()": (gang_sizes, (False,), None),
+    "pai.gang_sizes(gpu_only := true)": (gang_sizes, (True,), None),
+    "pai.totals()": (totals, (), None),
+    "pai.user_concentration()": (user_concentration, (5,), None),
+    "pai.user_concentration(top_pct := 12.1)": (user_concentration, (12.1,), None),
+    "pai.user_concentration(top_pct := 100)": (user_concentration, (100,), None),
+    "pai.group_recurrence()": (group_recurrence, (True,), None),
+    "pai.group_recurrence(with_flagged := false)": (group_recurrence, (False,), None),
+    "pai.request_percentiles()": (request_percentiles, (95,), None),
+    "pai.request_percentiles(at_pct := 12.5)": (request_percentiles, (12.5,), None),
+    "pai.wait_share()": (wait_share, (3600, 0.5), None),
+    "pai.wait_share(short_below_s := 600)": (wait_share, (600, 0.5), None),
+    "pai.wait_share(over_half := 0.1)": (wait_share, (3600, 0.1), None),
+    "pai.wait_by_sharing()": (wait_by_sharing, (), None),
+    "pai.sharing_savings()": (sharing_savings, (0, 100_000), None),
+    "pai.sharing_savings(from_hour := 672)": (sharing_savings, (672, 100_000), None),
+    "pai.sharing_savings(to_hour := 300)": (sharing_savings, (0, 300), None),
+    "pai.status_counts()": (status_counts, ("any",), None),
+    "pai.status_counts(at_level := 'job')": (status_counts, ("job",), None),
+    "pai.status_counts(at_level := 'instance')": (status_counts, ("instance",), None),
+    "pai.wait_cdf()": (wait_cdf, (), None),
+    "pai.demand_by_hour_of_day()": (demand_by_hour_of_day, (), None),
+    "pai.demand_by_week_hour()": (demand_by_week_hour, (), None),
+    "pai.gpu_sharing_by_type()": (gpu_sharing_by_type, (), None),
+    "pai.usage_by_gpu_type()": (usage_by_gpu_type, (), ["gpu_type"]),
+    "pai.machine_use_by_type()": (machine_use_by_type, (), ["gpu_type"]),
+    "pai.run_by_status()": (run_by_status, (False,), ["status"]),
+    "pai.run_by_status(gpu_only := true)": (run_by_status, (True,), ["status"]),
+    "pai.coverage()": (coverage, (), ["join_name"]),
+    "pai.failures_over_time()": (failures_over_time, (4,), None),
+    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),
+    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30,), None),
+}

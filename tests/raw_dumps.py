@@ -1,0 +1,86 @@
+"""Writes small raw dumps as the publishers do, from rows that a test holds, and makes warehouses of them."""
+
+import io
+import tarfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.sql import database
+
+Row = Mapping[str, object]
+
+PAI_HEADERS = {
+    "pai_job_table": "job_name,inst_id,user,status,start_time,end_time",
+    "pai_task_table": (
+        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
+    ),
+    "pai_instance_table": (
+        "job_name,task_name,inst_name,worker_name,inst_id,status,start_time,end_time,machine"
+    ),
+    "pai_sensor_table": (
+        "job_name,task_name,worker_name,inst_id,machine,gpu_name,cpu_usage,gpu_wrk_util,avg_mem,max_mem,"
+        "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count"
+    ),
+    "pai_group_tag_table": "inst_id,user,gpu_type_spec,group,workload",
+    "pai_machine_spec": "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
+    "pai_machine_metric": (
+        "worker_name,machine,start_time,end_time,machine_cpu_iowait,machine_cpu_kernel,machine_cpu_usr,"
+        "machine_gpu,machine_load_1,machine_net_receive,machine_num_worker,machine_cpu"
+    ),
+}
+PAI_TABLES = {
+    "pai_job_table": "pai.job",
+    "pai_task_table": "pai.task",
+    "pai_instance_table": "pai.instance",
+    "pai_sensor_table": "pai.sensor",
+    "pai_group_tag_table": "pai.group_tag",
+    "pai_machine_spec": "pai.machine_spec",
+    "pai_machine_metric": "pai.machine_metric",
+}
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Row], header: bool) -> bytes:
+    lines = [",".join(columns)] if header else []
+    lines += [",".join("" if row[name] is None else str(row[name]) for name in columns) for row in rows]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
+    """Write PAI's archives with one CSV without a header each, and the names of its columns beside it."""
+    for stem, rows in tables.items():
+        header = PAI_HEADERS[stem]
+        csv = csv_text(header.split(","), rows, False)
+        write_archive(folder / f"{stem}.tar.gz", {f"{stem}.csv": csv})
+        (folder / f"{stem}.header").write_text(header)
+
+
+def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
+    outcome = database.ingest([raw], warehouse, [], lambda *_: None)
+    assert not outcome.problems
+    return duckdb.connect(str(warehouse / database.NAME), read_only=True)
+
+
+def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:
+    """Rows read per table are the rows written, and each is either kept or rejected; here all are kept."""
+    rows = connection.execute(
+        "select table_name, sum(rows_read), sum(rows_kept), sum(rows_rejected)"
+        " from catalog.sources group by table_name"
+    ).fetchall()
+    assert {name: (read, kept, rejected) for name, read, kept, rejected in rows} == {
+        name: (count, count, 0) for name, count in written.items()
+    }
+
+
+def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:
+    return connection.sql(f"from {view}").to_arrow_table().to_pylist()

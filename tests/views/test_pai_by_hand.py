@@ -1,0 +1,272 @@
+"""PAI's views on a few rows whose results can be reckoned on paper, and on no rows at all."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
+pai_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(pai_in_pandas)
+
+
+def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:
+    """Rows of a table from the named columns; the others hold nothing."""
+    nothing = dict.fromkeys(raw_dumps.PAI_HEADERS[stem].split(","))
+    return [nothing | dict(zip(columns.split(), row, strict=True)) for row in rows]
+
+
+def made(folder: Path, **tables: list[dict[str, object]]) -> duckdb.DuckDBPyConnection:
+    """A warehouse of these tables; the others are empty, as an archive without a row is taken for damaged."""
+    raw_dumps.write_pai(folder / "raw" / "pai" / "data", tables)
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+@pytest.fixture(scope="module")
+def no_rows(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    path = database.build(tmp_path_factory.mktemp("no_rows"))
+    return duckdb.connect(str(path), read_only=True)
+
+
+LAUNCH = "worker_name inst_name status start_time end_time"
+LAUNCHES = (
+    # The publisher keeps the waiting one, for W comes last in the alphabet.
+    ("outcome", "a", "Terminated", 100.0, 200.0),
+    ("outcome", "b", "Failed", 300.0, 400.0),
+    ("outcome", "c", "Waiting", 0.0, 0.0),
+    ("later", "a", "Failed", 100.0, 900.0),
+    ("later", "b", "Failed", 200.0, 300.0),
+    # No end is the publisher's choice, as it sorts after all others.
+    ("longer", "a", "Running", 100.0, None),
+    ("longer", "b", "Running", 100.0, 200.0),
+    ("first", "b", "Terminated", 100.0, 200.0),
+    ("first", "a", "Terminated", 100.0, 200.0),
+    ("odd", "a", "Interrupted", 100.0, 200.0),
+    ("odd", "b", "Waiting", None, None),
+    ("zero", "a", None, 0.0, 200.0),
+    (None, "a", "Terminated", 100.0, 200.0),
+)
+
+
+def test_the_best_outcome_of_a_worker(tmp_path: Path) -> None:
+    with made(tmp_path, pai_instance_table=rows_of("pai_instance_table", LAUNCH, *LAUNCHES)) as connection:
+        rows = connection.execute(
+            "select worker_name, inst_name, status, start_s, end_s, run_s, runs, is_publishers_choice"
+            " from pai.worker_by_outcome_v1 order by worker_name"
+        ).fetchall()
+    assert rows == [
+        ("first", "a", "Terminated", 100, 200, 100, 2, True),
+        ("later", "b", "Failed", 200, 300, 100, 2, True),
+        ("longer", "b", "Running", 100, 200, 100, 2, False),
+        ("odd", "b", "Waiting", None, None, None, 2, True),
+        ("outcome", "a", "Terminated", 100, 200, 100, 3, False),
+        ("zero", "a", None, None, 200, None, 1, True),
+    ]
+
+
+def test_a_run_that_is_whole_and_those_that_are_not(tmp_path: Path) -> None:
+    launches = rows_of(
+        "pai_instance_table",
+        "job_name task_name start_time end_time",
+        ("j", "whole", 100.0, 200.0),
+        ("j", "whole", 150.0, 400.0),
+        ("j", "running", 100.0, 200.0),
+        ("j", "running", 50.0, None),
+        ("j", "never started", 0.0, 900.0),
+        ("j", None, 1.0, 2.0),
+        ("orphan", "whole", 1.0, 2.0),
+    )
+    names = ["whole", "running", "never started", "no instances"]
+    tasks = rows_of("pai_task_table", "job_name task_name", *(("j", name) for name in names))
+    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+        rows = connection.execute(
+            "select task_name, launched_instances, started_instances, ended_instances,"
+            " first_start_s, last_end_s, run_s, instance_run_s, is_run_whole from pai.task_run_v1"
+        ).fetchall()
+    assert sorted(rows) == [
+        ("never started", 1, 0, 0, None, None, None, None, False),
+        ("no instances", 0, 0, 0, None, None, None, None, False),
+        ("running", 2, 2, 1, 50, 200, 150, 100, False),
+        ("whole", 2, 2, 2, 100, 400, 300, 175, True),
+    ]
+
+
+def test_who_shares_a_gpu_and_who_does_not(tmp_path: Path) -> None:
+    places = {
+        "a": ("m1", "/dev/nvidia0", 100.0, 200.0, "j1"),
+        "b": ("m1", "/dev/nvidia0", 150.0, 250.0, "j1"),
+        # Begins as `a` ends.
+        "c": ("m1", "/dev/nvidia0", 200.0, 300.0, "j2"),
+        "another device": ("m1", "/dev/nvidia1", 100.0, 300.0, "j1"),
+        "another machine": ("m2", "/dev/nvidia0", 100.0, 300.0, "j1"),
+        "no device": ("m1", None, 100.0, 300.0, "j1"),
+        "no machine": (None, "/dev/nvidia0", 100.0, 300.0, "j1"),
+        "an instant": ("m1", "/dev/nvidia0", 160.0, 160.0, "j1"),
+        "no end": ("m1", "/dev/nvidia0", 100.0, None, "j1"),
+        "no start": ("m1", "/dev/nvidia0", 0.0, 300.0, "j1"),
+    }
+    launches = [(worker, "Terminated", *place[2:], "m9") for worker, place in places.items()]
+    columns = "worker_name status start_time end_time job_name machine"
+    # Where it ran says the sensor.
+    sensors = [(worker, *place[:2]) for worker, place in places.items()]
+    specified = rows_of("pai_machine_spec", "machine gpu_type cap_gpu", ("m1", "T4", 2), ("m9", "P100", 2))
+    with made(
+        tmp_path,
+        pai_instance_table=rows_of("pai_instance_table", columns, *launches),
+        pai_sensor_table=rows_of("pai_sensor_table", "worker_name machine gpu_name", *sensors),
+        pai_machine_spec=specified,
+    ) as connection:
+        pairs = connection.execute("from pai.gpu_sharing_v1 order by worker_name").fetchall()
+        types = connection.execute("from pai.gpu_sharing_by_type()").fetchall()
+    assert pairs == [
+        ("m1", "/dev/nvidia0", "a", "b", "j1", "j1", 150, 200, 50, True),
+        ("m1", "/dev/nvidia0", "b", "c", "j1", "j2", 200, 250, 50, False),
+    ]
+    assert types == [("T4", 4, 3, 75, 2, 50), (None, 1, 0, 0, 0, None)]
+
+
+def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
+    launches = rows_of(
+        "pai_instance_table",
+        "job_name task_name start_time end_time",
+        # 100 s of hour 0, all of hour 1 and 200 s of hour 2.
+        ("j", "half", 3_500.0, 7_400.0),
+        # Half of hour 1; hour 2 begins as it ends.
+        ("j", "three", 3_600.0, 5_400.0),
+        ("j", "cpu", 5_400.0, 7_200.0),
+        # Left out of the demand: no end, an end of 0, an end at the start.
+        ("j", "half", 3_700.0, None),
+        ("j", "half", 18_000.0, 0.0),
+        ("j", "half", 3_800.0, 3_800.0),
+        # Left out of all: never started, and of no task.
+        ("j", "half", 0.0, 90_000.0),
+        ("j", "no such", 100.0, 90_000.0),
+    )
+    plans = [
+        ("j", "half", 50.0, 600.0, 8.0),
+        ("j", "three", 250.0, None, None),
+        ("j", "cpu", None, 100.0, 1.0),
+    ]
+    tasks = rows_of("pai_task_table", "job_name task_name plan_gpu plan_cpu plan_mem", *plans)
+    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+        hours = connection.execute("from pai.demand_hourly_v1 order by hour").fetchall()
+        savings = connection.execute("from pai.sharing_savings()").fetchall()
+    early, late = 100 / 3_600, 200 / 3_600
+    # Hour 0 of the clock is 8 o'clock on a Thursday in UTC+8.
+    wanted = [
+        (0, 0, 4, 8, early, 6 * early, 8 * early, early / 2, early / 2, 0, early, 0),
+        (1, 3_600, 4, 9, 2, 6.5, 8.5, 1.75, 0.5, 1.25, 2.5, 2),
+        (2, 7_200, 4, 10, late, 6 * late, 8 * late, late / 2, late / 2, 0, late, 0),
+        (3, 10_800, 4, 11, 0, 0, 0, 0, 0, 0, 0, 0),
+        (4, 14_400, 4, 12, 0, 0, 0, 0, 0, 0, 0, 0),
+        (5, 18_000, 4, 13, 0, 0, 0, 0, 0, 0, 0, 1),
+    ]
+    assert hours == [pytest.approx(hour, rel=1e-12, abs=1e-12) for hour in wanted]
+    requested, if_whole = 1.75 + (early + late) / 2, 2.5 + early + late
+    saved = if_whole - requested
+    means = requested / 6, if_whole / 6, saved / 6
+    assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
+
+
+def test_the_clock_of_the_first_start(tmp_path: Path) -> None:
+    """The least start in the trace reads as 01:18:39 on Wednesday, 7 January 1970."""
+    launches = rows_of("pai_instance_table", "job_name task_name start_time", ("j", "t", 494_319.0))
+    tasks = rows_of("pai_task_table", "job_name task_name", ("j", "t"))
+    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+        hours = connection.execute(
+            "select hour, weekday, hour_of_day, unended_instances from pai.demand_hourly_v1"
+        ).fetchall()
+    assert hours == [(137, 3, 1, 1)]
+
+
+def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
+    """Otherwise the comparison of views on the sample would say less than it seems to."""
+    workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)
+    usage, pairs = pai_in_pandas.worker_usage(sample_raw), pai_in_pandas.gpu_sharing(sample_raw)
+    joins = pai_in_pandas.join_coverage(sample_raw).set_index("join_name")
+    assert (workers["runs"] > 1).any()
+    assert not workers["is_publishers_choice"].all()
+    assert (runs["launched_instances"] == 0).any()
+    assert (~runs["is_run_whole"] & runs["run_s"].notna()).any()
+    assert not usage["is_machine_specified"].all()
+    assert (usage["cpu_use_of_plan"] > 1).any()
+    assert (usage["used_gpus"] > 1).any()
+    assert set(pairs["is_same_job"]) == {False, True}
+    hours = pai_in_pandas.demand_hourly(sample_raw)
+    assert (hours[["sharing_gpus", "whole_gpus", "unended_instances"]] > 0).any().all()
+    assert (hours["running_instances"] == 0).any()
+    assert joins.loc[["task_instance", "job_group_tag", "sensor_machine_spec"], "left_unmatched"].all()
+    assert joins.loc["job_group_tag", "right_unmatched"] > 0
+    assert joins.loc[["instance_sensor", "instance_machine_metric"], "right_multiply_matched"].all()
+
+
+# One row of each table; all of them meet.
+MEETING = {
+    "pai_job_table": rows_of("pai_job_table", "job_name inst_id user start_time", ("j", "i", "u", 5.0)),
+    "pai_task_table": rows_of(
+        "pai_task_table",
+        "job_name task_name inst_num status start_time plan_cpu plan_mem plan_gpu gpu_type",
+        ("j", "t", 1.0, "Terminated", 5.0, 100.0, 1.0, 50.0, "T4"),
+    ),
+    "pai_instance_table": rows_of(
+        "pai_instance_table",
+        "job_name task_name worker_name status start_time end_time machine",
+        ("j", "t", "w", "Terminated", 6.0, 9.0, "m"),
+    ),
+    "pai_sensor_table": rows_of(
+        "pai_sensor_table",
+        "job_name task_name worker_name machine gpu_name cpu_usage gpu_wrk_util avg_mem",
+        ("j", "t", "w", "m", "/dev/nvidia0", 50.0, 25.0, 0.5),
+    ),
+    "pai_group_tag_table": rows_of("pai_group_tag_table", "inst_id user group", ("i", "u", "g")),
+    "pai_machine_spec": rows_of(
+        "pai_machine_spec", "machine gpu_type cap_cpu cap_mem cap_gpu", ("m", "T4", 96, 512, 2)
+    ),
+    "pai_machine_metric": rows_of(
+        "pai_machine_metric", "worker_name machine start_time end_time machine_cpu", ("w", "m", 6, 9, 50.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("without", [*MEETING, "none", "all"])
+def test_empty_tables_are_answered_for(without: str, tmp_path: Path) -> None:
+    tables = {} if without == "all" else {stem: rows for stem, rows in MEETING.items() if stem != without}
+    with made(tmp_path, **tables) if tables else duckdb.connect(str(database.build(tmp_path))) as connection:
+        for name in (*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES):
+            connection.execute(f"from {name}").fetchall()
+        if without == "none":
+            counts = {
+                view: len(connection.execute(f"from {view}").fetchall())
+                for view in pai_in_pandas.VIEWS
+                if view not in ("pai.join_coverage_v1", "pai.status_by_level_v1")
+            }
+            # A worker alone shares its GPU with nobody.
+            assert counts == dict.fromkeys(counts, 1) | {"pai.gpu_sharing_v1": 0}
+
+
+@pytest.mark.parametrize(
+    ("call", "columns", "rows"),
+    [
+        ("pai.totals()", "entries", [(0,)] * 10),
+        ("pai.gpu_request_bands()", "tasks, share_pct", [(0, None)] * 5),
+        ("pai.gang_sizes()", "tasks, instances, tasks_pct, instances_pct", [(0, 0, None, None)] * 10),
+        ("pai.group_recurrence()", "tasks, tasks_pct", [(0, None)] * 7),
+        ("pai.request_percentiles()", "requests, median, at_percentile", [(0, None, None)] * 3),
+        ("pai.wait_share()", "tasks, waited_over_pct, median_wait_share", [(0, None, None)] * 2),
+        ("pai.sharing_savings()", "hours, saved_pct, peak_saved_gpus, peak_hour", [(0, None, None, None)]),
+        ("pai.user_concentration()", "users, top_users, top_instances_pct", [(0, 0, None)]),
+        ("pai.coverage()", "left_matched_pct, right_multiply_matched", [(None, 0)] * 9),
+        ("pai.join_coverage_v1", "left_rows, right_unmatched, joined_rows", [(0, 0, 0)] * 9),
+        ("pai.demand_hourly_v1", "hour", []),
+    ],
+)
+def test_what_is_said_of_no_rows(
+    call: str, columns: str, rows: list[tuple[object, ...]], no_rows: duckdb.DuckDBPyConnection
+) -> None:
+    assert no_rows.execute(f"select {columns} from {call}").fetchall() == rows
