@@ -1,0 +1,1 @@
+"""What the warehouse costs, beside what people do today."""
