@@ -4,7 +4,61 @@
 -- caveat: pai.worker_name_repeats
 -- caveat: pai.sentinel_zero_start
 create or replace view pai.worker_v1 as
-with timed as (
+-- One worker in a hundred ran more than once. Ranking is costly, so only these are ranked.
+with repeated as (
+    select
+        worker_name,
+        count(*) as runs,
+        count(*) filter (where status = 'Terminated') as terminated_runs
+    from pai.instance
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+),
+
+-- The rule sorts the statuses as words, and pandas sorts what is missing last.
+ranked as (
+    select
+        instance.worker_name,
+        instance.job_name,
+        instance.task_name,
+        instance.inst_name,
+        instance.inst_id,
+        instance.machine,
+        instance.status,
+        instance.start_time,
+        instance.end_time,
+        repeated.runs,
+        repeated.terminated_runs,
+        row_number() over (
+            partition by instance.worker_name
+            order by
+                instance.status desc nulls first,
+                case when instance.start_time > 0 then instance.start_time end desc nulls first,
+                case when instance.end_time > 0 then instance.end_time end desc nulls first,
+                instance.inst_name asc nulls last
+        ) as place
+    from pai.instance as instance
+    inner join repeated on instance.worker_name = repeated.worker_name
+),
+
+kept as (
+    select
+        instance.worker_name,
+        instance.job_name,
+        instance.task_name,
+        instance.inst_name,
+        instance.inst_id,
+        instance.machine,
+        instance.status,
+        instance.start_time,
+        instance.end_time,
+        1 as runs,
+        0 as terminated_runs
+    from pai.instance as instance
+    anti join repeated on instance.worker_name = repeated.worker_name
+    where instance.worker_name is not null
+    union all
     select
         worker_name,
         job_name,
@@ -13,23 +67,28 @@ with timed as (
         inst_id,
         machine,
         status,
-        nullif(start_time, 0) as start_s,
-        nullif(end_time, 0) as end_s
-    from pai.instance
-    where worker_name is not null
+        start_time,
+        end_time,
+        runs,
+        terminated_runs
+    from ranked
+    where place = 1
 ),
 
--- The rule sorts the statuses as words, and pandas sorts what is missing last.
-ranked as (
+timed as (
     select
-        *,
-        count(*) over (partition by worker_name) as runs,
-        max(case when status = 'Terminated' then 1 else 0 end) over (partition by worker_name) as terminated,
-        row_number() over (
-            partition by worker_name
-            order by status desc, start_s desc nulls first, end_s desc nulls first, inst_name asc
-        ) as place
-    from timed
+        worker_name,
+        job_name,
+        task_name,
+        inst_name,
+        inst_id,
+        machine,
+        status,
+        case when start_time > 0 then start_time end as start_s,
+        case when end_time > 0 then end_time end as end_s,
+        runs,
+        terminated_runs
+    from kept
 )
 
 select
@@ -44,9 +103,8 @@ select
     end_s,
     end_s - start_s as run_s,
     runs,
-    status = 'Waiting' and terminated = 1 as is_waiting_over_terminated
-from ranked
-where place = 1;
+    coalesce(status, '') = 'Waiting' and terminated_runs > 0 as is_waiting_over_terminated
+from timed;
 
 comment on view pai.worker_v1 is 'One row for each PAI worker, re-runs removed by the publisher''s own rule.';
 comment on column pai.worker_v1.worker_name is 'Worker; measured.';

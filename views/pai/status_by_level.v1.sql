@@ -1,0 +1,41 @@
+-- How PAI's jobs, tasks and instances ended: each status, counted at each level.
+-- grain: one row per (level, status)
+-- source: README of cluster-trace-gpu-v2020, pai_job_table, pai_task_table and pai_instance_table: status
+-- caveat: pai.terminated_is_success
+-- caveat: pai.job_means_task_elsewhere
+create or replace view pai.status_by_level_v1 as
+with counted as (
+    select
+        'job' as level,
+        status,
+        count(*) as entries
+    from pai.job
+    group by status
+    union all
+    select
+        'task' as level,
+        status,
+        count(*) as entries
+    from pai.task
+    group by status
+    union all
+    select
+        'instance' as level,
+        status,
+        count(*) as entries
+    from pai.instance
+    group by status
+)
+
+select
+    level,
+    status,
+    entries,
+    100.0 * entries / sum(entries) over (partition by level) as share_pct
+from counted;
+
+comment on view pai.status_by_level_v1 is 'How PAI''s jobs, tasks and instances ended: each status, counted at each level.';
+comment on column pai.status_by_level_v1.level is 'What is counted: job, task or instance; derived.';
+comment on column pai.status_by_level_v1.status is 'Status; only Terminated is a success; NULL where none is recorded; measured.';
+comment on column pai.status_by_level_v1.entries is 'Rows with that status; derived.';
+comment on column pai.status_by_level_v1.share_pct is 'Their share of the level''s rows in percent; derived.';

@@ -1,0 +1,135 @@
+-- One row for each PAI worker, re-runs removed by their outcome: the run that came furthest is kept.
+-- grain: one row per worker_name
+-- source: this project; the publisher's rule, which sorts statuses as words, is that of pai.worker
+-- caveat: pai.worker_name_repeats
+-- caveat: pai.sentinel_zero_start
+-- caveat: pai.terminated_is_success
+create or replace view pai.worker_by_outcome_v1 as
+with repeated as (
+    select
+        worker_name,
+        status,
+        start_s,
+        end_s,
+        runs
+    from pai.worker_v1
+    where runs > 1
+),
+
+timed as (
+    select
+        instance.worker_name,
+        instance.job_name,
+        instance.task_name,
+        instance.inst_name,
+        instance.inst_id,
+        instance.machine,
+        instance.status,
+        case when instance.start_time > 0 then instance.start_time end as start_s,
+        case when instance.end_time > 0 then instance.end_time end as end_s,
+        repeated.runs,
+        repeated.status as publishers_status,
+        repeated.start_s as publishers_start_s,
+        repeated.end_s as publishers_end_s
+    from pai.instance as instance
+    inner join repeated on instance.worker_name = repeated.worker_name
+),
+
+-- What ended well says most of a worker, then what ended at all; of two such runs, the later one.
+ranked as (
+    select
+        worker_name,
+        job_name,
+        task_name,
+        inst_name,
+        inst_id,
+        machine,
+        status,
+        start_s,
+        end_s,
+        runs,
+        publishers_status,
+        publishers_start_s,
+        publishers_end_s,
+        row_number() over (
+            partition by worker_name
+            order by
+                case status
+                    when 'Terminated' then 1
+                    when 'Failed' then 2
+                    when 'Running' then 3
+                    when 'Waiting' then 4
+                    else 5
+                end asc,
+                start_s desc nulls last,
+                end_s desc nulls last,
+                inst_name asc nulls last
+        ) as place
+    from timed
+),
+
+-- Of a worker with one run, every rule keeps that run.
+kept as (
+    select
+        worker_name,
+        job_name,
+        task_name,
+        inst_name,
+        inst_id,
+        machine,
+        status,
+        start_s,
+        end_s,
+        runs,
+        true as is_publishers_choice
+    from pai.worker_v1
+    where runs = 1
+    union all
+    select
+        worker_name,
+        job_name,
+        task_name,
+        inst_name,
+        inst_id,
+        machine,
+        status,
+        start_s,
+        end_s,
+        runs,
+        (
+            status is not distinct from publishers_status
+            and start_s is not distinct from publishers_start_s
+            and end_s is not distinct from publishers_end_s
+        ) as is_publishers_choice
+    from ranked
+    where place = 1
+)
+
+select
+    worker_name,
+    job_name,
+    task_name,
+    inst_name,
+    inst_id,
+    machine,
+    status,
+    start_s,
+    end_s,
+    end_s - start_s as run_s,
+    runs,
+    is_publishers_choice
+from kept;
+
+comment on view pai.worker_by_outcome_v1 is 'One row for each PAI worker, re-runs removed by their outcome: the run that came furthest is kept.';
+comment on column pai.worker_by_outcome_v1.worker_name is 'Worker; measured.';
+comment on column pai.worker_by_outcome_v1.job_name is 'Job; measured.';
+comment on column pai.worker_by_outcome_v1.task_name is 'Task, its role in the job; measured.';
+comment on column pai.worker_by_outcome_v1.inst_name is 'Instance of the task; measured.';
+comment on column pai.worker_by_outcome_v1.inst_id is 'Id of the job, despite its name; measured.';
+comment on column pai.worker_by_outcome_v1.machine is 'Machine that the kept run was on; measured.';
+comment on column pai.worker_by_outcome_v1.status is 'Status of the kept run: the best one, of Terminated, Failed, Running and Waiting in this order; measured.';
+comment on column pai.worker_by_outcome_v1.start_s is 'Start in seconds of the shifted clock; NULL where it never started; measured.';
+comment on column pai.worker_by_outcome_v1.end_s is 'End in seconds of the shifted clock; NULL where it never ended; measured.';
+comment on column pai.worker_by_outcome_v1.run_s is 'Seconds from start to end; NULL where either is missing; derived.';
+comment on column pai.worker_by_outcome_v1.runs is 'Rows that the worker has in pai.instance; derived.';
+comment on column pai.worker_by_outcome_v1.is_publishers_choice is 'Whether the publisher''s rule, that of pai.worker, keeps a run of the same status, start and end; derived.';
