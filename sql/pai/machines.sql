@@ -7,7 +7,9 @@ select
     count(*) as machines,
     sum(cap_gpu)::bigint as gpus,
     sum(cap_cpu)::bigint as cpus,
-    sum(cap_mem)::bigint as memory_gb
+    sum(cap_mem)::bigint as memory_gb,
+    sum(cap_gpu) / nullif(count(*), 0) as gpus_per_machine,
+    sum(cap_cpu) / nullif(sum(cap_gpu), 0) as cpus_per_gpu
 from pai.machine_spec
 where cap_gpu >= min_gpus
 group by grouping sets ((gpu_type), ())

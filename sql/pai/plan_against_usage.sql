@@ -11,21 +11,20 @@ with tasks as (
     where workers >= min_workers
 ),
 
+resources as (
+    select unnest(['cpu', 'gpu', 'memory']) as resource
+),
+
 margins as (
     select
-        'cpu' as resource,
-        cpu_margin_of_capacity as margin
+        resources.resource,
+        case resources.resource
+            when 'cpu' then tasks.cpu_margin_of_capacity
+            when 'gpu' then tasks.gpu_margin_of_capacity
+            else tasks.memory_margin_of_capacity
+        end as margin
     from tasks
-    union all
-    select
-        'gpu' as resource,
-        gpu_margin_of_capacity as margin
-    from tasks
-    union all
-    select
-        'memory' as resource,
-        memory_margin_of_capacity as margin
-    from tasks
+    cross join resources
 )
 
 select

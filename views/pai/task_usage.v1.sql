@@ -36,6 +36,9 @@ select
     avg(gpu_wrk_util) / 100.0 as used_gpus,
     plan_mem as requested_memory_gb,
     avg(avg_mem) as used_memory_gb,
+    avg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
+    avg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
+    avg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
     avg(cpu_margin) as cpu_margin_of_capacity,
     avg(gpu_margin) as gpu_margin_of_capacity,
     avg(memory_margin) as memory_margin_of_capacity
@@ -53,6 +56,9 @@ comment on column pai.task_usage_v1.requested_gpus is 'GPUs planned per instance
 comment on column pai.task_usage_v1.used_gpus is 'GPUs used, mean of the workers'' lifetime averages, each summed over the worker''s GPUs; derived.';
 comment on column pai.task_usage_v1.requested_memory_gb is 'Main memory planned per instance in GB; measured.';
 comment on column pai.task_usage_v1.used_memory_gb is 'Main memory used in GB, mean of the workers'' lifetime averages; derived.';
+comment on column pai.task_usage_v1.cpu_use_of_plan is 'Used over planned CPU, mean of the workers; above 1: more used than planned; derived.';
+comment on column pai.task_usage_v1.gpu_use_of_plan is 'Used over planned GPU, mean of the workers; NULL where none was planned; derived.';
+comment on column pai.task_usage_v1.memory_use_of_plan is 'Used over planned main memory, mean of the workers; derived.';
 comment on column pai.task_usage_v1.cpu_margin_of_capacity is 'Planned less used CPU over the machine''s, mean of the workers; negative: more used than planned; derived.';
 comment on column pai.task_usage_v1.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s, mean of the workers; NULL where there is no GPU; derived.';
 comment on column pai.task_usage_v1.memory_margin_of_capacity is 'Planned less used memory over the machine''s, mean of the workers; derived.';

@@ -1,0 +1,55 @@
+-- How many of PAI's workers share their GPU with another, per type of GPU?
+-- chart: bar x=gpu_type y=sharing_pct
+create or replace macro pai.gpu_sharing_by_type() as table
+with workers as (
+    select
+        spec.gpu_type,
+        count(*) as workers
+    from pai.worker as worker
+    inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
+    left join pai.machine_spec as spec on sensor.machine = spec.machine
+    where
+        sensor.machine is not null
+        and sensor.gpu_name is not null
+        and worker.end_s > worker.start_s
+    group by spec.gpu_type
+),
+
+sides as (
+    select unnest(['one', 'other']) as side
+),
+
+-- Either worker of a pair shares its GPU, but the pair counts once.
+sharing as (
+    select
+        pairs.machine,
+        pairs.overlap_s,
+        case sides.side when 'one' then pairs.worker_name else pairs.other_worker_name end as worker_name,
+        sides.side = 'one' as is_first
+    from pai.gpu_sharing as pairs
+    cross join sides
+),
+
+shared as (
+    select
+        spec.gpu_type,
+        count(distinct sharing.worker_name) as workers,
+        count(*) filter (where sharing.is_first) as pairs,
+        median(sharing.overlap_s) filter (where sharing.is_first) as median_overlap_s
+    from sharing
+    left join pai.machine_spec as spec on sharing.machine = spec.machine
+    group by spec.gpu_type
+)
+
+select
+    workers.gpu_type,
+    workers.workers,
+    coalesce(shared.workers, 0) as sharing_workers,
+    100.0 * coalesce(shared.workers, 0) / workers.workers as sharing_pct,
+    coalesce(shared.pairs, 0) as pairs,
+    shared.median_overlap_s
+from workers
+left join shared on workers.gpu_type is not distinct from shared.gpu_type
+order by workers.gpu_type;
+
+comment on macro table pai.gpu_sharing_by_type is 'Workers with a GPU, and those of them that ran on it together with another, per type of the machine''s GPUs, NULL where the machine is not specified; pairs, and the median of the time that they had in common.';

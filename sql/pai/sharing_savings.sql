@@ -1,0 +1,32 @@
+-- How many GPUs does sharing save PAI, hour by hour?
+-- param: from_hour: first hour that counts, on the shifted clock
+-- param: to_hour: last hour that counts
+create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
+with savings as (
+    select
+        hour,
+        requested_gpus,
+        requested_gpus_if_whole,
+        requested_gpus_if_whole - requested_gpus as saved_gpus
+    from pai.demand_hourly
+    where hour between from_hour and to_hour
+),
+
+ranked as (
+    select
+        *,
+        row_number() over (order by saved_gpus desc, hour asc) as place
+    from savings
+)
+
+select
+    count(*) as hours,
+    avg(requested_gpus) as mean_requested_gpus,
+    avg(requested_gpus_if_whole) as mean_gpus_if_whole,
+    avg(saved_gpus) as mean_saved_gpus,
+    100.0 * sum(saved_gpus) / nullif(sum(requested_gpus_if_whole), 0) as saved_pct,
+    max(saved_gpus) as peak_saved_gpus,
+    min(case when place = 1 then hour end) as peak_hour
+from ranked;
+
+comment on macro table pai.sharing_savings is 'GPUs that running instances planned, against those that they would hold if no GPU could be shared: means over the hours, and the first hour of the greatest saving.';
