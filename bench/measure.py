@@ -1,0 +1,180 @@
+"""What every benchmark here does alike: medians, ratios beside their goals, a table and a picture.
+
+    rows = [Row("pai.instance", {"ours": [2.1, 2.0, 2.2], "pandas": [15.1, 15.4, 15.2]}, {"ours": 420.0})]
+    goals = [Goal("pandas", "ours", at_least=5)]
+    write("ingest", "What an ingest costs", rows, goals, ["3 rounds, in turns", environment("duckdb")])
+
+writes bench/ingest.txt and bench/ingest.svg, and returns the text.
+"""
+
+import datetime as dt
+import os
+import platform
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import altair
+
+FOLDER = Path(__file__).parent
+
+PANEL_WIDTH, ROW_HEIGHT = 220, 18
+MET, MISSED = "#4c78a8", "#e45756"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A ratio of two contenders' medians that is to be reached: at least so much, or at most."""
+
+    over: str
+    under: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What is divided by what: `pandas / ours`."""
+        return f"{self.over} / {self.under}"
+
+    @property
+    def bound(self) -> str:
+        """The goal in words."""
+        return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+
+    def is_met(self, ratio: float) -> bool:
+        """Whether a ratio reaches the goal, without rounding."""
+        above = self.at_least is None or ratio >= self.at_least
+        return above and (self.at_most is None or ratio <= self.at_most)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one thing: each contender's seconds, round by round, and its peak memory."""
+
+    name: str
+    seconds: Mapping[str, Sequence[float]]
+    peak_mb: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    def median_s(self, contender: str) -> float | None:
+        """Median of a contender's seconds; None where it was not timed."""
+        found = self.seconds.get(contender)
+        return statistics.median(found) if found else None
+
+    def ratio(self, goal: Goal) -> float | None:
+        """The ratio of a goal's medians; None where one of the two was not timed."""
+        over, under = self.median_s(goal.over), self.median_s(goal.under)
+        return over / under if over is not None and under is not None else None
+
+
+def environment(*packages: str) -> str:
+    """The machine, the versions and the day, in one line."""
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}; "
+        f"Python {platform.python_version()}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
+    )
+
+
+def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
+    """Medians in milliseconds, ratios (a star: goal missed), peak memory, and how many reach each goal."""
+    contenders = list(dict.fromkeys(name for row in rows for name in row.seconds))
+    weighed = [name for name in contenders if any(name in row.peak_mb for row in rows)]
+    heads = ["", *(f"{name} ms" for name in contenders), *(goal.name for goal in goals)]
+    heads += [f"{name} MB" for name in weighed]
+    lines = [heads]
+    for row in rows:
+        cells = [row.name]
+        cells += [_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in contenders]
+        cells += [_cell(row.ratio(goal), _marked(goal)) for goal in goals]
+        cells += [_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
+        lines.append(cells)
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    text = [
+        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in pairs)
+        for pairs in (list(enumerate(zip(line, widths, strict=True))) for line in lines)
+    ]
+    notes = [f"{row.name}: {row.note}" for row in rows if row.note]
+    return "\n".join([*text, "", *(summary(rows, goal) for goal in goals), *notes])
+
+
+def summary(rows: Sequence[Row], goal: Goal) -> str:
+    """How many rows reach a goal, the median of their ratios, and the worst."""
+    ratios = {row.name: ratio for row in rows if (ratio := row.ratio(goal)) is not None}
+    if not ratios:
+        return f"{goal.name}, {goal.bound}: not measured"
+    reached = sum(map(goal.is_met, ratios.values()))
+    choose = max if goal.at_most is not None else min
+    worst = choose(ratios, key=lambda name: ratios[name])
+    return (
+        f"{goal.name}, {goal.bound}: reached by {reached} of {len(ratios)}, "
+        f"median {statistics.median(ratios.values()):.2f}, worst {ratios[worst]:.2f} ({worst})"
+    )
+
+
+def picture(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HConcatChart":
+    """A panel per goal: a point for each row's ratio, and a line where the goal is."""
+    import altair
+
+    names = [row.name for row in rows]
+    panels = []
+    for goal in goals:
+        values = [
+            {"name": row.name, "ratio": ratio, "goal": "reached" if goal.is_met(ratio) else "missed"}
+            for row in rows
+            if (ratio := row.ratio(goal)) is not None
+        ]
+        bound = goal.at_most if goal.at_most is not None else goal.at_least
+        # Only the first panel names the rows.
+        axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
+        y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
+        heading = f"{goal.name} ({goal.bound})"
+        x = altair.X("ratio:Q", title=heading, scale=altair.Scale(type="log", nice=True, padding=12))
+        colors = altair.Scale(domain=["reached", "missed"], range=[MET, MISSED])
+        points = altair.Chart(altair.Data(values=values)).mark_point(filled=True, size=70)
+        points = points.encode(x=x, y=y, color=altair.Color("goal:N", title="goal", scale=colors))
+        line = altair.Chart(altair.Data(values=[{"ratio": bound}])).mark_rule(strokeDash=[4, 3])
+        layered = altair.layer(line.encode(x="ratio:Q"), points)
+        panels.append(layered.properties(width=PANEL_WIDTH, height=ROW_HEIGHT * len(names)))
+    return altair.hconcat(*panels, title=altair.Title(title, anchor="middle")).configure_view(stroke="#ddd")
+
+
+def write(
+    name: str,
+    title: str,
+    rows: Sequence[Row],
+    goals: Sequence[Goal],
+    facts: Sequence[str] = (),
+    folder: Path = FOLDER,
+) -> str:
+    """Write the table and the picture beside the benchmarks. Returns the table."""
+    text = "\n".join([title, *facts, "", table(rows, goals), ""])
+    (folder / f"{name}.txt").write_text(text)
+    picture(title, rows, goals).save(str(folder / f"{name}.svg"))
+    return text
+
+
+def _marked(goal: Goal) -> Any:
+    return lambda ratio: f"{ratio:.2f}{' ' if goal.is_met(ratio) else '*'}"
+
+
+def _cell(value: float | None, written: Any) -> str:
+    return "-" if value is None else written(value)
+
+
+def _processor() -> str:
+    """The processor's model, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except FileNotFoundError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def _memory_gb() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
