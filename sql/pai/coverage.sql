@@ -1,0 +1,15 @@
+-- How much of PAI's tables do their joins reach?
+-- chart: bar x=join_name y=left_matched_pct
+create or replace macro pai.coverage() as table
+select
+    join_name,
+    left_table,
+    right_table,
+    100.0 * left_matched / nullif(left_rows, 0) as left_matched_pct,
+    100.0 * right_matched / nullif(right_rows, 0) as right_matched_pct,
+    left_multiply_matched,
+    right_multiply_matched
+from pai.join_coverage
+order by join_name;
+
+comment on macro table pai.coverage is 'Share of the rows of either side of each join that have a partner on the other, and how many have several.';

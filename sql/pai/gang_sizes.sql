@@ -1,0 +1,40 @@
+-- How many of PAI's tasks and instances are in gangs of a size or more?
+-- param: gpu_only: count only gangs of tasks that request a GPU
+-- chart: line x=at_least:log y=instances_pct
+create or replace macro pai.gang_sizes(gpu_only boolean := false) as table
+with sizes as (
+    select unnest([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]) as at_least
+),
+
+gangs as (
+    select
+        gang_size,
+        tasks,
+        instances
+    from pai.gang
+    where gang_size is not null and (not gpu_only or requests_gpu)
+),
+
+-- Outward from the list, so that a size that no gang reaches is there too.
+reached as (
+    select
+        sizes.at_least,
+        coalesce(sum(gangs.tasks) filter (where gangs.gang_size >= sizes.at_least), 0) as tasks,
+        coalesce(sum(gangs.instances) filter (where gangs.gang_size >= sizes.at_least), 0) as instances,
+        sum(gangs.tasks) as all_tasks,
+        sum(gangs.instances) as all_instances
+    from sizes
+    left join gangs on true
+    group by sizes.at_least
+)
+
+select
+    at_least,
+    cast(tasks as bigint) as tasks,
+    cast(instances as bigint) as instances,
+    100.0 * tasks / nullif(all_tasks, 0) as tasks_pct,
+    100.0 * instances / nullif(all_instances, 0) as instances_pct
+from reached
+order by at_least;
+
+comment on macro table pai.gang_sizes is 'Gangs of at least a size: their tasks, the instances that these launch, and the shares of both, over gangs of known size.';

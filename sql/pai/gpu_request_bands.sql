@@ -1,0 +1,44 @@
+-- How much of a GPU do PAI's tasks ask for?
+-- param: with_status: count only tasks that ended so
+-- choices: with_status: any Terminated Failed Running Waiting
+-- chart: bar x=band y=share_pct
+create or replace macro pai.gpu_request_bands(with_status varchar := 'any') as table
+with bands as (
+    select
+        listed.place,
+        listed.band
+    from (
+        values
+        (1, 'under 25 %'),
+        (2, '25 to 50 %'),
+        (3, '50 to 100 %'),
+        (4, '1 GPU'),
+        (5, 'over 1 GPU')
+    ) as listed (place, band)
+),
+
+counted as (
+    select
+        case
+            when plan_gpu < 25 then 1
+            when plan_gpu < 50 then 2
+            when plan_gpu < 100 then 3
+            when plan_gpu = 100 then 4
+            else 5
+        end as place,
+        count(*) as tasks
+    from pai.task
+    where plan_gpu > 0 and (with_status = 'any' or status = with_status)
+    group by place
+)
+
+-- Outward from the list, so that a band without tasks is there too.
+select
+    bands.band,
+    coalesce(counted.tasks, 0) as tasks,
+    100.0 * coalesce(counted.tasks, 0) / nullif(sum(counted.tasks) over (), 0) as share_pct
+from bands
+left join counted on bands.place = counted.place
+order by bands.place;
+
+comment on macro table pai.gpu_request_bands is 'GPU tasks by the GPU that they request for each instance, in percent of one; a band holds its lower bound, not its upper one.';

@@ -1,0 +1,52 @@
+-- How often do PAI's tasks recur?
+-- param: with_flagged: also count tasks whose job has no group, by user
+-- chart: line x=at_least:log y=tasks_pct
+create or replace macro pai.group_recurrence(with_flagged boolean := true) as table
+with recurrences as (
+    select unnest([1, 2, 5, 10, 50, 100, 1000]) as at_least
+),
+
+jobs as (
+    select
+        job_name,
+        group_id
+    from pai.job_group
+    where group_id is not null and (with_flagged or not is_group_from_user)
+),
+
+keyed as (
+    select
+        jobs.group_id,
+        count(*) as occurrences
+    from pai.task as task
+    inner join jobs on task.job_name = jobs.job_name
+    group by jobs.group_id
+),
+
+-- Few numbers, where there are hundreds of thousands of groups to lay against the list.
+sized as (
+    select
+        occurrences,
+        sum(occurrences) as tasks
+    from keyed
+    group by occurrences
+),
+
+reached as (
+    select
+        recurrences.at_least,
+        coalesce(sum(sized.tasks) filter (where sized.occurrences >= recurrences.at_least), 0) as tasks,
+        sum(sized.tasks) as all_tasks
+    from recurrences
+    left join sized on true
+    group by recurrences.at_least
+)
+
+select
+    at_least,
+    cast(tasks as bigint) as tasks,
+    100.0 * tasks / nullif(all_tasks, 0) as tasks_pct
+from reached
+order by at_least;
+
+comment on macro table pai.group_recurrence is 'Tasks whose group, or user where there is none, has at least so many tasks, and their share of all tasks that have either.';

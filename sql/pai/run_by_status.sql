@@ -1,0 +1,28 @@
+-- How long did PAI's tasks run, by how they ended?
+-- caveat: pai.plan_is_per_instance
+-- param: gpu_only: count only tasks that request a GPU
+-- chart: bar x=status y=median_run_s
+create or replace macro pai.run_by_status(gpu_only boolean := false) as table
+with runs as (
+    select
+        run.status,
+        run.run_s,
+        task.plan_gpu,
+        run.run_s * task.inst_num * task.plan_gpu / 100.0 as gpu_s
+    from pai.task_run as run
+    inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
+)
+
+select
+    status,
+    count(*) as tasks,
+    count(run_s) as tasks_with_run,
+    median(run_s) as median_run_s,
+    avg(run_s) as mean_run_s,
+    sum(gpu_s) / 3600.0 as gpu_h
+from runs
+where not gpu_only or plan_gpu > 0
+group by status
+order by status asc nulls last;
+
+comment on macro table pai.run_by_status is 'Tasks per status, those of them whose instances have a start and an end, the time from the first start to the last end, and the GPU-hours that all instances would hold in that time.';

@@ -1,0 +1,18 @@
+-- How did PAI's jobs, tasks and instances end?
+-- param: at_level: what to count
+-- choices: at_level: any job task instance
+-- chart: stack x=level y=share_pct color=status
+create or replace macro pai.status_counts(at_level varchar := 'any') as table
+select
+    level,
+    status,
+    entries,
+    share_pct
+from pai.status_by_level
+where at_level = 'any' or level = at_level
+order by
+    case level when 'job' then 1 when 'task' then 2 else 3 end asc,
+    entries desc,
+    status asc nulls last;
+
+comment on macro table pai.status_counts is 'Jobs, tasks and instances by status, and each status'' share of its level.';

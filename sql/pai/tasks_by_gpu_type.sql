@@ -1,0 +1,24 @@
+-- Which types of GPU did PAI's tasks run on, and how many of them failed there?
+-- caveat: pai.gpu_type_is_assigned
+-- param: gpu_only: count only tasks that request a GPU
+-- chart: bar x=gpu_type y=share_pct
+create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table
+with types as (
+    select
+        gpu_type,
+        count(*) as tasks,
+        count(*) filter (where status = 'Failed') as failed
+    from pai.task
+    where gpu_type is not null and (not gpu_only or plan_gpu > 0)
+    group by gpu_type
+)
+
+select
+    gpu_type,
+    types.tasks,
+    100.0 * types.tasks / sum(types.tasks) over () as share_pct,
+    100.0 * types.failed / types.tasks as failed_pct
+from types
+order by types.tasks desc, gpu_type asc;
+
+comment on macro table pai.tasks_by_gpu_type is 'Tasks per assigned type of GPU, their share of all tasks with a type, and the share of them that failed.';

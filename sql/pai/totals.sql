@@ -1,0 +1,75 @@
+-- How large is PAI: jobs, tasks, instances, workers, users, machines and GPUs?
+-- caveat: pai.job_means_task_elsewhere
+-- chart: bar x=level y=entries
+create or replace macro pai.totals() as table
+with counted as (
+    select
+        1 as place,
+        'job' as level,
+        count(*) as entries
+    from pai.job
+    union all
+    select
+        2 as place,
+        'task' as level,
+        count(*) as entries
+    from pai.task
+    union all
+    select
+        3 as place,
+        'gpu_task' as level,
+        count(*) as entries
+    from pai.task
+    where plan_gpu > 0
+    union all
+    select
+        4 as place,
+        'instance' as level,
+        count(*) as entries
+    from pai.instance
+    union all
+    select
+        5 as place,
+        'worker' as level,
+        count(distinct worker_name) as entries
+    from pai.instance
+    union all
+    select
+        6 as place,
+        'sensor_worker' as level,
+        count(*) as entries
+    from pai.sensor
+    union all
+    select
+        7 as place,
+        'user' as level,
+        count(distinct "user") as entries
+    from pai.job
+    union all
+    select
+        8 as place,
+        'tagged_user' as level,
+        count(distinct user_id) as entries
+    from pai.job_group
+    where is_tagged
+    union all
+    select
+        9 as place,
+        'machine' as level,
+        count(*) as entries
+    from pai.machine_spec
+    union all
+    select
+        10 as place,
+        'gpu' as level,
+        coalesce(sum(cap_gpu), 0) as entries
+    from pai.machine_spec
+)
+
+select
+    level,
+    cast(entries as bigint) as entries
+from counted
+order by place;
+
+comment on macro table pai.totals is 'How many there are of each: jobs, tasks, those that request a GPU, launches of instances, workers, workers that the sensors saw, users, users of jobs with a group tag, machines and GPUs.';

@@ -1,0 +1,22 @@
+-- How much of PAI's load is that of its heaviest users?
+-- param: top_pct: how many users count as the heaviest, in percent of all
+-- chart: bar x=top_users y=top_instances_pct
+create or replace macro pai.user_concentration(top_pct double := 5) as table
+with ranked as (
+    select
+        instances,
+        instance_rank,
+        count(*) over () as users,
+        ceil(count(*) over () * top_pct / 100) as top_users
+    from pai.user_load
+)
+
+select
+    count(*) as users,
+    cast(coalesce(max(ranked.top_users), 0) as bigint) as top_users,
+    100.0 * sum(instances) filter (where instance_rank <= ranked.top_users)
+    / nullif(sum(instances), 0) as top_instances_pct,
+    max(instances) filter (where instance_rank > users - floor(users / 2)) as bottom_half_max_instances
+from ranked;
+
+comment on macro table pai.user_concentration is 'Users, the heaviest of them, their share of all users'' instances, and the most instances of any user in the half with the fewest.';
