@@ -147,7 +147,7 @@ def coverage_pandas(parquet: Path) -> pd.DataFrame:
         return counted[name]
 
     answer = []
-    for join_name, left_table, right_table, key in JOINS:
+    for join_name, left_table, right_table, key in sorted(JOINS):
         left, right = counts(left_table, key), counts(right_table, key)
         common = pd.concat([left.rename("left"), right.rename("right")], axis=1, join="inner")
         answer.append(
@@ -174,7 +174,7 @@ def coverage_polars(parquet: Path) -> pl.DataFrame:
         return rows(table, key).drop_nulls().group_by(key).agg(pl.len().alias(name))
 
     joins = []
-    for join_name, left_table, right_table, key in JOINS:
+    for join_name, left_table, right_table, key in sorted(JOINS):
         left, right = counts(left_table, key, "left"), counts(right_table, key, "right")
         common = left.join(right, on=key).select(
             left_matched=pl.col("left").cast(pl.Int64).sum(),
