@@ -63,6 +63,7 @@ lint: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python bench/ingest.py
+	$(BIN)/python bench/queries.py
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis
