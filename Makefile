@@ -63,6 +63,7 @@ lint: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest
+	$(BIN)/python -m tracehouse.bench.queries
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import altair
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 PANEL_WIDTH, ROW_HEIGHT = 220, 18
+WIDE = 4
 MET, MISSED = "#4c78a8", "#e45756"
 
 
@@ -41,14 +42,20 @@ class Goal:
         return f"{self.over} / {self.under}"
 
     @property
+    def value(self) -> float:
+        """The ratio that reaches it by a hair."""
+        found = self.at_least if self.at_most is None else self.at_most
+        assert found is not None, f"{self.name} has no bound"
+        return found
+
+    @property
     def bound(self) -> str:
         """The goal in words."""
-        return f"at most {self.at_most:g}" if self.at_most is not None else f"at least {self.at_least:g}"
+        return f"at {'least' if self.at_most is None else 'most'} {self.value:g}"
 
     def is_met(self, ratio: float) -> bool:
         """Whether a ratio reaches the goal, without rounding."""
-        above = self.at_least is None or ratio >= self.at_least
-        return above and (self.at_most is None or ratio <= self.at_most)
+        return ratio >= self.value if self.at_most is None else ratio <= self.value
 
 
 @dataclass(frozen=True)
@@ -128,17 +135,20 @@ def picture(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.H
             for row in rows
             if (ratio := row.ratio(goal)) is not None
         ]
-        bound = goal.at_most if goal.at_most is not None else goal.at_least
         # Only the first panel names the rows.
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
-        x = altair.X("ratio:Q", title=heading, scale=altair.Scale(type="log", nice=True, padding=12))
+        least, most = _span([value["ratio"] for value in values] + [goal.value])
+        # Over a wide span, twice as much is as far apart anywhere.
+        kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
+        scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
+        x = altair.X("ratio:Q", title=heading, scale=scale, axis=altair.Axis(tickCount=5))
         colors = altair.Scale(domain=["reached", "missed"], range=[MET, MISSED])
-        points = altair.Chart(altair.Data(values=values)).mark_point(filled=True, size=70)
+        points = altair.Chart(altair.Data(values=values)).mark_point(filled=True, size=70, opacity=1)
         points = points.encode(x=x, y=y, color=altair.Color("goal:N", title="goal", scale=colors))
-        line = altair.Chart(altair.Data(values=[{"ratio": bound}])).mark_rule(strokeDash=[4, 3])
-        layered = altair.layer(line.encode(x="ratio:Q"), points)
+        line = altair.Chart(altair.Data(values=[{"ratio": goal.value}])).mark_rule(strokeDash=[4, 3])
+        layered = altair.layer(line.encode(x=x), points)
         panels.append(layered.properties(width=PANEL_WIDTH, height=ROW_HEIGHT * len(names)))
     return altair.hconcat(*panels, title=altair.Title(title, anchor="middle")).configure_view(stroke="#ddd")
 
@@ -156,6 +166,12 @@ def write(
     (folder / f"{name}.txt").write_text(text)
     picture(title, rows, goals).save(str(folder / f"{name}.svg"))
     return text
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """Where a scale begins and ends that shows all values, none of them on its edge."""
+    margin = (max(values) / min(values)) ** 0.06 * 1.01
+    return min(values) / margin, max(values) * margin
 
 
 def _marked(goal: Goal) -> Any:

@@ -1,0 +1,273 @@
+"""What workers and machines use: beside the plan, by type of GPU, and of GPUs that they share."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from tracehouse.bench.questions.parquet import TASK, happened, listed, nonzero, percent, quantile, read, scan
+
+MARGINS = ["cpu", "gpu", "memory"]
+
+
+def plan_against_usage_pandas(parquet: Path) -> pd.DataFrame:
+    used = ["cpu_usage", "gpu_wrk_util", "avg_mem"]
+    workers = read(parquet, "sensor", [*TASK, "machine", *used])
+    tasks = read(parquet, "task", [*TASK, "plan_cpu", "plan_gpu", "plan_mem"])
+    spec = read(parquet, "machine_spec", ["machine", "cap_cpu", "cap_gpu", "cap_mem"])
+    workers = workers.merge(tasks, on=TASK).merge(spec, on="machine", how="left")
+    workers["cpu"] = (workers["plan_cpu"] - workers["cpu_usage"]) / (100 * workers["cap_cpu"])
+    cards = workers["cap_gpu"].where(workers["cap_gpu"] > 0)
+    workers["gpu"] = (workers["plan_gpu"] - workers["gpu_wrk_util"]) / (100 * cards)
+    workers["memory"] = (workers["plan_mem"] - workers["avg_mem"]) / workers["cap_mem"]
+    margins = workers.groupby(TASK, sort=False)[MARGINS].mean()
+    rows = []
+    for resource in MARGINS:
+        margin = margins[resource].dropna()
+        less, more = int((margin > 0).sum()), int((margin < 0).sum())
+        shares = percent(less, len(margin)), percent(more, len(margin))
+        rows.append((resource, len(margin), *shares, margin.median()))
+    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
+    return listed(names, rows)
+
+
+def plan_against_usage_polars(parquet: Path) -> pl.DataFrame:
+    tasks = scan(parquet, "task").select(*TASK, "plan_cpu", "plan_gpu", "plan_mem").with_row_index("task")
+    spec = scan(parquet, "machine_spec").select("machine", "cap_cpu", "cap_gpu", "cap_mem")
+    margins = (
+        scan(parquet, "sensor")
+        .join(spec, on="machine", how="left")
+        .join(tasks, on=TASK)
+        # By the task's number, which is quicker to group by than its names.
+        .group_by("task")
+        .agg(
+            cpu=((pl.col("plan_cpu") - pl.col("cpu_usage")) / (100 * nonzero("cap_cpu"))).mean(),
+            gpu=((pl.col("plan_gpu") - pl.col("gpu_wrk_util")) / (100 * nonzero("cap_gpu"))).mean(),
+            memory=((pl.col("plan_mem") - pl.col("avg_mem")) / nonzero("cap_mem")).mean(),
+        )
+        .collect()
+    )
+    rows = []
+    for resource in MARGINS:
+        margin = margins[resource].drop_nulls()
+        shares = percent((margin > 0).sum(), len(margin)), percent((margin < 0).sum(), len(margin))
+        rows.append((resource, len(margin), *shares, margin.median()))
+    names = ["resource", "tasks", "used_less_pct", "used_more_pct", "median_margin_of_capacity"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def pandas_workers(parquet: Path, columns: list[str]) -> pd.DataFrame:
+    """The publisher's cleaning: sort by status, start and end, and keep the last row of each worker."""
+    rows = read(parquet, "instance", ["worker_name", "status", "start_time", "end_time", *columns])
+    rows = rows[rows["worker_name"].notna()]
+    for time in ("start_time", "end_time"):
+        rows[time] = rows[time].where(rows[time] > 0)
+    by = ["status", "start_time", "end_time"]
+    if "inst_name" in columns:
+        rows = rows.sort_values([*by, "inst_name"], ascending=[True, True, True, False])
+    else:
+        rows = rows.sort_values(by)
+    return rows.drop_duplicates("worker_name", keep="last")
+
+
+def polars_workers(parquet: Path, columns: list[str], among: pl.LazyFrame) -> pl.LazyFrame:
+    """The workers that are also in another table, by the publisher's rule."""
+    rows = (
+        scan(parquet, "instance")
+        .filter(pl.col("worker_name").is_not_null())
+        .join(among, on="worker_name", how="semi")
+        .select("worker_name", "status", happened("start_time"), happened("end_time"), *columns)
+    )
+    by = ["status", "start_time", "end_time", *(["inst_name"] if "inst_name" in columns else [])]
+    descending = [True, True, True, False][: len(by)]
+    nulls_last = [False, False, False, True][: len(by)]
+    kept = [
+        pl.col(column).sort_by(by, descending=descending, nulls_last=nulls_last).first()
+        for column in ("start_time", "end_time", *columns)
+    ]
+    return rows.group_by("worker_name").agg(*kept)
+
+
+def usage_by_gpu_type_pandas(parquet: Path) -> pd.DataFrame:
+    used = ["cpu_usage", "gpu_wrk_util", "avg_mem"]
+    plans = ["plan_cpu", "plan_gpu", "plan_mem"]
+    workers = pandas_workers(parquet, ["inst_name", *TASK])[["worker_name", *TASK]]
+    workers = workers.merge(read(parquet, "sensor", ["worker_name", *used]), on="worker_name")
+    workers = workers.merge(read(parquet, "task", [*TASK, "gpu_type", *plans]), on=TASK, how="left")
+    for use, plan in zip(used, plans, strict=True):
+        workers[use] = workers[use] / workers[plan].where(workers[plan] != 0)
+    groups = workers.groupby("gpu_type", dropna=False)
+    return pd.DataFrame(
+        {
+            "workers": groups.size(),
+            "median_cpu_use_of_plan": groups["cpu_usage"].median(),
+            "median_gpu_use_of_plan": groups["gpu_wrk_util"].median(),
+            "median_memory_use_of_plan": groups["avg_mem"].median(),
+            "p90_gpu_use_of_plan": groups["gpu_wrk_util"].quantile(0.9),
+        }
+    ).reset_index()
+
+
+def usage_by_gpu_type_polars(parquet: Path) -> pl.DataFrame:
+    sensor = scan(parquet, "sensor")
+    return (
+        polars_workers(parquet, ["inst_name", *TASK], sensor)
+        .join(sensor.select("worker_name", "cpu_usage", "gpu_wrk_util", "avg_mem"), on="worker_name")
+        .join(
+            scan(parquet, "task").select(*TASK, "gpu_type", "plan_cpu", "plan_gpu", "plan_mem"),
+            on=TASK,
+            how="left",
+        )
+        .select(
+            "gpu_type",
+            cpu=pl.col("cpu_usage") / nonzero("plan_cpu"),
+            gpu=pl.col("gpu_wrk_util") / nonzero("plan_gpu"),
+            memory=pl.col("avg_mem") / nonzero("plan_mem"),
+        )
+        .group_by("gpu_type")
+        .agg(
+            workers=pl.len(),
+            median_cpu_use_of_plan=pl.col("cpu").median(),
+            median_gpu_use_of_plan=pl.col("gpu").median(),
+            median_memory_use_of_plan=pl.col("memory").median(),
+            p90_gpu_use_of_plan=quantile("gpu", 0.9),
+        )
+        .sort("gpu_type", nulls_last=True)
+        .collect()
+    )
+
+
+def machine_use_by_type_pandas(parquet: Path) -> pd.DataFrame:
+    means = {
+        "mean_cpu_pct": "machine_cpu",
+        "mean_gpu_pct": "machine_gpu",
+        "mean_load": "machine_load_1",
+    }
+    metric = read(
+        parquet, "machine_metric", ["worker_name", "machine", "start_time", "end_time", *means.values()]
+    )
+    metric["observed_s"] = metric["end_time"] - metric["start_time"]
+    worker_names = read(parquet, "instance", ["worker_name"])["worker_name"].dropna()
+    metric = metric[(metric["observed_s"] > 0) & metric["worker_name"].isin(worker_names)]
+    metric = metric.merge(read(parquet, "machine_spec", ["machine", "gpu_type"]), on="machine", how="left")
+    groups = metric.groupby("gpu_type", dropna=False)
+    answer = {"workers": groups.size()}
+    for name, column in means.items():
+        weighted = (metric[column] * metric["observed_s"]).groupby(metric["gpu_type"], dropna=False)
+        weight = metric["observed_s"].where(metric[column].notna())
+        answer[name] = weighted.sum(min_count=1) / weight.groupby(metric["gpu_type"], dropna=False).sum()
+    return pd.DataFrame(answer).reset_index()
+
+
+def machine_use_by_type_polars(parquet: Path) -> pl.DataFrame:
+    def mean(column: str) -> pl.Expr:
+        weight = pl.col("observed_s").filter(pl.col(column).is_not_null()).sum()
+        return (pl.col(column) * pl.col("observed_s")).sum() / pl.when(weight > 0).then(weight)
+
+    return (
+        scan(parquet, "machine_metric")
+        .with_columns(observed_s=pl.col("end_time") - pl.col("start_time"))
+        .filter(pl.col("observed_s") > 0)
+        .join(scan(parquet, "instance").select("worker_name"), on="worker_name", how="semi")
+        .join(scan(parquet, "machine_spec").select("machine", "gpu_type"), on="machine", how="left")
+        .group_by("gpu_type")
+        .agg(
+            workers=pl.len(),
+            mean_cpu_pct=mean("machine_cpu"),
+            mean_gpu_pct=mean("machine_gpu"),
+            mean_load=mean("machine_load_1"),
+        )
+        .sort("gpu_type", nulls_last=True)
+        .collect()
+    )
+
+
+def gpu_sharing_by_type_pandas(parquet: Path) -> pd.DataFrame:
+    sensor = read(parquet, "sensor", ["worker_name", "machine", "gpu_name"]).dropna()
+    workers = pandas_workers(parquet, []).merge(sensor, on="worker_name")
+    workers = workers[workers["end_time"] > workers["start_time"]]
+    workers["gpu"] = workers.groupby(["machine", "gpu_name"], sort=False).ngroup()
+    workers = workers.sort_values(["gpu", "start_time"], ignore_index=True)
+    # On one line, a GPU's time after the other's: who starts before a worker ends comes right after it.
+    length = workers["end_time"].max() + 1
+    start = (workers["gpu"] * length + workers["start_time"]).to_numpy()
+    end = (workers["gpu"] * length + workers["end_time"]).to_numpy()
+    places = np.arange(len(workers))
+    later = np.searchsorted(start, end, side="left") - places - 1
+    first = np.repeat(places, later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    spec = read(parquet, "machine_spec", ["machine", "gpu_type"])
+    workers = workers.merge(spec, on="machine", how="left")
+    workers["shares"] = False
+    workers.loc[first, "shares"] = True
+    workers.loc[second, "shares"] = True
+    pairs = pd.DataFrame(
+        {
+            "gpu_type": workers["gpu_type"].take(first).array,
+            "overlap_s": np.minimum(end[first], end[second]) - start[second],
+        }
+    )
+    groups = workers.groupby("gpu_type", dropna=False)["shares"]
+    answer = pd.DataFrame(
+        {
+            "workers": groups.size(),
+            "sharing_workers": groups.sum(),
+            "sharing_pct": 100.0 * groups.mean(),
+        }
+    )
+    overlaps = pairs.groupby("gpu_type", dropna=False)["overlap_s"]
+    answer["pairs"] = overlaps.size()
+    answer["pairs"] = answer["pairs"].fillna(0)
+    answer["median_overlap_s"] = overlaps.median()
+    return answer.reset_index()
+
+
+def gpu_sharing_by_type_polars(parquet: Path) -> pl.DataFrame:
+    sensor = scan(parquet, "sensor").select("worker_name", "machine", "gpu_name").drop_nulls()
+    gpus = sensor.select("machine", "gpu_name").unique().with_row_index("gpu")
+    spec = scan(parquet, "machine_spec").select("machine", "gpu_type")
+    gpus = gpus.join(spec, on="machine", how="left")
+    # On one line, a GPU's time after the other's: who starts before a worker ends comes right after it.
+    workers = (
+        polars_workers(parquet, [], sensor)
+        .filter(pl.col("end_time") > pl.col("start_time"))
+        .join(sensor, on="worker_name")
+        .join(gpus, on=["machine", "gpu_name"])
+        .with_columns(origin=pl.col("gpu") * (pl.col("end_time").max() + 1))
+        .select(
+            "gpu_type",
+            start=pl.col("origin") + pl.col("start_time"),
+            end=pl.col("origin") + pl.col("end_time"),
+        )
+        .sort("start")
+        .with_row_index("place")
+        .collect()
+    )
+    until = workers["start"].search_sorted(workers["end"], side="left")
+    pairs = (
+        workers.lazy()
+        .select(
+            "place",
+            "gpu_type",
+            "end",
+            other=pl.int_ranges(pl.col("place") + 1, pl.lit(until), dtype=pl.UInt32),
+        )
+        .explode("other", empty_as_null=False)
+        .with_columns(
+            overlap_s=pl.min_horizontal("end", pl.lit(workers["end"]).gather(pl.col("other")))
+            - pl.lit(workers["start"]).gather(pl.col("other"))
+        )
+        .collect()
+    )
+    in_a_pair = pl.concat([pairs["place"].unique(), pairs["other"].unique()]).unique()
+    sharing = workers.select("gpu_type", shares=pl.col("place").is_in(in_a_pair.implode()))
+    types = sharing.group_by("gpu_type").agg(
+        workers=pl.len(), sharing_workers=pl.col("shares").sum(), sharing_pct=100.0 * pl.col("shares").mean()
+    )
+    overlaps = pairs.group_by("gpu_type").agg(pairs=pl.len(), median_overlap_s=pl.col("overlap_s").median())
+    return (
+        types.join(overlaps, on="gpu_type", how="left", nulls_equal=True)
+        .with_columns(pl.col("pairs").fill_null(0))
+        .sort("gpu_type", nulls_last=True)
+    )
