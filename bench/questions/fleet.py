@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 
-from tracehouse.bench.questions.parquet import TASK, listed, nonzero, percent, read, scan
+from tracehouse.bench.questions.parquet import TASK, listed, percent, read, scan
 
 JOINS = [
     ("job_task", "pai.job", "pai.task", ["job_name"]),
@@ -65,7 +65,8 @@ def totals_pandas(parquet: Path) -> pd.DataFrame:
     plan_gpu = read(parquet, "task", ["plan_gpu"])["plan_gpu"]
     worker_name = read(parquet, "instance", ["worker_name"])["worker_name"]
     cap_gpu = read(parquet, "machine_spec", ["cap_gpu"])["cap_gpu"]
-    tagged = job[job["inst_id"].isin(read(parquet, "group_tag", ["inst_id"])["inst_id"])]
+    # A merge is quicker than `isin` is for texts.
+    tagged = job.merge(read(parquet, "group_tag", ["inst_id"]), on="inst_id")
     rows = [
         ("job", len(job)),
         ("task", len(plan_gpu)),
@@ -130,71 +131,66 @@ def status_counts_polars(parquet: Path) -> pl.DataFrame:
 
 
 def coverage_pandas(parquet: Path) -> pd.DataFrame:
-    counted: dict[tuple[str, ...], pd.Series] = {}
+    counted: dict[tuple[str, ...], tuple[int, pd.DataFrame]] = {}
 
-    def counts(table: str, key: list[str]) -> pd.Series:
-        """How many rows each key has; the size of the table stands in `attrs`."""
+    def counts(table: str, key: list[str]) -> tuple[int, pd.DataFrame]:
+        """The rows of a table, and how many of them each key has."""
         name = (table, *key)
         if name not in counted:
             if table == "pai.worker":
-                found = counts("pai.instance", key) * 0 + 1
-                found.attrs["rows"] = len(found)
+                _, found = counts("pai.instance", key)
+                counted[name] = len(found), found.assign(rows=1)
             else:
-                rows = read(parquet, table.removeprefix("pai."), key)
-                found = rows.groupby(key, sort=False).size()
-                found.attrs["rows"] = len(rows)
-            counted[name] = found
+                keys = read(parquet, table.removeprefix("pai."), key)
+                counted[name] = len(keys), keys.groupby(key, sort=False).size().reset_index(name="rows")
         return counted[name]
 
     answer = []
     for join_name, left_table, right_table, key in sorted(JOINS):
-        left, right = counts(left_table, key), counts(right_table, key)
-        common = pd.concat([left.rename("left"), right.rename("right")], axis=1, join="inner")
+        (left_rows, left), (right_rows, right) = counts(left_table, key), counts(right_table, key)
+        common = left.merge(right, on=key)
         answer.append(
             (
                 join_name,
                 left_table,
                 right_table,
-                percent(common["left"].sum(), left.attrs["rows"]),
-                percent(common["right"].sum(), right.attrs["rows"]),
-                common["left"][common["right"] > 1].sum(),
-                common["right"][common["left"] > 1].sum(),
+                percent(common["rows_x"].sum(), left_rows),
+                percent(common["rows_y"].sum(), right_rows),
+                common["rows_x"][common["rows_y"] > 1].sum(),
+                common["rows_y"][common["rows_x"] > 1].sum(),
             )
         )
     return listed(COVERAGE, answer)
 
 
 def coverage_polars(parquet: Path) -> pl.DataFrame:
-    def rows(table: str, key: list[str]) -> pl.LazyFrame:
-        if table == "pai.worker":
-            return scan(parquet, "instance").select(pl.col(key).drop_nulls().unique())
-        return scan(parquet, table.removeprefix("pai.")).select(key)
-
-    def counts(table: str, key: list[str], name: str) -> pl.LazyFrame:
-        return rows(table, key).drop_nulls().group_by(key).agg(pl.len().alias(name))
+    sides = {(table, *key): key for _, *tables, key in JOINS for table in tables if table != "pai.worker"}
+    tables = {name: scan(parquet, name[0].removeprefix("pai.")) for name in sides}
+    found = pl.collect_all(
+        [
+            *(tables[name].drop_nulls(key).group_by(key).agg(rows=pl.len()) for name, key in sides.items()),
+            *(tables[name].select(pl.len()) for name in sides),
+        ]
+    )
+    counts, sizes = dict(zip(sides, found, strict=False)), dict(zip(sides, found[len(sides) :], strict=True))
+    workers = counts["pai.instance", "worker_name"].with_columns(rows=pl.lit(1, pl.UInt32))
+    counts["pai.worker", "worker_name"] = workers
+    sizes["pai.worker", "worker_name"] = workers.select(pl.len())
 
     joins = []
     for join_name, left_table, right_table, key in sorted(JOINS):
-        left, right = counts(left_table, key, "left"), counts(right_table, key, "right")
-        common = left.join(right, on=key).select(
-            left_matched=pl.col("left").cast(pl.Int64).sum(),
-            right_matched=pl.col("right").cast(pl.Int64).sum(),
-            left_multiply_matched=pl.col("left").filter(pl.col("right") > 1).cast(pl.Int64).sum(),
-            right_multiply_matched=pl.col("right").filter(pl.col("left") > 1).cast(pl.Int64).sum(),
+        left, right = (left_table, *key), (right_table, *key)
+        rows, partners = pl.col("rows").cast(pl.Int64), pl.col("rows_right").cast(pl.Int64)
+        common = counts[left].lazy().join(counts[right].lazy(), on=key)
+        joins.append(
+            common.select(
+                pl.lit(join_name).alias("join_name"),
+                pl.lit(left_table).alias("left_table"),
+                pl.lit(right_table).alias("right_table"),
+                left_matched_pct=100.0 * rows.sum() / sizes[left].item(),
+                right_matched_pct=100.0 * partners.sum() / sizes[right].item(),
+                left_multiply_matched=rows.filter(partners > 1).sum(),
+                right_multiply_matched=partners.filter(rows > 1).sum(),
+            )
         )
-        sizes = [
-            rows(left_table, key).select(left_rows=pl.len()),
-            rows(right_table, key).select(right_rows=pl.len()),
-        ]
-        names = [
-            pl.lit(text).alias(name)
-            for name, text in zip(COVERAGE, (join_name, left_table, right_table), strict=False)
-        ]
-        joins.append(pl.concat([common, *sizes], how="horizontal").with_columns(*names))
-    return pl.concat(pl.collect_all(joins)).select(
-        *COVERAGE[:3],
-        left_matched_pct=100.0 * pl.col("left_matched") / nonzero("left_rows"),
-        right_matched_pct=100.0 * pl.col("right_matched") / nonzero("right_rows"),
-        left_multiply_matched=pl.col("left_multiply_matched"),
-        right_multiply_matched=pl.col("right_multiply_matched"),
-    )
+    return pl.concat(pl.collect_all(joins))

@@ -148,8 +148,9 @@ def machine_use_by_type_pandas(parquet: Path) -> pd.DataFrame:
         parquet, "machine_metric", ["worker_name", "machine", "start_time", "end_time", *means.values()]
     )
     metric["observed_s"] = metric["end_time"] - metric["start_time"]
-    worker_names = read(parquet, "instance", ["worker_name"])["worker_name"].dropna()
-    metric = metric[(metric["observed_s"] > 0) & metric["worker_name"].isin(worker_names)]
+    metric = metric[metric["observed_s"] > 0]
+    # A merge is quicker than `isin` is for texts.
+    metric = metric.merge(read(parquet, "instance", ["worker_name"]).drop_duplicates(), on="worker_name")
     metric = metric.merge(read(parquet, "machine_spec", ["machine", "gpu_type"]), on="machine", how="left")
     groups = metric.groupby("gpu_type", dropna=False)
     answer = {"workers": groups.size()}

@@ -15,6 +15,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -207,18 +208,9 @@ def count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     return connection.execute(f"select count(*) from {sql}").fetchall()[0][0]
 
 
-@QUICK
-@given(SEEDS)
-def test_views_and_queries_are_what_pandas_says(seed: int) -> None:
-    tables = pai_tables(seed)
-    with warehouse_of(tables) as (connection, raw):
-        for view, (compute, keys) in pai_in_pandas.VIEWS.items():
-            check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in pai_in_pandas.QUERIES.items():
-            check(connection, call, compute(raw, *arguments), keys)
-
-
-def check(connection: duckdb.DuckDBPyConnection, name: str, expected: object, keys: list[str] | None) -> None:
+def check(
+    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
+) -> None:
     try:
         pai_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
     except AssertionError as error:
@@ -227,43 +219,43 @@ def check(connection: duckdb.DuckDBPyConnection, name: str, expected: object, ke
 
 @QUICK
 @given(SEEDS)
-def test_no_join_adds_a_row_to_a_worker(seed: int) -> None:
+def test_tables_with_the_documented_keys(seed: int) -> None:
     tables = pai_tables(seed)
-    workers = {row["worker_name"] for row in tables["pai_instance_table"]} - {None}
-    sensed = {row["worker_name"] for row in tables["pai_sensor_table"]}
-    with warehouse_of(tables) as (connection, _):
-        for view in ("pai.worker_v1", "pai.worker_by_outcome_v1"):
-            names = connection.execute(f"select worker_name from {view}").fetchall()
-            assert Counter(name for (name,) in names) == dict.fromkeys(workers, 1)
-            for table_name, key in (
-                ("pai.sensor", "worker_name"),
-                ("pai.machine_metric", "worker_name"),
-                ("pai.machine_spec", "machine"),
-            ):
-                assert count(connection, f"{view} left join {table_name} using ({key})") == len(workers)
-        names = connection.execute("select worker_name from pai.worker_usage_v1").fetchall()
-        assert Counter(name for (name,) in names) == dict.fromkeys(workers & sensed, 1)
-        assert count(connection, "pai.task_run_v1") == len(tables["pai_task_table"])
+    with warehouse_of(tables) as (connection, raw):
+        assert_no_join_adds_a_row_to_a_worker(tables, connection)
+        assert_demand_integrates_to_plan_times_run(tables, connection)
+        assert_sharing_is_every_pair_on_a_device(tables, connection)
+        for view, (compute, keys) in pai_in_pandas.VIEWS.items():
+            check(connection, view, compute(raw), keys)
+        for call, (compute, arguments, keys) in pai_in_pandas.QUERIES.items():
+            check(connection, call, compute(raw, *arguments), keys)
 
 
 @QUICK
 @given(SEEDS)
-def test_accounts_of_joins_add_up_where_keys_repeat(seed: int) -> None:
-    tables = pai_tables_that_repeat_keys(seed)
-    with warehouse_of(tables) as (connection, raw):
-        check(connection, "pai.join_coverage_v1", pai_in_pandas.join_coverage(raw), ["join_name"])
-        for name in ("gang", "status_by_level"):
-            compute, keys = pai_in_pandas.VIEWS[f"pai.{name}_v1"]
-            check(connection, f"pai.{name}_v1", compute(raw), keys)
-        for join in raw_dumps.columns_of(connection, "pai.join_coverage_v1"):
-            for side in ("left", "right"):
-                parts = (join[f"{side}_{part}"] for part in ("without_key", "matched", "unmatched"))
-                assert join[f"{side}_rows"] == sum(parts)
-                assert join[f"{side}_multiply_matched"] <= join[f"{side}_matched"] <= join["joined_rows"]
-                assert join[f"{side}_rows"] == count(connection, join[f"{side}_table"])
-            key = join["join_key"]
-            joined = count(connection, f"{join['left_table']} join {join['right_table']} using ({key})")
-            assert join["joined_rows"] == joined
+def test_tables_that_repeat_keys(seed: int) -> None:
+    with warehouse_of(pai_tables_that_repeat_keys(seed)) as (connection, raw):
+        for view in ("pai.join_coverage_v1", "pai.gang_v1", "pai.status_by_level_v1"):
+            compute, keys = pai_in_pandas.VIEWS[view]
+            check(connection, view, compute(raw), keys)
+        assert_accounts_of_joins_add_up(connection)
+
+
+def assert_no_join_adds_a_row_to_a_worker(tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
+    workers = {row["worker_name"] for row in tables["pai_instance_table"]} - {None}
+    sensed = {row["worker_name"] for row in tables["pai_sensor_table"]}
+    for view in ("pai.worker_v1", "pai.worker_by_outcome_v1"):
+        names = connection.execute(f"select worker_name from {view}").fetchall()
+        assert Counter(name for (name,) in names) == dict.fromkeys(workers, 1)
+        for table_name, key in (
+            ("pai.sensor", "worker_name"),
+            ("pai.machine_metric", "worker_name"),
+            ("pai.machine_spec", "machine"),
+        ):
+            assert count(connection, f"{view} left join {table_name} using ({key})") == len(workers)
+    names = connection.execute("select worker_name from pai.worker_usage_v1").fetchall()
+    assert Counter(name for (name,) in names) == dict.fromkeys(workers & sensed, 1)
+    assert count(connection, "pai.task_run_v1") == len(tables["pai_task_table"])
 
 
 PLANNED = {
@@ -277,10 +269,7 @@ PLANNED = {
 }
 
 
-@QUICK
-@given(SEEDS)
-def test_demand_integrates_to_plan_times_run(seed: int) -> None:
-    tables = pai_tables(seed)
+def assert_demand_integrates_to_plan_times_run(tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
     tasks = {(task["job_name"], task["task_name"]): task for task in tables["pai_task_table"]}
     launches = [
         (tasks[launch["job_name"], launch["task_name"]], launch["start_time"], launch["end_time"] or 0)
@@ -288,8 +277,7 @@ def test_demand_integrates_to_plan_times_run(seed: int) -> None:
         if launch["task_name"] and launch["start_time"] and (launch["job_name"], launch["task_name"]) in tasks
     ]
     counted = [(task, end - start) for task, start, end in launches if end > start]
-    with warehouse_of(tables) as (connection, _):
-        hours = raw_dumps.columns_of(connection, "pai.demand_hourly_v1 order by hour")
+    hours = raw_dumps.columns_of(connection, "pai.demand_hourly_v1 order by hour")
     for name, planned in PLANNED.items():
         wanted = sum(planned(task) * run for task, run in counted)
         assert sum(hour[name] for hour in hours) * HOUR_S == pytest.approx(wanted, rel=1e-9, abs=1e-6)
@@ -300,14 +288,10 @@ def test_demand_integrates_to_plan_times_run(seed: int) -> None:
         assert hour["requested_gpus_if_whole"] >= hour["requested_gpus"] - 1e-9
 
 
-@QUICK
-@given(SEEDS)
-def test_sharing_is_every_pair_on_a_device(seed: int) -> None:
-    tables = pai_tables(seed)
+def assert_sharing_is_every_pair_on_a_device(tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
     sensors = {row["worker_name"]: (row["machine"], row["gpu_name"]) for row in tables["pai_sensor_table"]}
-    with warehouse_of(tables) as (connection, _):
-        workers = raw_dumps.columns_of(connection, "pai.worker_v1")
-        pairs = raw_dumps.columns_of(connection, "pai.gpu_sharing_v1")
+    workers = raw_dumps.columns_of(connection, "pai.worker_v1")
+    pairs = raw_dumps.columns_of(connection, "pai.gpu_sharing_v1")
     on_device = {
         worker["worker_name"]: (sensors[worker["worker_name"]], worker["start_s"], worker["end_s"])
         for worker in workers
@@ -327,3 +311,15 @@ def test_sharing_is_every_pair_on_a_device(seed: int) -> None:
         for one, other in (names, names[::-1]):
             found[one, other, pair["machine"], pair["gpu_name"], pair["overlap_s"]] += 1
     assert found == wanted
+
+
+def assert_accounts_of_joins_add_up(connection: duckdb.DuckDBPyConnection) -> None:
+    for join in raw_dumps.columns_of(connection, "pai.join_coverage_v1"):
+        for side in ("left", "right"):
+            parts = (join[f"{side}_{part}"] for part in ("without_key", "matched", "unmatched"))
+            assert join[f"{side}_rows"] == sum(parts)
+            assert join[f"{side}_multiply_matched"] <= join[f"{side}_matched"] <= join["joined_rows"]
+            assert join[f"{side}_rows"] == count(connection, join[f"{side}_table"])
+        key = join["join_key"]
+        joined = count(connection, f"{join['left_table']} join {join['right_table']} using ({key})")
+        assert join["joined_rows"] == joined

@@ -174,17 +174,6 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
-def test_the_clock_of_the_first_start(tmp_path: Path) -> None:
-    """The least start in the trace reads as 01:18:39 on Wednesday, 7 January 1970."""
-    launches = rows_of("pai_instance_table", "job_name task_name start_time", ("j", "t", 494_319.0))
-    tasks = rows_of("pai_task_table", "job_name task_name", ("j", "t"))
-    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
-        hours = connection.execute(
-            "select hour, weekday, hour_of_day, unended_instances from pai.demand_hourly_v1"
-        ).fetchall()
-    assert hours == [(137, 3, 1, 1)]
-
-
 def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
     """Otherwise the comparison of views on the sample would say less than it seems to."""
     workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)
@@ -206,18 +195,18 @@ def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
     assert joins.loc[["instance_sensor", "instance_machine_metric"], "right_multiply_matched"].all()
 
 
-# One row of each table; all of them meet.
+# One row of each table; all of them meet, and the instance starts when the first one of the trace does.
 MEETING = {
-    "pai_job_table": rows_of("pai_job_table", "job_name inst_id user start_time", ("j", "i", "u", 5.0)),
+    "pai_job_table": rows_of("pai_job_table", "job_name inst_id user start_time", ("j", "i", "u", 494_317.0)),
     "pai_task_table": rows_of(
         "pai_task_table",
         "job_name task_name inst_num status start_time plan_cpu plan_mem plan_gpu gpu_type",
-        ("j", "t", 1.0, "Terminated", 5.0, 100.0, 1.0, 50.0, "T4"),
+        ("j", "t", 1.0, "Terminated", 494_317.0, 100.0, 1.0, 50.0, "T4"),
     ),
     "pai_instance_table": rows_of(
         "pai_instance_table",
         "job_name task_name worker_name status start_time end_time machine",
-        ("j", "t", "w", "Terminated", 6.0, 9.0, "m"),
+        ("j", "t", "w", "Terminated", 494_319.0, 494_329.0, "m"),
     ),
     "pai_sensor_table": rows_of(
         "pai_sensor_table",
@@ -229,25 +218,36 @@ MEETING = {
         "pai_machine_spec", "machine gpu_type cap_cpu cap_mem cap_gpu", ("m", "T4", 96, 512, 2)
     ),
     "pai_machine_metric": rows_of(
-        "pai_machine_metric", "worker_name machine start_time end_time machine_cpu", ("w", "m", 6, 9, 50.0)
+        "pai_machine_metric",
+        "worker_name machine start_time end_time machine_cpu",
+        ("w", "m", 494_319, 494_329, 50.0),
     ),
 }
+SAYS_SOMETHING_OF_NOTHING = ("pai.join_coverage_v1", "pai.status_by_level_v1")
 
 
-@pytest.mark.parametrize("without", [*MEETING, "none", "all"])
-def test_empty_tables_are_answered_for(without: str, tmp_path: Path) -> None:
-    tables = {} if without == "all" else {stem: rows for stem, rows in MEETING.items() if stem != without}
-    with made(tmp_path, **tables) if tables else duckdb.connect(str(database.build(tmp_path))) as connection:
+def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> None:
+    views = [view for view in pai_in_pandas.VIEWS if view not in SAYS_SOMETHING_OF_NOTHING]
+    with made(tmp_path, **MEETING) as connection:
+        counts = {view: len(connection.execute(f"from {view}").fetchall()) for view in views}
+        clock = connection.execute("select hour, weekday, hour_of_day from pai.demand_hourly_v1").fetchall()
+    # A worker alone shares its GPU with nobody.
+    assert counts == dict.fromkeys(views, 1) | {"pai.gpu_sharing_v1": 0}
+    # The least start of the trace reads as 01:18:39 on Wednesday, 7 January 1970.
+    assert clock == [(137, 3, 1)]
+
+
+@pytest.mark.parametrize("without", ["pai_task_table", "pai_instance_table", "pai_machine_spec"])
+def test_a_table_that_is_empty_among_others(without: str, tmp_path: Path) -> None:
+    tables = {stem: rows for stem, rows in MEETING.items() if stem != without}
+    with made(tmp_path, **tables) as connection:
         for name in (*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES):
             connection.execute(f"from {name}").fetchall()
-        if without == "none":
-            counts = {
-                view: len(connection.execute(f"from {view}").fetchall())
-                for view in pai_in_pandas.VIEWS
-                if view not in ("pai.join_coverage_v1", "pai.status_by_level_v1")
-            }
-            # A worker alone shares its GPU with nobody.
-            assert counts == dict.fromkeys(counts, 1) | {"pai.gpu_sharing_v1": 0}
+
+
+@pytest.mark.parametrize("name", [*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES])
+def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyConnection) -> None:
+    no_rows.execute(f"from {name}").fetchall()
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,6 @@ def test_empty_tables_are_answered_for(without: str, tmp_path: Path) -> None:
         ("pai.gpu_request_bands()", "tasks, share_pct", [(0, None)] * 5),
         ("pai.gang_sizes()", "tasks, instances, tasks_pct, instances_pct", [(0, 0, None, None)] * 10),
         ("pai.group_recurrence()", "tasks, tasks_pct", [(0, None)] * 7),
-        ("pai.request_percentiles()", "requests, median, at_percentile", [(0, None, None)] * 3),
         ("pai.wait_share()", "tasks, waited_over_pct, median_wait_share", [(0, None, None)] * 2),
         ("pai.sharing_savings()", "hours, saved_pct, peak_saved_gpus, peak_hour", [(0, None, None, None)]),
         ("pai.user_concentration()", "users, top_users, top_instances_pct", [(0, 0, None)]),
