@@ -4,22 +4,26 @@
 -- param: at_pct: percentile beside the median, from 0 to 100
 -- chart: bar x=resource y=at_percentile
 create or replace macro pai.request_percentiles(at_pct double := 95) as table
-with requests as (
+with resources as (
+    select
+        known.resource,
+        known.unit
+    from (values ('cpu', 'CPU cores'), ('gpu', 'GPUs'), ('memory', 'GB')) as known (resource, unit)
+),
+
+requests as (
     select
         'cpu' as resource,
-        'CPU cores' as unit,
         plan_cpu / 100.0 as request
     from pai.task
     union all
     select
         'gpu' as resource,
-        'GPUs' as unit,
         case when plan_gpu > 0 then plan_gpu / 100.0 end as request
     from pai.task
     union all
     select
         'memory' as resource,
-        'GB' as unit,
         plan_mem as request
     from pai.task
 ),
@@ -28,7 +32,6 @@ with requests as (
 ranked as (
     select
         resource,
-        unit,
         request,
         row_number() over (partition by resource order by request asc nulls last) - 1 as place,
         (count(request) over (partition by resource) - 1) * at_pct / 100 as wanted
@@ -38,23 +41,23 @@ ranked as (
 bounds as (
     select
         resource,
-        unit,
         count(request) as requests,
         median(request) as median,
         max(request) filter (where place = floor(wanted)) as below,
         max(request) filter (where place = ceil(wanted)) as above,
         max(wanted - floor(wanted)) as part
     from ranked
-    group by resource, unit
+    group by resource
 )
 
 select
-    resource,
-    requests,
-    unit,
-    median,
-    below + (above - below) * part as at_percentile
-from bounds
-order by resource;
+    resources.resource,
+    coalesce(bounds.requests, 0) as requests,
+    resources.unit,
+    bounds.median,
+    bounds.below + (bounds.above - bounds.below) * bounds.part as at_percentile
+from resources
+left join bounds on resources.resource = bounds.resource
+order by resources.resource;
 
 comment on macro table pai.request_percentiles is 'Interpolated percentiles of what tasks request for each instance, over the tasks that do; of GPUs, over the tasks that ask for more than none.';

@@ -10,7 +10,8 @@ with runs as (
         task.plan_gpu,
         run.run_s * task.inst_num * task.plan_gpu / 100.0 as gpu_s
     from pai.task_run as run
-    inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
+    inner join pai.task as task
+        on run.job_name is not distinct from task.job_name and run.task_name is not distinct from task.task_name
 )
 
 select

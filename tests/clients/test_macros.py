@@ -33,7 +33,9 @@ def other_value(parameter: Parameter) -> Any:
         return VALUES[parameter.name]
     if parameter.choices:
         return next(choice for choice in parameter.choices if choice != default)
-    return default != "true" if parameter.type == "BOOLEAN" else float(default) * 2
+    if parameter.type == "BOOLEAN":
+        return default != "true"
+    return int(default) * 2 if "INT" in parameter.type else float(default) * 2
 
 
 def plain(value: Any) -> Any:
