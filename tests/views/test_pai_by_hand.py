@@ -257,6 +257,8 @@ def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyC
         ("pai.gpu_request_bands()", "tasks, share_pct", [(0, None)] * 5),
         ("pai.gang_sizes()", "tasks, instances, tasks_pct, instances_pct", [(0, 0, None, None)] * 10),
         ("pai.group_recurrence()", "tasks, tasks_pct", [(0, None)] * 7),
+        ("pai.request_percentiles()", "requests, median, at_percentile", [(0, None, None)] * 3),
+        ("pai.failures_over_time()", "tasks, failed, failed_pct", [(0, 0, None)] * 4),
         ("pai.wait_share()", "tasks, waited_over_pct, median_wait_share", [(0, None, None)] * 2),
         ("pai.sharing_savings()", "hours, saved_pct, peak_saved_gpus, peak_hour", [(0, None, None, None)]),
         ("pai.user_concentration()", "users, top_users, top_instances_pct", [(0, 0, None)]),
