@@ -252,13 +252,25 @@ where
 -- object: pai.machine_metric
 -- kind: reference
 -- rule: every worker is in instance, with the same start and end
+with agreeing as (
+    select
+        observed.worker_name,
+        observed.start_time,
+        observed.end_time
+    from pai.machine_metric as observed
+    inner join pai.instance as instance on observed.worker_name = instance.worker_name
+    where
+        instance.start_time = coalesce(observed.start_time, instance.start_time)
+        and instance.end_time = coalesce(observed.end_time, instance.end_time)
+)
+
 select count(*)
 from pai.machine_metric as metric
-anti join pai.instance as instance
+anti join agreeing
     on
-        metric.worker_name = instance.worker_name
-        and instance.start_time = coalesce(metric.start_time, instance.start_time)
-        and instance.end_time = coalesce(metric.end_time, instance.end_time)
+        metric.worker_name = agreeing.worker_name
+        and metric.start_time is not distinct from agreeing.start_time
+        and metric.end_time is not distinct from agreeing.end_time
 where
     metric.worker_name is not null
     and exists (select present.worker_name from pai.instance as present);
