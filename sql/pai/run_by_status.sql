@@ -11,7 +11,9 @@ with runs as (
         run.run_s * task.inst_num * task.plan_gpu / 100.0 as gpu_s
     from pai.task_run as run
     inner join pai.task as task
-        on run.job_name is not distinct from task.job_name and run.task_name is not distinct from task.task_name
+        on
+            run.job_name is not distinct from task.job_name
+            and run.task_name is not distinct from task.task_name
 )
 
 select
