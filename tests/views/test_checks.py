@@ -251,10 +251,10 @@ BROKEN = {
     "pai/pai_task_table.csv": [
         "j1,worker,2.0,Terminated,100.0,200.0,600.0,10.0,50.0,T4",
         "j1,ps,1.0,Terminated,90.0,200.0,600.0,10.0,,",  # starts_after_job
-        "j1,ps,1.0,Terminated,100.0,200.0,600.0,10.0,,",  # key
-        "j1,chief,0.0,Failed,,,,,,",  # inst_num, start_unless_waiting, has_instances
+        "j1,ps,2.0,Terminated,100.0,200.0,600.0,10.0,,",  # key, launched
+        "j1,chief,0.0,Failed,,,,,0.0,",  # inst_num, start_unless_waiting, plan_gpu, has_instances
         "j1,,1.0,Waiting,,,,,,",  # complete
-        "j1,evaluator,1.0,Waiting,0.0,0.0,,,,",  # has_instances
+        "j1,evaluator,,Waiting,0.0,0.0,,,,",  # sized, has_instances
         # in_job, inst_num, status, times, plan, gpu_type, has_instances
         "j99,worker,1.5,Killed,-1.0,200.0,-1.0,10.0,50.0,K80",
     ],
@@ -263,14 +263,15 @@ BROKEN = {
         "j1,worker,a,w1,i1,Failed,110.0,120.0,m1",  # worker_name_key
         "j1,ps,b,w2,i1,Terminated,150.0,140.0,m1",  # times
         "j1,worker,c,w3,i7,Killed,99.0,200.0,m9",  # inst_id, status, starts_after_task, machine, has_sensor
-        "j1,reducer,d,,i1,Waiting,0.0,0.0,",  # in_task, named
+        "j1,reducer,d,,i1,Waiting,0.0,50.0,",  # in_task, start_where_ended, named
         "j1,worker,e,w5,i1,,100.0,200.0,m1",  # complete, has_sensor
-        "j98,worker,g,w2,i1,Failed,100.0,200.0,m1",  # in_task, worker_name_key
+        "j98,worker,g,w2,i1,Failed,100.0,200.0,m1",  # in_task, worker_name_key, one_task
     ],
     "pai/pai_sensor_table.csv": [
         "j1,worker,w1,i1,m1,/dev/nvidia0,140.0,16.0,1.0,2.0,1.0,2.0,5.0,5.0,5.0,5.0",
         "j1,worker,w1,i1,m1,/dev/nvidia0,140.0,16.0,1.0,2.0,1.0,2.0,5.0,5.0,5.0,5.0",  # key
-        "j1,ps,w2,i7,m8,,140.0,,3.0,2.0,,,-5.0,5.0,5.0,5.0",  # inst_id, machine, maxima, non_negative
+        # inst_id, same_task (of its second run), machine, maxima, non_negative
+        "j1,ps,w2,i7,m8,,140.0,,3.0,2.0,,,-5.0,5.0,5.0,5.0",
         "j1,worker,w99,i1,m1,,,,1.0,2.0,,,5.0,5.0,5.0,5.0",  # in_instance, used
         "j1,worker,,i1,m1,,140.0,,1.0,2.0,,,5.0,5.0,5.0,5.0",  # complete
     ],

@@ -1,6 +1,7 @@
 -- Data-quality rules of PAI. Each counts the rows that break it.
 -- A time of 0 means that it did not happen, as an empty one does.
--- A rule between two tables holds where both are there.
+-- A rule between two tables holds where both are there. Rows without a partner are found by an anti join: of
+-- millions of rows it needs a fraction of the memory of `not exists`.
 
 -- check: pai.job.key
 -- object: pai.job
@@ -114,13 +115,10 @@ from (
 -- caveat: pai.group_tag_orphans
 select count(*)
 from pai.job as job
+anti join pai.group_tag as tag on job.inst_id = tag.inst_id
 where
     job.inst_id is not null
-    and exists (select 1 from pai.group_tag)
-    and not exists (
-        select 1 from pai.group_tag as tag
-        where tag.inst_id = job.inst_id
-    );
+    and exists (select present.inst_id from pai.group_tag as present);
 
 -- check: pai.group_tag.in_job
 -- object: pai.group_tag
@@ -129,13 +127,10 @@ where
 -- caveat: pai.group_tag_orphans
 select count(*)
 from pai.group_tag as tag
+anti join pai.job as job on tag.inst_id = job.inst_id
 where
     tag.inst_id is not null
-    and exists (select 1 from pai.job)
-    and not exists (
-        select 1 from pai.job as job
-        where job.inst_id = tag.inst_id
-    );
+    and exists (select present.inst_id from pai.job as present);
 
 -- check: pai.group_tag.user
 -- object: pai.group_tag
@@ -152,13 +147,10 @@ where tag."user" <> job."user";
 -- rule: every task is one of a job
 select count(*)
 from pai.task as task
+anti join pai.job as job on task.job_name = job.job_name
 where
     task.job_name is not null
-    and exists (select 1 from pai.job)
-    and not exists (
-        select 1 from pai.job as job
-        where job.job_name = task.job_name
-    );
+    and exists (select present.job_name from pai.job as present);
 
 -- check: pai.instance.in_task
 -- object: pai.instance
@@ -166,14 +158,34 @@ where
 -- rule: every instance is one of a task
 select count(*)
 from pai.instance as instance
+anti join pai.task as task
+    on instance.job_name = task.job_name and instance.task_name = task.task_name
 where
     instance.job_name is not null
     and instance.task_name is not null
-    and exists (select 1 from pai.task)
-    and not exists (
-        select 1 from pai.task as task
-        where task.job_name = instance.job_name and task.task_name = instance.task_name
-    );
+    and exists (select present.job_name from pai.task as present);
+
+-- check: pai.instance.one_task
+-- object: pai.instance
+-- kind: reference
+-- rule: the runs of a worker are all of one task
+with repeated as (
+    select worker_name
+    from pai.instance
+    where worker_name is not null
+    group by worker_name
+    having count(*) > 1
+),
+
+divided as (
+    select run.worker_name
+    from pai.instance as run
+    inner join repeated on run.worker_name = repeated.worker_name
+    group by run.worker_name
+    having min(run.job_name) <> max(run.job_name) or min(run.task_name) <> max(run.task_name)
+)
+
+select count(*) from divided;
 
 -- check: pai.instance.inst_id
 -- object: pai.instance
@@ -190,13 +202,10 @@ where instance.inst_id <> job.inst_id;
 -- rule: every machine is in machine_spec
 select count(*)
 from pai.instance as instance
+anti join pai.machine_spec as spec on instance.machine = spec.machine
 where
     instance.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = instance.machine
-    );
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.sensor.in_instance
 -- object: pai.sensor
@@ -204,13 +213,10 @@ where
 -- rule: every worker is in instance
 select count(*)
 from pai.sensor as sensor
+anti join pai.instance as instance on sensor.worker_name = instance.worker_name
 where
     sensor.worker_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where instance.worker_name = sensor.worker_name
-    );
+    and exists (select present.worker_name from pai.instance as present);
 
 -- check: pai.sensor.inst_id
 -- object: pai.sensor
@@ -221,6 +227,15 @@ from pai.sensor as sensor
 inner join pai.job as job on sensor.job_name = job.job_name
 where sensor.inst_id <> job.inst_id;
 
+-- check: pai.sensor.same_task
+-- object: pai.sensor
+-- kind: reference
+-- rule: a worker is of the same task as in instance
+select count(*)
+from pai.sensor as sensor
+inner join pai.instance as instance on sensor.worker_name = instance.worker_name
+where sensor.job_name <> instance.job_name or sensor.task_name <> instance.task_name;
+
 -- check: pai.sensor.machine
 -- object: pai.sensor
 -- kind: reference
@@ -228,30 +243,37 @@ where sensor.inst_id <> job.inst_id;
 -- caveat: pai.sensor_covers_two_fifths
 select count(*)
 from pai.sensor as sensor
+anti join pai.machine_spec as spec on sensor.machine = spec.machine
 where
     sensor.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = sensor.machine
-    );
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.machine_metric.in_instance
 -- object: pai.machine_metric
 -- kind: reference
 -- rule: every worker is in instance, with the same start and end
+with agreeing as (
+    select
+        observed.worker_name,
+        observed.start_time,
+        observed.end_time
+    from pai.machine_metric as observed
+    inner join pai.instance as instance on observed.worker_name = instance.worker_name
+    where
+        instance.start_time = coalesce(observed.start_time, instance.start_time)
+        and instance.end_time = coalesce(observed.end_time, instance.end_time)
+)
+
 select count(*)
 from pai.machine_metric as metric
+anti join agreeing
+    on
+        metric.worker_name = agreeing.worker_name
+        and metric.start_time is not distinct from agreeing.start_time
+        and metric.end_time is not distinct from agreeing.end_time
 where
     metric.worker_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where
-            instance.worker_name = metric.worker_name
-            and instance.start_time = coalesce(metric.start_time, instance.start_time)
-            and instance.end_time = coalesce(metric.end_time, instance.end_time)
-    );
+    and exists (select present.worker_name from pai.instance as present);
 
 -- check: pai.machine_metric.machine
 -- object: pai.machine_metric
@@ -259,13 +281,10 @@ where
 -- rule: every machine is in machine_spec
 select count(*)
 from pai.machine_metric as metric
+anti join pai.machine_spec as spec on metric.machine = spec.machine
 where
     metric.machine is not null
-    and exists (select 1 from pai.machine_spec)
-    and not exists (
-        select 1 from pai.machine_spec as spec
-        where spec.machine = metric.machine
-    );
+    and exists (select present.machine from pai.machine_spec as present);
 
 -- check: pai.job.status
 -- object: pai.job
@@ -324,6 +343,15 @@ where
     or end_time < 0
     or (start_time > 0 and end_time > 0 and end_time < start_time);
 
+-- check: pai.instance.start_where_ended
+-- object: pai.instance
+-- kind: range
+-- rule: an instance that ended has a start
+-- caveat: pai.end_blanking_is_no_op
+select count(*)
+from pai.instance
+where end_time > 0 and coalesce(start_time, 0) = 0;
+
 -- check: pai.machine_metric.times
 -- object: pai.machine_metric
 -- kind: range
@@ -365,6 +393,24 @@ select count(*)
 from pai.task
 where inst_num < 1 or inst_num <> floor(inst_num);
 
+-- check: pai.task.launched
+-- object: pai.task
+-- kind: range
+-- rule: a task with instances has inst_num of them or, where some ran again, more
+with launched as (
+    select
+        job_name,
+        task_name,
+        count(*) as launches
+    from pai.instance
+    group by job_name, task_name
+)
+
+select count(*)
+from pai.task as task
+inner join launched on task.job_name = launched.job_name and task.task_name = launched.task_name
+where launched.launches < task.inst_num;
+
 -- check: pai.task.plan
 -- object: pai.task
 -- kind: range
@@ -372,6 +418,14 @@ where inst_num < 1 or inst_num <> floor(inst_num);
 select count(*)
 from pai.task
 where plan_cpu < 0 or plan_mem < 0 or plan_gpu < 0;
+
+-- check: pai.task.plan_gpu
+-- object: pai.task
+-- kind: range
+-- rule: plan_gpu is empty, not 0, for a task without a GPU
+select count(*)
+from pai.task
+where plan_gpu = 0;
 
 -- check: pai.task.gpu_type
 -- object: pai.task
@@ -479,6 +533,14 @@ select count(*)
 from pai.task
 where job_name is null or task_name is null or status is null;
 
+-- check: pai.task.sized
+-- object: pai.task
+-- kind: coverage
+-- rule: every task says how many instances it launches
+select count(*)
+from pai.task
+where inst_num is null;
+
 -- check: pai.instance.complete
 -- object: pai.instance
 -- kind: coverage
@@ -565,14 +627,12 @@ where worker_name is null;
 -- caveat: pai.tasks_without_instances
 select count(*)
 from pai.task as task
+anti join pai.instance as instance
+    on task.job_name = instance.job_name and task.task_name = instance.task_name
 where
     task.job_name is not null
     and task.task_name is not null
-    and exists (select 1 from pai.instance)
-    and not exists (
-        select 1 from pai.instance as instance
-        where instance.job_name = task.job_name and instance.task_name = task.task_name
-    );
+    and exists (select present.job_name from pai.instance as present);
 
 -- check: pai.instance.has_sensor
 -- object: pai.instance
@@ -581,13 +641,10 @@ where
 -- caveat: pai.sensor_covers_two_fifths
 select count(*)
 from pai.instance as instance
+anti join pai.sensor as sensor on instance.worker_name = sensor.worker_name
 where
     instance.worker_name is not null
-    and exists (select 1 from pai.sensor)
-    and not exists (
-        select 1 from pai.sensor as sensor
-        where sensor.worker_name = instance.worker_name
-    );
+    and exists (select present.worker_name from pai.sensor as present);
 
 -- check: pai.sensor.used
 -- object: pai.sensor
