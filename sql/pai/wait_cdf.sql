@@ -1,4 +1,4 @@
--- How many of PAI's GPU tasks have their first instance after so long a wait, per type of GPU?
+-- How many of PAI's GPU tasks wait so long or less, per type of GPU?
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- chart: line x=wait_s:log y=share_pct color=gpu_type

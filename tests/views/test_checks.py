@@ -273,7 +273,7 @@ BROKEN = {
         # inst_id, same_task (of its second run), machine, maxima, non_negative
         "j1,ps,w2,i7,m8,,140.0,,3.0,2.0,,,-5.0,5.0,5.0,5.0",
         "j1,worker,w99,i1,m1,,,,1.0,2.0,,,5.0,5.0,5.0,5.0",  # in_instance, used
-        "j1,worker,,i1,m1,,140.0,,1.0,2.0,,,5.0,5.0,5.0,5.0",  # complete
+        "j1,worker,,i1,m1,,140.0,16.0,1.0,2.0,,,5.0,5.0,5.0,5.0",  # complete, device
     ],
     "pai/pai_machine_spec.csv": [
         "m1,T4,96,512,2",
@@ -288,7 +288,7 @@ BROKEN = {
         "w1,m1,100,200,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # key
         "w2,m1,150,140,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # times
         "w3,m9,98,200,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # in_instance, machine
-        "w5,m1,100,150,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # in_instance
+        "w5,m3,100,150,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # in_instance, same_machine
         "w99,m1,100,200,1.0,2.0,3.0,50.0,-1.0,1.0,1.0,8.0",  # in_instance, non_negative, machine_cpu
         ",m1,100,200,1.0,2.0,3.0,50.0,1.0,1.0,1.0,6.5",  # complete
     ],

@@ -509,6 +509,43 @@ where
     or machine_num_worker < 0
     or machine_cpu < 0;
 
+-- check: pai.sensor.same_machine
+-- object: pai.sensor
+-- kind: reference
+-- rule: a worker was seen on a machine that it ran on
+-- caveat: pai.sensor_covers_two_fifths
+select count(*)
+from (
+    select sensor.worker_name
+    from pai.sensor as sensor
+    inner join pai.instance as instance on sensor.worker_name = instance.worker_name
+    where sensor.machine is not null and instance.machine is not null
+    group by sensor.worker_name
+    having max(case when sensor.machine = instance.machine then 1 else 0 end) = 0
+) as elsewhere;
+
+-- check: pai.machine_metric.same_machine
+-- object: pai.machine_metric
+-- kind: reference
+-- rule: a worker's metrics are those of a machine that it ran on
+select count(*)
+from (
+    select metric.worker_name
+    from pai.machine_metric as metric
+    inner join pai.instance as instance on metric.worker_name = instance.worker_name
+    where metric.machine is not null and instance.machine is not null
+    group by metric.worker_name
+    having max(case when metric.machine = instance.machine then 1 else 0 end) = 0
+) as elsewhere;
+
+-- check: pai.sensor.device
+-- object: pai.sensor
+-- kind: coverage
+-- rule: a worker with a use of GPU names its device
+select count(*)
+from pai.sensor
+where gpu_wrk_util is not null and gpu_name is null;
+
 -- check: pai.machine_metric.machine_cpu
 -- object: pai.machine_metric
 -- kind: derived

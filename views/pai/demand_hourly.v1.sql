@@ -94,9 +94,16 @@ unended as (
     group by start_hour
 ),
 
-hours as (
-    select unnest(generate_series(min(start_hour), max(greatest(start_hour, end_hour)))) as hour
+bounds as (
+    select
+        min(start_hour) as first_hour,
+        max(greatest(start_hour, end_hour)) as last_hour
     from planned
+),
+
+hours as (
+    select unnest(generate_series(first_hour, last_hour)) as hour
+    from bounds
 ),
 
 running as (

@@ -21,9 +21,9 @@ with placed as (
         and worker.end_s > worker.start_s
 ),
 
--- Two workers of a GPU meet in the hour in which the later one starts, so that each needs to be compared with
--- those of the same hour only, not with all that its GPU ever ran.
-by_hour as (
+-- Two workers of a GPU meet when the later one starts. So each is compared with those that ran in the hour of its
+-- start, not with all that its GPU ever ran; of two that start at once, the one whose name comes first is the earlier.
+earlier as (
     select
         *,
         unnest(
@@ -34,37 +34,38 @@ by_hour as (
 
 overlapping as (
     select
-        one.machine,
-        one.gpu_name,
-        one.worker_name,
-        other.worker_name as other_worker_name,
-        one.job_name,
-        other.job_name as other_job_name,
-        greatest(one.start_s, other.start_s) as overlap_start_s,
-        least(one.end_s, other.end_s) as overlap_end_s
-    from by_hour as one
-    inner join by_hour as other
+        later.machine,
+        later.gpu_name,
+        earlier.worker_name as earlier_worker,
+        earlier.job_name as earlier_job,
+        later.worker_name as later_worker,
+        later.job_name as later_job,
+        later.start_s as overlap_start_s,
+        least(earlier.end_s, later.end_s) as overlap_end_s
+    from earlier
+    inner join placed as later
         on
-            one.machine = other.machine
-            and one.gpu_name = other.gpu_name
-            and one.hour = other.hour
-            and one.worker_name < other.worker_name
-            and one.start_s < other.end_s
-            and one.end_s > other.start_s
-            and one.hour = cast(floor(greatest(one.start_s, other.start_s) / 3600) as bigint)
+            earlier.machine = later.machine
+            and earlier.gpu_name = later.gpu_name
+            and earlier.hour = cast(floor(later.start_s / 3600) as bigint)
+            and earlier.end_s > later.start_s
+            and (
+                earlier.start_s < later.start_s
+                or (earlier.start_s = later.start_s and earlier.worker_name < later.worker_name)
+            )
 )
 
 select
     machine,
     gpu_name,
-    worker_name,
-    other_worker_name,
-    job_name,
-    other_job_name,
+    least(earlier_worker, later_worker) as worker_name,
+    greatest(earlier_worker, later_worker) as other_worker_name,
+    case when earlier_worker < later_worker then earlier_job else later_job end as job_name,
+    case when earlier_worker < later_worker then later_job else earlier_job end as other_job_name,
     overlap_start_s,
     overlap_end_s,
     overlap_end_s - overlap_start_s as overlap_s,
-    job_name = other_job_name as is_same_job
+    earlier_job = later_job as is_same_job
 from overlapping;
 
 comment on view pai.gpu_sharing_v1 is 'Pairs of PAI workers that ran on the same GPU at the same time.';

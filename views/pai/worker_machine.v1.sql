@@ -3,6 +3,8 @@
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
 -- caveat: pai.machine_metric_is_host_level
 -- caveat: pai.gpu_use_over_100
+-- caveat: pai.machine_cpu_is_a_sum
+-- caveat: pai.network_units
 create or replace view pai.worker_machine_v1 as
 select
     worker.worker_name,
@@ -12,7 +14,9 @@ select
     spec.gpu_type,
     spec.cap_gpu as machine_gpus,
     spec.cap_cpu as machine_cpus,
-    metric.end_time - metric.start_time as observed_s,
+    case
+        when metric.start_time > 0 and metric.end_time > 0 then metric.end_time - metric.start_time
+    end as observed_s,
     metric.machine_cpu as machine_cpu_pct,
     metric.machine_gpu as machine_gpu_pct,
     metric.machine_load_1 as machine_load,
@@ -27,12 +31,12 @@ comment on column pai.worker_machine_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_machine_v1.job_name is 'Job; measured.';
 comment on column pai.worker_machine_v1.task_name is 'Task, its role in the job; measured.';
 comment on column pai.worker_machine_v1.machine is 'Machine; measured.';
-comment on column pai.worker_machine_v1.gpu_type is 'Type of the machine''s GPUs; NULL where the machine is not specified; measured.';
+comment on column pai.worker_machine_v1.gpu_type is 'Type of the machine''s GPUs, CPU where it has none; NULL where the machine is not specified; measured.';
 comment on column pai.worker_machine_v1.machine_gpus is 'GPUs of the machine; measured.';
 comment on column pai.worker_machine_v1.machine_cpus is 'CPU cores of the machine; measured.';
-comment on column pai.worker_machine_v1.observed_s is 'Seconds that the averages are over, the worker''s lifetime; derived.';
-comment on column pai.worker_machine_v1.machine_cpu_pct is 'CPU use of the machine in percent; measured.';
+comment on column pai.worker_machine_v1.observed_s is 'Seconds that the averages are over, the worker''s life; NULL where its start or end is missing; derived.';
+comment on column pai.worker_machine_v1.machine_cpu_pct is 'CPU use of the machine in percent, waiting for I/O counted as use; measured.';
 comment on column pai.worker_machine_v1.machine_gpu_pct is 'GPU use of the machine in percent; sums over GPUs may pass 100; measured.';
 comment on column pai.worker_machine_v1.machine_load is 'Load average of the machine over one minute; measured.';
-comment on column pai.worker_machine_v1.received_bytes is 'Bytes that the machine received over the network; measured.';
+comment on column pai.worker_machine_v1.received_bytes is 'Bytes that the machine received over the network, an average whose interval the publisher does not name; measured.';
 comment on column pai.worker_machine_v1.workers_on_machine is 'Workers on the machine, on average; measured.';
