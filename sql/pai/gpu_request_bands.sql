@@ -5,8 +5,8 @@
 create or replace macro pai.gpu_request_bands(with_status varchar := 'any') as table
 with bands as (
     select
-        listed.place,
-        listed.band
+        named.place,
+        named.band
     from (
         values
         (1, 'under 25 %'),
@@ -14,10 +14,10 @@ with bands as (
         (3, '50 to 100 %'),
         (4, '1 GPU'),
         (5, 'over 1 GPU')
-    ) as listed (place, band)
+    ) as named (place, band)
 ),
 
-counted as (
+requests as (
     select
         case
             when plan_gpu < 25 then 1
@@ -25,20 +25,35 @@ counted as (
             when plan_gpu < 100 then 3
             when plan_gpu = 100 then 4
             else 5
-        end as place,
-        count(*) as tasks
+        end as place
     from pai.task
     where plan_gpu > 0 and (with_status = 'any' or status = with_status)
+),
+
+counted as (
+    select
+        place,
+        count(*) as tasks
+    from requests
     group by place
-)
+),
 
 -- Outward from the list, so that a band without tasks is there too.
+listed as (
+    select
+        bands.place,
+        bands.band,
+        coalesce(counted.tasks, 0) as tasks,
+        sum(counted.tasks) over () as all_tasks
+    from bands
+    left join counted on bands.place = counted.place
+)
+
 select
-    bands.band,
-    coalesce(counted.tasks, 0) as tasks,
-    100.0 * coalesce(counted.tasks, 0) / nullif(sum(counted.tasks) over (), 0) as share_pct
-from bands
-left join counted on bands.place = counted.place
-order by bands.place;
+    band,
+    tasks,
+    100.0 * tasks / nullif(all_tasks, 0) as share_pct
+from listed
+order by place;
 
 comment on macro table pai.gpu_request_bands is 'GPU tasks by the GPU that they request for each instance, in percent of one; a band holds its lower bound, not its upper one.';

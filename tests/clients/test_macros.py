@@ -13,7 +13,7 @@ from tracehouse.sql import database
 from tracehouse.sql.files import Parameter, QueryFile, query_files
 
 # Where any value will do, one that gives another answer on the sample.
-VALUES = {"in_variant": "gpushare40", "max_batch_size": 32, "min_gpus": 2, "min_workers": 2}
+VALUES = {"in_parts": 3, "in_variant": "gpushare40", "max_batch_size": 32, "min_gpus": 2, "min_workers": 2}
 
 QUERIES = query_files()
 CHANGED = [(query, parameter) for query in QUERIES for parameter in query.parameters]
