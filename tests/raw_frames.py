@@ -499,7 +499,8 @@ def unified_pai(raw: Path) -> pd.DataFrame:
     key = ["job_name", "task_name"]
     tasks = tasks.merge(pai_instance_spans(raw), on=key, how="left", validate="one_to_one")
     requested = tasks["inst_num"] * tasks["plan_gpu"].fillna(0) / 100
-    run = tasks["last_end"] - tasks["first_start"]
+    last_end = tasks["last_end"].where(tasks["status"].isin(["Terminated", "Failed"]))
+    run = last_end - tasks["first_start"]
     outcome = {"Terminated": "completed", "Failed": "failed", "Running": "unknown", "Waiting": "unknown"}
     return pd.DataFrame(
         {
@@ -510,7 +511,7 @@ def unified_pai(raw: Path) -> pd.DataFrame:
             "submit_s": happened(tasks["start_time"]),
             "wait_s": tasks["first_start"] - happened(tasks["start_time"]),
             "run_s": run,
-            "end_s": tasks["last_end"].fillna(happened(tasks["end_time"])),
+            "end_s": last_end.fillna(happened(tasks["end_time"])),
             "requested_cpus": tasks["inst_num"] * tasks["plan_cpu"] / 100,
             "requested_gpus": requested,
             "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],

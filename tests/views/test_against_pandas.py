@@ -501,7 +501,8 @@ def expected_tasks(tables: Mapping[str, list[Row]]) -> dict[object, object]:
         instances = instances_of(tables, task)
         start = min(past_zero(row["start_time"] for row in instances), default=None)
         end = max(past_zero(row["end_time"] for row in instances if row["start_time"]), default=None)
-        run, gpus = less(end, start), task["inst_num"] * (task["plan_gpu"] or 0) / 100
+        has_ended = task["status"] in ("Terminated", "Failed")
+        run, gpus = less(end if has_ended else None, start), task["inst_num"] * (task["plan_gpu"] or 0) / 100
         tasks[f"{task['job_name']}/{task['task_name']}"] = (
             job.get("user"),
             tag.get("group"),

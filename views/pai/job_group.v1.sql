@@ -10,7 +10,7 @@ select
     job.inst_id,
     job."user" as user_id,
     job.status,
-    nullif(job.start_time, 0) as submit_s,
+    case when job.start_time > 0 then job.start_time end as submit_s,
     tag.inst_id is not null as is_tagged,
     coalesce(tag."group", job."user") as group_id,
     tag."group" is null as is_group_from_user,

@@ -11,14 +11,14 @@
 -- caveat: openb.not_a_snapshot
 -- caveat: acme.kalos_duration_includes_queue
 create or replace view unified.jobs_v1 as
-with pai_instances as (
+-- A task that has not ended has instances that have: they tell when it started, not how long it ran.
+with pai_runs as (
     select
         job_name,
         task_name,
-        min(start_time) filter (where start_time > 0) as first_start_s,
-        max(end_time) filter (where start_time > 0 and end_time > 0) as last_end_s
-    from pai.instance
-    group by job_name, task_name
+        first_start_s,
+        case when status in ('Terminated', 'Failed') then last_end_s end as last_end_s
+    from pai.task_run_v1
 ),
 
 pai as (
@@ -29,10 +29,10 @@ pai as (
         job."user" as user_id,
         tag."group" as group_id,
         cast(null as timestamptz) as submit_time,
-        nullif(task.start_time, 0) as submit_s,
-        instances.first_start_s - nullif(task.start_time, 0) as wait_s,
-        instances.last_end_s - instances.first_start_s as run_s,
-        coalesce(instances.last_end_s, nullif(task.end_time, 0)) as end_s,
+        case when task.start_time > 0 then task.start_time end as submit_s,
+        case when task.start_time > 0 then runs.first_start_s - task.start_time end as wait_s,
+        runs.last_end_s - runs.first_start_s as run_s,
+        coalesce(runs.last_end_s, case when task.end_time > 0 then task.end_time end) as end_s,
         task.inst_num * task.plan_cpu / 100.0 as requested_cpus,
         task.inst_num * coalesce(task.plan_gpu, 0) / 100.0 as requested_gpus,
         task.inst_num * task.plan_mem as requested_memory_gib,
@@ -47,8 +47,7 @@ pai as (
     from pai.task as task
     left join pai.job as job on task.job_name = job.job_name
     left join pai.group_tag as tag on job.inst_id = tag.inst_id
-    left join pai_instances as instances
-        on task.job_name = instances.job_name and task.task_name = instances.task_name
+    left join pai_runs as runs on task.job_name = runs.job_name and task.task_name = runs.task_name
 ),
 
 itp as (
@@ -168,7 +167,7 @@ comment on column unified.jobs_v1.group_id is 'Group of recurring jobs; PAI alon
 comment on column unified.jobs_v1.submit_time is 'Submission as an instant; Acme alone has true dates; measured.';
 comment on column unified.jobs_v1.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
 comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
-comment on column unified.jobs_v1.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, where both happened; derived.';
+comment on column unified.jobs_v1.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, NULL while the task has not ended; derived.';
 comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
 comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
 comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
