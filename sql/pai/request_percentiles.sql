@@ -28,33 +28,58 @@ requests as (
     from pai.task
 ),
 
--- A quantile that is a parameter of the query is none that DuckDB takes: the places are counted from 0.
-ranked as (
+-- Tasks ask for few different amounts: these are counted, and the places in their order, from 0, found by the counts.
+amounts as (
     select
         resource,
         request,
-        row_number() over (partition by resource order by request asc nulls last) - 1 as place,
-        (count(request) over (partition by resource) - 1) * at_pct / 100 as wanted
+        count(*) as tasks
     from requests
+    where request is not null
+    group by resource, request
+),
+
+placed as (
+    select
+        resource,
+        request,
+        tasks,
+        sum(tasks) over (partition by resource order by request) as up_to,
+        sum(tasks) over (partition by resource) as requests
+    from amounts
+),
+
+-- A quantile that is a parameter of the query is none that DuckDB takes.
+wanted as (
+    select
+        resource,
+        request,
+        requests,
+        up_to - tasks as first_place,
+        up_to - 1 as last_place,
+        (requests - 1) / 2.0 as median_place,
+        (requests - 1) * at_pct / 100 as percentile_place
+    from placed
 ),
 
 bounds as (
     select
         resource,
-        count(request) as requests,
-        median(request) as median,
-        max(request) filter (where place = floor(wanted)) as below,
-        max(request) filter (where place = ceil(wanted)) as above,
-        max(wanted - floor(wanted)) as part
-    from ranked
+        max(requests) as requests,
+        max(request) filter (where floor(median_place) between first_place and last_place) as median_below,
+        max(request) filter (where ceil(median_place) between first_place and last_place) as median_above,
+        max(request) filter (where floor(percentile_place) between first_place and last_place) as below,
+        max(request) filter (where ceil(percentile_place) between first_place and last_place) as above,
+        max(percentile_place - floor(percentile_place)) as part
+    from wanted
     group by resource
 )
 
 select
     resources.resource,
-    coalesce(bounds.requests, 0) as requests,
+    cast(coalesce(bounds.requests, 0) as bigint) as requests,
     resources.unit,
-    bounds.median,
+    (bounds.median_below + bounds.median_above) / 2.0 as median,
     bounds.below + (bounds.above - bounds.below) * bounds.part as at_percentile
 from resources
 left join bounds on resources.resource = bounds.resource
