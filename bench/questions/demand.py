@@ -12,6 +12,7 @@ HOUR_S = 3600
 HOURS_OF_ZONE = 8
 # The first day of the clock was a Thursday.
 DAYS_AFTER_MONDAY = 3
+ROUNDED = 6
 
 HELD = {
     "requested_cpus": pl.col("plan_cpu").fill_null(0) / 100,
@@ -122,7 +123,8 @@ def polars_changes(instances: pl.LazyFrame, time: str, held: list[str], sign: in
 def sharing_savings_pandas(parquet: Path) -> pd.DataFrame:
     hours = pandas_demand_hourly(parquet, ["requested_gpus", "requested_gpus_if_whole"])
     saved = hours["requested_gpus_if_whole"] - hours["requested_gpus"]
-    peak = saved.idxmax()
+    # Rounded, so that of equal hours the first one is found, whatever the sums leave in the last digits.
+    peak = saved.round(ROUNDED).idxmax()
     row = (
         len(hours),
         hours["requested_gpus"].mean(),
@@ -139,7 +141,7 @@ def sharing_savings_polars(parquet: Path) -> pl.DataFrame:
     hours = polars_demand_hourly(parquet, ["requested_gpus", "requested_gpus_if_whole"])
     requested, if_whole = hours["requested_gpus"], hours["requested_gpus_if_whole"]
     saved = if_whole - requested
-    peak = saved.arg_max()
+    peak = saved.round(ROUNDED).arg_max()
     row = (
         len(hours),
         requested.mean(),

@@ -152,7 +152,7 @@ def machine_use_by_type_pandas(parquet: Path) -> pd.DataFrame:
         parquet, "machine_metric", ["worker_name", "machine", "start_time", "end_time", *means.values()]
     )
     metric["observed_s"] = metric["end_time"] - metric["start_time"]
-    metric = metric[metric["observed_s"] > 0]
+    metric = metric[(metric["start_time"] > 0) & (metric["observed_s"] > 0)]
     # A merge is quicker than `isin` is for texts.
     metric = metric.merge(read(parquet, "instance", ["worker_name"]).drop_duplicates(), on="worker_name")
     metric = metric.merge(read(parquet, "machine_spec", ["machine", "gpu_type"]), on="machine", how="left")
@@ -173,7 +173,7 @@ def machine_use_by_type_polars(parquet: Path) -> pl.DataFrame:
     return (
         scan(parquet, "machine_metric")
         .with_columns(observed_s=pl.col("end_time") - pl.col("start_time"))
-        .filter(pl.col("observed_s") > 0)
+        .filter((pl.col("start_time") > 0) & (pl.col("observed_s") > 0))
         .join(scan(parquet, "instance").select("worker_name"), on="worker_name", how="semi")
         .join(scan(parquet, "machine_spec").select("machine", "gpu_type"), on="machine", how="left")
         .group_by("gpu_type")
