@@ -2,12 +2,13 @@
 
     python -m tracehouse.bench.queries [SCALE] [QUERY]... [--warehouse DIR] [--threads N]
 
-The scale is 1 unless another is given, the threads are 2, and a warehouse is made where none is named.
+The scale is 1 unless another is given, the threads are as many as there are processors, and a warehouse is
+made where none is named.
 
 All read the same Parquet, from the page cache, on the same processors. Each first gives its rows: whoever
 answers something else gets no figure. `ours` is the function that `traces query` calls, in a process that has
-started; `bare` is the query's statement in DuckDB on the database file; `command` is the whole of
-`traces query`, and its start-up what that takes longer than `ours`.
+started, and `small` the same with two threads; `bare` is the query's statement in DuckDB on the database file;
+`command` is the whole of `traces query`, and its start-up what that takes longer than `ours`.
 """
 
 import argparse
@@ -38,6 +39,8 @@ GOALS = [
 ROUNDS, QUICK_ROUNDS, SLOW_ROUNDS = 5, 15, 3
 QUICK_S, SLOW_S = 1.0, 20.0
 
+SMALL_THREADS = 2
+
 RELATIVE, ABSOLUTE = 1e-9, 1e-9
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -51,8 +54,8 @@ class DiffersError(Exception):
 class Process:
     """A contender in a process of its own."""
 
-    def __init__(self, name: str, warehouse: Path, query: str, threads: int) -> None:
-        self.name = name
+    def __init__(self, name: str, warehouse: Path, query: str, threads: int, label: str = "") -> None:
+        self.name = label or name
         command = [sys.executable, "-m", "tracehouse.bench.contender", name, str(warehouse), query]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environ(threads)
@@ -116,6 +119,7 @@ def measured(warehouse: Path, query: str, threads: int) -> Row:
     """Compare all contenders' answers to a query, and time them in turns. Raises DiffersError."""
     with ExitStack() as stack:
         contenders = [stack.enter_context(Process(name, warehouse, query, threads)) for name in CONTENDERS]
+        contenders.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
         asked = [*contenders, Command(warehouse, query, threads)]
         answers, first_s = {}, {}
         for contender in asked:
@@ -143,7 +147,7 @@ def main() -> None:
     parser.add_argument("scale", nargs="?", type=float, default=1.0)
     parser.add_argument("queries", nargs="*", metavar="QUERY")
     parser.add_argument("--warehouse", type=Path)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     # What pandas uses starts as many threads as there are processors to run on.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
@@ -155,11 +159,15 @@ def main() -> None:
         for row in rows
         if (command_s := row.median_s("command")) is not None and (ours_s := row.median_s("ours")) is not None
     ]
+    small_s = {row.name: row.median_s("small") or 0 for row in rows}
+    slowest = max(small_s, key=lambda name: small_s[name])
     facts = [
         environment(*PACKAGES),
         f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} rounds in turns, "
         f"{QUICK_ROUNDS} where an answer took under {QUICK_S:g} s; page cache warm, answers compared first",
         f"start-up of the command (command - ours): {1000 * statistics.median(started):.0f} ms in the median",
+        f"with two threads: {1000 * statistics.median(small_s.values()):.0f} ms in the median, "
+        f"{1000 * small_s[slowest]:.0f} ms at most ({slowest})",
     ]
     print(write("queries", "What an answer of each of PAI's named queries costs", rows, GOALS, facts))
     if refused:
