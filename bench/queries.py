@@ -7,8 +7,8 @@ made where none is named.
 
 All read the same Parquet, from the page cache, on the same processors. Each first gives its rows: whoever
 answers something else gets no figure. `ours` is the function that `traces query` calls, in a process that has
-started, and `small` the same with two threads; `bare` is the query's statement in DuckDB on the database file;
-`command` is the whole of `traces query`, and its start-up what that takes longer than `ours`.
+started, and `small` the same with two threads; `bare` is the query's statement in DuckDB on the database
+file; `command` is the whole of `traces query`, and its start-up what that takes longer than `ours`.
 """
 
 import argparse
