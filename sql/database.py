@@ -4,7 +4,7 @@ A reader sees the old version whole or the new one whole. It is published before
 that whatever a kill leaves behind, the files that the database names are there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -17,7 +17,7 @@ from tracehouse.sql.files import QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.build import create_views
-from tracehouse.views.catalog import fill_published, is_number, name_in_caveats
+from tracehouse.views.catalog import column_types, fill_published, insert, is_number, name_in_caveats
 from tracehouse.views.files import DefinitionError
 
 NAME = "traces.duckdb"
@@ -65,9 +65,12 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
     with store.room_to_write(warehouse, NAME), duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(half))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
+        # By itself, each of a thousand statements would wait for the disk.
+        connection.begin()
         create_views(connection, conversions, warehouse, materialize)
         _create_queries(connection)
         fill_published(connection, ledgers.published())
+        connection.commit()
         connection.execute("use memory")
         connection.execute("detach building")
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
@@ -86,38 +89,29 @@ def _check_files(warehouse: Path, conversions: Sequence[Conversion]) -> None:
 
 
 def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
-    held = _caveats_of_views(connection)
-    for query in query_files():
-        _check_parameter_names(connection, query)
+    queries = query_files()
+    columns = column_types(connection)
+    for query in queries:
+        _check_parameter_names(query, columns)
         connection.execute(f'create schema if not exists "{query.schema}"')
         try:
             connection.execute(query.stored_sql)
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
         _check_chart(connection, query)
-        caveats = _caveats(query, held)
-        _enter(connection, query, caveats)
-        name_in_caveats(connection, query.full_name, caveats)
+    of_views = _caveats_of_views(connection)
+    held = {query.full_name: _caveats(query, of_views) for query in queries}
+    _enter(connection, queries, held)
+    name_in_caveats(connection, held)
 
 
-def _check_parameter_names(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
+def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
     """A parameter that is called like a column would silently stand in the column's place."""
-    clashes = connection.execute(
-        """
-        select table_schema || '.' || table_name || '.' || column_name
-        from information_schema.columns
-        where
-            table_catalog = current_database()
-            and list_contains($objects, table_schema || '.' || table_name)
-            and list_contains($parameters, column_name)
-        """,
-        {
-            "objects": sorted(query.references),
-            "parameters": [parameter.name for parameter in query.parameters],
-        },
-    ).fetchall()
-    if clashes:
-        raise DefinitionError(f"{query.path}: a parameter has the name of the column {clashes[0][0]}")
+    for name in sorted(query.references):
+        for parameter in query.parameters:
+            if parameter.name in columns.get(name, ()):
+                clash = f"{name}.{parameter.name}"
+                raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
 
 
 def _check_chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
@@ -152,39 +146,45 @@ def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[s
     return {name: caveats for alias, versioned, caveats in rows for name in (alias, versioned)}
 
 
-def _enter(connection: duckdb.DuckDBPyConnection, query: QueryFile, caveats: Sequence[str]) -> None:
-    """Write a query into the catalog."""
-    (description,) = connection.execute(
-        """
-        select any_value(comment) from duckdb_functions()
-        where database_name = current_database() and schema_name = $schema and function_name = $name
-        """,
-        {"schema": query.schema, "name": query.name},
-    ).fetchone() or (None,)
-    connection.execute(
-        "insert into catalog.queries values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
+def _enter(
+    connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
+) -> None:
+    """Write the queries into the catalog."""
+    comments = dict(
+        connection.execute(
+            """
+            select schema_name || '.' || function_name, any_value(comment) from duckdb_functions()
+            where database_name = current_database() and not internal
+            group by all
+            """
+        ).fetchall()
+    )
+    rows = [
+        (
             query.full_name,
             query.schema,
             query.header.title,
-            description,
+            comments[query.full_name],
             query.header.one("chart"),
             sorted(query.references),
-            list(caveats),
+            list(held[query.full_name]),
             query.sha256,
             query.text,
-        ],
-    )
-    for position, parameter in enumerate(query.parameters, 1):
-        connection.execute(
-            "insert into catalog.query_parameters values (?, ?, ?, ?, ?, ?, ?)",
-            [
-                query.full_name,
-                position,
-                parameter.name,
-                parameter.type,
-                parameter.default,
-                parameter.meaning,
-                list(parameter.choices),
-            ],
         )
+        for query in queries
+    ]
+    insert(connection, "queries", rows)
+    parameter_rows = [
+        (
+            query.full_name,
+            position,
+            parameter.name,
+            parameter.type,
+            parameter.default,
+            parameter.meaning,
+            list(parameter.choices),
+        )
+        for query in queries
+        for position, parameter in enumerate(query.parameters, 1)
+    ]
+    insert(connection, "query_parameters", parameter_rows)

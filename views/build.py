@@ -3,7 +3,7 @@
 Named queries come on top of this in `tracehouse.sql.database`, which also publishes the file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
@@ -32,8 +32,7 @@ def create_views(
     views = in_order(view_files(), _existing(connection))
     for view in views:
         _create(connection, view)
-    for alias, view in newest(views).items():
-        _create_alias(connection, alias, view)
+    _create_aliases(connection, newest(views))
     catalog.fill_views(connection, views)
     catalog.fill_columns(connection, traces, views)
     catalog.create_checks(connection, traces)
@@ -55,28 +54,27 @@ def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
         raise DefinitionError(f"{view.path}: {error}") from error
 
 
-def _create_alias(connection: DuckDBPyConnection, alias: str, view: ViewFile) -> None:
+def _create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
     """Let the newest version of a view answer to the view's plain name too, comments and all."""
-    place = {"schema": view.schema, "view": f"{view.name}_v{view.version}"}
-    columns = connection.execute(
-        """
-        select column_name, comment from duckdb_columns()
-        where database_name = current_database() and schema_name = $schema and table_name = $view
-        order by column_index
-        """,
-        place,
-    ).fetchall()
-    listed = ", ".join(f'"{name}"' for name, _ in columns)
-    connection.execute(f"create view {alias} as select {listed} from {view.versioned}")
-    (comment,) = connection.execute(
-        """
-        select comment from duckdb_views()
-        where database_name = current_database() and schema_name = $schema and view_name = $view
-        """,
-        place,
-    ).fetchone() or (None,)
-    title = f"{comment or ''} This is {view.versioned}, the newest version."
-    connection.execute(f"comment on view {alias} is {quoted(title.strip())}")
-    for name, column_comment in columns:
-        if column_comment:
-            connection.execute(f'comment on column {alias}."{name}" is {quoted(column_comment)}')
+    columns = catalog.column_types(connection)
+    comments = dict(
+        connection.execute(
+            """
+            select schema_name || '.' || view_name, comment from duckdb_views()
+            where database_name = current_database() and not internal
+            """
+        ).fetchall()
+    )
+    for alias, view in aliases.items():
+        listed = ", ".join(f'"{name}"' for name in columns[view.versioned])
+        title = f"{comments[view.versioned] or ''} This is {view.versioned}, the newest version."
+        statements = [
+            f"create view {alias} as select {listed} from {view.versioned}",
+            f"comment on view {alias} is {quoted(title.strip())}",
+        ]
+        statements += [
+            f'comment on column {alias}."{name}" is {quoted(comment)}'
+            for name, (_, comment) in columns[view.versioned].items()
+            if comment
+        ]
+        connection.execute("; ".join(statements))

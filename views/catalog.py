@@ -1,6 +1,7 @@
 """Fills the catalog: the tables that say what the warehouse's numbers mean and where they come from."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -58,11 +59,11 @@ def fill_sources(
     """Fill what is known before any view is: traces, tables, sources, caveats and clocks."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
-        _insert(connection, "traces", [(trace.name, *described, trace.citation)])
-        _insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
-    _insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
-    _insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
-    _insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
+        insert(connection, "traces", [(trace.name, *described, trace.citation)])
+        insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
+    insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
+    insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
+    insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
 
 
 def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
@@ -87,9 +88,8 @@ def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> Non
         )
         for view in views
     ]
-    _insert(connection, "views", rows)
-    for view in views:
-        name_in_caveats(connection, view.versioned, held[view.versioned])
+    insert(connection, "views", rows)
+    name_in_caveats(connection, held)
 
 
 def inherited_caveats(views: Sequence[ViewFile]) -> dict[str, tuple[str, ...]]:
@@ -101,15 +101,23 @@ def inherited_caveats(views: Sequence[ViewFile]) -> dict[str, tuple[str, ...]]:
     return held
 
 
-def name_in_caveats(connection: DuckDBPyConnection, name: str, caveats: Sequence[str]) -> None:
-    """Add an object to those that each caveat touches. Raises DefinitionError on an unknown caveat."""
-    for caveat in caveats:
-        found = connection.execute(
-            "update catalog.caveats set objects = list_append(objects, $name) where caveat = $caveat",
-            {"name": name, "caveat": caveat},
-        ).fetchone()
-        if found != (1,):
-            raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
+def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Sequence[str]]) -> None:
+    """Add objects to those that each caveat touches: `held` has the caveats of each object, by its name.
+
+    Raises DefinitionError on an unknown caveat.
+    """
+    known = {caveat for (caveat,) in connection.execute("select caveat from catalog.caveats").fetchall()}
+    touched: dict[str, list[str]] = defaultdict(list)
+    for name, caveats in held.items():
+        for caveat in caveats:
+            if caveat not in known:
+                raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
+            touched[caveat].append(name)
+    for caveat, names in touched.items():
+        connection.execute(
+            "update catalog.caveats set objects = list_concat(objects, $names) where caveat = $caveat",
+            {"names": names, "caveat": caveat},
+        )
 
 
 def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]) -> None:
@@ -121,7 +129,7 @@ def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views:
         for column in table.stored_columns
     }
     versioned = {view.versioned: view for view in views}
-    types = _column_types(connection)
+    types = column_types(connection)
     sources = {
         (name, column): origins
         for name, view in versioned.items()
@@ -137,7 +145,7 @@ def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views:
                 meaning, provenance = split_comment(comment)
                 origins = sources.get((name, column), [])
                 rows.append((name, position, column, kind, unit_of(column), provenance, meaning, origins))
-    _insert(connection, "columns", rows)
+    insert(connection, "columns", rows)
 
 
 def split_comment(comment: str | None) -> tuple[str, str]:
@@ -226,7 +234,7 @@ def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Fig
             """
         ).fetchall()
     }
-    _insert(connection, "published", [_published_row(connection, figure, known) for figure in figures])
+    insert(connection, "published", [_published_row(connection, figure, known) for figure in figures])
 
 
 def _published_row(connection: DuckDBPyConnection, figure: ledgers.Figure, known: Collection[str]) -> tuple:
@@ -358,7 +366,8 @@ def _clock_row(row: dict[str, str]) -> tuple:
     )
 
 
-def _insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
+def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
+    """Add rows to a table of the catalog."""
     if rows:
         # One statement: executemany plans one for each row.
         row_places = f"({', '.join('?' for _ in rows[0])})"
@@ -367,7 +376,7 @@ def _insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -
         connection.execute(f"insert into catalog.{table} values {places}", values)
 
 
-def _column_types(
+def column_types(
     connection: DuckDBPyConnection,
 ) -> dict[str, dict[str, tuple[str, str | None]]]:
     """Type and comment of every column of every table and view, by the object's name."""
