@@ -75,7 +75,7 @@ def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapp
     names = [row[0] for row in connection.execute("select query_name from catalog.queries").fetchall()]
     if name not in names:
         raise UsageError(f"no query is called {name}.{nearest(name, names)} `traces list queries` has all")
-    known = {row[0]: row[1:] for row in _parameters(connection, name)}
+    known = {row[0]: row[1:] for row in _parameters(connection, name)} if texts else {}
     values = {}
     for key, text in texts.items():
         if key not in known:

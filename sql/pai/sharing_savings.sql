@@ -13,10 +13,11 @@ with savings as (
     where hour between from_hour and to_hour
 ),
 
+-- Equal savings may differ in their last digits, which come of adding up.
 ranked as (
     select
         *,
-        row_number() over (order by saved_gpus desc, hour asc) as place
+        row_number() over (order by round(saved_gpus, 6) desc, hour asc) as place
     from savings
 )
 
