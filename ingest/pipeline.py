@@ -28,8 +28,8 @@ Called from several threads. A negative number takes back bytes that have to be 
 Key = tuple[str, str, str]
 """Trace, table and partition."""
 
-# More would share the same processors, and each holds two runs of rows in memory.
-TABLES_AT_ONCE = 3
+# Each keeps three threads busy, to inflate, parse and write; a third table only costs more memory.
+TABLES_AT_ONCE = 2
 # For sorting; what does not fit is spilled beside the half-written files.
 SORT_MEMORY = "700MB"
 
