@@ -8,14 +8,23 @@ with parts as (
     select unnest(generate_series(1, in_parts)) as part
 ),
 
-started as (
+bounds as (
     select
-        status = 'Failed' as is_failed,
-        coalesce(plan_gpu, 0) > 0 as requests_gpu,
-        start_time - min(start_time) over () as since_first_s,
-        max(start_time) over () - min(start_time) over () as span_s
+        min(start_time) as first_s,
+        max(start_time) - min(start_time) as span_s
     from pai.task
     where start_time > 0
+),
+
+started as (
+    select
+        task.status = 'Failed' as is_failed,
+        coalesce(task.plan_gpu, 0) > 0 as requests_gpu,
+        task.start_time - bounds.first_s as since_first_s,
+        bounds.span_s
+    from pai.task as task
+    cross join bounds
+    where task.start_time > 0
 ),
 
 -- The last start of all stands on the end of the last part, and belongs to it.

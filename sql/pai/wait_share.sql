@@ -16,21 +16,23 @@ with classes as (
     ) as listed (place, run_class)
 ),
 
+-- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
 timed as (
     select
         run.run_s,
-        wait.wait_s / (wait.wait_s + run.run_s) as wait_share
-    from pai.task_wait as wait
-    inner join pai.task_run as run on wait.job_name = run.job_name and wait.task_name = run.task_name
-    where wait.wait_s + run.run_s > 0
+        run.first_start_s - task.start_time as wait_s
+    from pai.task_run as run
+    inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
+    where task.start_time > 0
 ),
 
 shares as (
     select
         case when run_s < short_below_s then 'short' else 'long' end as run_class,
-        wait_share,
-        wait_share > over_half as waited_over
+        wait_s / (wait_s + run_s) as wait_share,
+        wait_s / (wait_s + run_s) > over_half as waited_over
     from timed
+    where wait_s + run_s > 0
 )
 
 select
