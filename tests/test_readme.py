@@ -1,5 +1,6 @@
 """The README's commands, typed as it says, give what it shows."""
 
+import html
 import os
 import pty
 import re
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tracehouse.ingest.declare import all_traces
+from tracehouse.sql.files import query_files
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.S)
+PICTURES = re.findall(r"!\[.*?\]\(docs/(.*?)\)", README)
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
@@ -72,13 +75,22 @@ def test_ingest_shows_what_it_says(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_picture_is_the_one_that_its_command_draws(folder: Path) -> None:
-    [name] = re.findall(r"!\[.*?\]\(docs/(.*?)\)", README)
+    name = "run_cdf.svg"
+    assert name in PICTURES
     [command] = [command for command, _ in CONSOLE if f"--plot {name}" in command]
     terminal(command, folder)
     shown = (Path(__file__).parents[1] / "docs" / name).read_text()
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
     assert marks((folder / name).read_text()) == marks(shown)
     assert len(shown) < 60_000
+
+
+def test_the_picture_of_synthetic_data_says_so_and_is_of_its_query() -> None:
+    [name] = [name for name in PICTURES if name != "run_cdf.svg"]
+    [query] = [query for query in query_files() if query.full_name == f"pai.{Path(name).stem}"]
+    shown = html.unescape((Path(__file__).parents[1] / "docs" / name).read_text())
+    assert ">synthetic data<" in shown
+    assert f">{query.header.title}<" in shown
 
 
 def marks(svg: str) -> list[str]:

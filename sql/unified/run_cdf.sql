@@ -5,6 +5,8 @@
 -- unaffected: acme.job_zones_differ
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: openb.variants_are_resampled
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
 -- unaffected: itp.no_wait
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
 -- chart: line x=run_s:log y=percentile color=trace

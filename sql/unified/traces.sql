@@ -5,6 +5,8 @@
 -- unaffected: acme.job_zones_differ
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: openb.variants_are_resampled
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
 -- param: gpu_only: count only jobs that request a GPU
 -- chart: stack x=trace y=gpu_h color=cluster
 create or replace macro unified.traces(gpu_only boolean := true) as table
