@@ -9,9 +9,11 @@ Files, from https://github.com/InternLM/AcmeTrace, folder ``data``:
 
 - ``job_trace/trace_seren.csv``, ``job_trace/trace_kalos.csv`` → `job_trace`.
 - ``cluster_summary.csv`` → `cluster_summary`.
+- ``utilization/{seren,kalos}/<METRIC>.csv``, or its pieces ``<METRIC>-2023-*.csv`` → `gpu_metric`,
+  `node_metric`; ``utilization/ipmi/*.csv`` → `server_power`. About 80 GB, at
+  https://huggingface.co/datasets/Qinghao/AcmeTrace only.
 
-The telemetry, about 80 GB, is at https://huggingface.co/datasets/Qinghao/AcmeTrace. No checksums are
-published.
+No checksums are published.
 
 Traps:
 
@@ -20,9 +22,12 @@ Traps:
 - In the README's Kalos rows ``duration`` runs from submission, not from the start.
 - The files hold 213,223 GPU jobs of Seren fewer than the paper and ``cluster_summary.csv`` count.
 - Nothing says on which nodes a job ran: jobs and telemetry meet in time only.
+- A metric's CSV has a column for each device, and its pieces have others. An empty cell is no sample, not
+  0. Times are repeated where pieces meet. A column with ``.1`` behind its name is another tool's doing.
+- An error code stands in XID_ERRORS until it is cleared: it is a state, not an event.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declare import Column, Table, Trace, Wide
 
 JOB_TRACE = Table(
     name="job_trace",
@@ -233,6 +238,107 @@ CLUSTER_SUMMARY = Table(
     order_by=("id",),
 )
 
+_TIMES = r"(?:-2023-[^/]*)?\.csv"
+_GPU_METRICS = (
+    "XID_ERRORS|GPU_TEMP|MEMORY_TEMP|MEM_CLOCK|SM_CLOCK|MEM_COPY_UTIL|GPU_UTIL|FB_FREE|FB_USED"
+    "|POWER_USAGE|DRAM_ACTIVE|PIPE_TENSOR_ACTIVE|SM_ACTIVE|SM_OCCUPANCY"
+)
+_NODE_METRICS = "NODE_CPU_UTILIZATION|NODE_MEMORY_UTILIZATION|NODE_IB_SEND|NODE_IB_RECEIVE"
+_NODE = r"(?P<node>\d{1,3}(?:\.\d{1,3}){3})"
+_CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: seren or kalos")
+_DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV, as it stands")
+_TIME = Column("time", "TIMESTAMPTZ", "Time of the sample; about every 15 s")
+
+GPU_METRIC = Table(
+    name="gpu_metric",
+    comment=(
+        "What DCGM measured on each GPU, all cells of the publisher's wide files as rows. Empty cells are"
+        " NULL: no sample, not 0. A line whose time was read before is in catalog.rejected_rows."
+    ),
+    grain="one row per (cluster, metric, device, time)",
+    source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
+    folder=r"(?P<cluster>seren|kalos)",
+    csv_name=f"(?P<metric>{_GPU_METRICS}){_TIMES}",
+    keys=(
+        _CLUSTER,
+        Column(
+            "metric",
+            "VARCHAR",
+            "Metric, from the file's name, a field of DCGM: GPU_UTIL and MEM_COPY_UTIL in percent;"
+            " SM_ACTIVE, SM_OCCUPANCY, PIPE_TENSOR_ACTIVE and DRAM_ACTIVE as fractions of 1; FB_USED and"
+            " FB_FREE in MiB; POWER_USAGE in W; GPU_TEMP and MEMORY_TEMP in degrees Celsius, SM_CLOCK and"
+            " MEM_CLOCK in MHz by convention; XID_ERRORS the last error code, until it is cleared",
+        ),
+    ),
+    columns=(
+        Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
+        Column("gpu", "BIGINT", "GPU on its node, from 0; NULL where the device's name has none"),
+        _DEVICE,
+        _TIME,
+        Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty"),
+    ),
+    order_by=("device", "time"),
+    partition_by=("cluster", "metric"),
+    wide=Wide(time_name="Time", device_name=_NODE + r"(?:-(?P<gpu>\d))?"),
+)
+
+NODE_METRIC = Table(
+    name="node_metric",
+    comment=(
+        "What was measured on each node, all cells of the publisher's wide files as rows. Empty cells are"
+        " NULL: no sample, not 0. A line whose time was read before is in catalog.rejected_rows."
+    ),
+    grain="one row per (cluster, metric, device, time)",
+    source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
+    folder=r"(?P<cluster>seren|kalos)",
+    csv_name=f"(?P<metric>{_NODE_METRICS}){_TIMES}",
+    keys=(
+        _CLUSTER,
+        Column(
+            "metric",
+            "VARCHAR",
+            "Metric, from the file's name: NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION as fractions"
+            " of 1; NODE_IB_SEND and NODE_IB_RECEIVE in an undocumented unit",
+        ),
+    ),
+    columns=(
+        Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
+        _DEVICE,
+        _TIME,
+        Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty"),
+    ),
+    order_by=("device", "time"),
+    partition_by=("cluster", "metric"),
+    wide=Wide(time_name="Time", device_name=_NODE + r"(?:-mlx5_\d)?"),
+)
+
+SERVER_POWER = Table(
+    name="server_power",
+    comment=(
+        "What the servers of Seren drew, by IPMI. Empty is NULL. Within GPU_AB, servers of type B have no"
+        " memory power. No column names the server."
+    ),
+    grain="one row per sample of a server",
+    source="data/generate_utilization_pkl.ipynb of InternLM/AcmeTrace",
+    csv_name=r"(?P<server_group>GPU_AB|GPU_C|CPU_D)_Power\.csv",
+    keys=(
+        Column(
+            "server_group",
+            "VARCHAR",
+            "Types of server, from the file's name: GPU_AB and GPU_C with GPUs, CPU_D without",
+        ),
+    ),
+    columns=(
+        Column("Time", "TIMESTAMPTZ", "Time of the sample"),
+        Column("Sys_Total_Power", "DOUBLE", "Power of the whole server", unit="W"),
+        Column("CPU_Power", "DOUBLE", "Power of its CPUs", unit="W"),
+        Column("MEM_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W"),
+        Column("Memory_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W"),
+    ),
+    optional=frozenset({"MEM_Power", "Memory_Power"}),
+    order_by=("server_group", "Time"),
+)
+
 TRACE = Trace(
     name="acme",
     title="Acme traces of Seren and Kalos (2023)",
@@ -241,7 +347,8 @@ TRACE = Trace(
     download=(
         "Fetch data/job_trace/trace_seren.csv, data/job_trace/trace_kalos.csv and"
         " data/cluster_summary.csv of https://github.com/InternLM/AcmeTrace, or of"
-        " https://huggingface.co/datasets/Qinghao/AcmeTrace, into one folder."
+        " https://huggingface.co/datasets/Qinghao/AcmeTrace, into one folder; for the telemetry, of the"
+        " latter the folder data/utilization, or those files of it that you need, in their folders."
     ),
     licence="CC BY 4.0",
     citation=(
@@ -251,5 +358,5 @@ TRACE = Trace(
         " Networked Systems Design and Implementation (NSDI 24). USENIX Association, 2024."
         " https://www.usenix.org/conference/nsdi24/presentation/hu"
     ),
-    tables=(JOB_TRACE, CLUSTER_SUMMARY),
+    tables=(JOB_TRACE, CLUSTER_SUMMARY, GPU_METRIC, NODE_METRIC, SERVER_POWER),
 )

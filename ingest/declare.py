@@ -33,17 +33,36 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Wide:
+    """A CSV with a line for each time and a column for each device: a row of the table for each cell.
+
+    `time_name` is the CSV's column of times; all others are devices. `time`, `device` and `value` are the
+    table's columns for the time, the name of the CSV's column as it stands, and the cell, NULL where it is
+    empty. The named groups of `device_name`, a regular expression for a whole name, give the table's other
+    columns, NULL where the name does not match. A line whose time was read before is rejected.
+    """
+
+    time_name: str
+    device_name: str
+    time: str = "time"
+    device: str = "device"
+    value: str = "value"
+
+
+@dataclass(frozen=True)
 class Table:
     """One base table and the raw CSVs that it is read from.
 
-    `csv_name` is a regular expression for the whole name of a CSV, as a file or inside an archive; its
-    named groups give the values of `keys`, the columns that a publisher put in the file's name only.
+    `csv_name` is a regular expression for the whole name of a CSV, as a file or inside an archive, and
+    `folder` for the name of the folder that it must lie in, if that says anything; their named groups give
+    the values of `keys`, the columns that a publisher put in the names only.
     `archive_name` is the same for the archive that carries the CSV, where there is one.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all.
     `null_texts` are what this publisher writes for a missing value, beside the empty field.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
+    A `wide` table's columns are made from cells; its order holds within a block of times.
     """
 
     name: str
@@ -60,23 +79,26 @@ class Table:
     published_sha256: dict[str, str] = field(default_factory=dict)
     order_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    folder: str = ""
+    wide: Wide | None = None
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns of the base table, in order: the keys, then the publisher's."""
         return self.keys + self.columns
 
-    def key_values(self, csv_file_name: str) -> dict[str, str] | None:
-        """The key columns' values in a CSV's name, or None where the name is not one of this table's."""
-        match = re.fullmatch(self.csv_name, csv_file_name)
-        return match.groupdict() if match else None
+    def key_values(self, csv_file_name: str, folder_name: str = "") -> dict[str, str] | None:
+        """The key columns' values in the names of a CSV and its folder, or None where they do not fit."""
+        name = re.fullmatch(self.csv_name, csv_file_name)
+        folder = re.fullmatch(self.folder, folder_name if self.folder else "")
+        return name.groupdict() | folder.groupdict() if name and folder else None
 
     def fingerprint(self) -> str:
         """A hash of all that decides what the stored rows look like; another hash, another conversion."""
         layout = [(c.name, c.type) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
         reading = (READER_VERSION, self.has_header, self.csv_name, self.null_texts)
-        parts = (layout, sorted(self.optional), order, reading)
+        parts = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -56,9 +56,17 @@ def test_a_table_is_described(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_keys_are_the_named_groups_of_the_csv_name(table: Table) -> None:
-    groups = re.compile(table.csv_name).groupindex
-    assert {key.name for key in table.keys} == set(groups)
+def test_keys_are_the_named_groups_of_the_names(table: Table) -> None:
+    groups = [*re.compile(table.csv_name).groupindex, *re.compile(table.folder).groupindex]
+    assert sorted(key.name for key in table.keys) == sorted(groups)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_wide_table_s_columns_are_made_of_its_cells(table: Table) -> None:
+    if table.wide:
+        of_the_name = re.compile(table.wide.device_name).groupindex
+        made = {*of_the_name, table.wide.device, table.wide.time, table.wide.value}
+        assert {column.name for column in table.columns} == made
 
 
 @pytest.mark.parametrize("table", TABLES)
