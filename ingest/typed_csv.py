@@ -204,8 +204,11 @@ def _is_whole(numbers: pa.ChunkedArray) -> bool:
 def _parse_as(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
     return arrow_csv.read_csv(
         pa.BufferReader(data),
-        # One thread a table: several tables are read at once, and Arrow's threads double the cost.
-        read_options=arrow_csv.ReadOptions(column_names=list(types), use_threads=False),
+        # One thread a table: several tables are read at once, and Arrow's threads double the cost. One block:
+        # thousands of columns in small pieces cost more than their numbers.
+        read_options=arrow_csv.ReadOptions(
+            column_names=list(types), use_threads=False, block_size=len(data) + 1
+        ),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=b'"' in data),
         convert_options=arrow_csv.ConvertOptions(
             column_types=types,
@@ -226,7 +229,7 @@ def _sift(
     except pa.ArrowInvalid as invalid:
         if len(records) == 1:
             line, record = records[0]
-            yield Reject(line, _reason(str(invalid), columns), _printable(record))
+            yield Reject(line, _reason(str(invalid), columns), printable(record))
             return
     middle = len(records) // 2
     yield from _sift(records[:middle], columns, null_texts)
@@ -245,7 +248,8 @@ def _reason(message: str, columns: Sequence[Column]) -> str:
     return message.splitlines()[0]
 
 
-def _printable(record: bytes) -> str:
+def printable(record: bytes) -> str:
+    """A record as text; bytes that are no UTF-8 are escaped."""
     return record.decode("utf-8", errors="backslashreplace")
 
 
