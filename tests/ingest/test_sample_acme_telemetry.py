@@ -86,7 +86,7 @@ def text(raw: Path, file: str) -> pl.DataFrame:
 def numbers(raw: Path, file: str) -> pd.DataFrame:
     frame = pd.read_csv(raw / f"{file}.csv", index_col="Time")
     frame.index = pd.to_datetime(frame.index)
-    return frame
+    return frame.astype(float)
 
 
 def cells(frame: pl.DataFrame) -> pl.Series:
@@ -163,7 +163,7 @@ def test_numbers_are_written_as_published(small: Path, metrics: tuple[str, ...],
 
 def test_the_memory_of_a_gpu_is_used_or_free(raw: Path) -> None:
     total = numbers(raw, "seren/FB_USED") + numbers(raw, "seren/FB_FREE")
-    assert total.stack().between(81_250, 81_252).all()
+    assert total.stack().dropna().between(81_250, 81_252).all()
 
 
 # The traps.
@@ -177,9 +177,7 @@ def test_a_metric_in_pieces_whose_columns_differ_and_lines_overlap(raw: Path) ->
     both = july.columns.intersection(august.columns)
     pd.testing.assert_frame_equal(july.loc[again, both], august.loc[again, both])
     assert july.index[-1].month == 7
-    assert len(july.index.union(august.index)) == CLUSTERS["kalos"].lines_at(
-        "GPU_TEMP", SMALLEST if len(july) < 400 else SMALL
-    )
+    assert len(july.index.union(august.index)) in (400, round(77_472 * SMALL))
 
 
 def test_columns_that_are_there_twice(raw: Path) -> None:
@@ -226,13 +224,13 @@ def onsets(frame: pd.DataFrame) -> pd.DataFrame:
     """Where a code begins after a 0 or an empty cell, with the code."""
     code = frame.fillna(0)
     began = (code > 0) & (code.shift() == 0)
-    return code.where(began).stack().rename_axis(["time", "device"]).rename("code").reset_index()
+    return code.where(began).stack().dropna().rename_axis(["time", "device"]).rename("code").reset_index()
 
 
 def test_errors_stand_until_they_are_cleared(raw: Path) -> None:
     kalos = numbers(raw, "kalos/XID_ERRORS")
     assert kalos.isna().to_numpy().mean() > 0.6
-    assert set(kalos.stack()) == {0, 31, 43, 45, 94}
+    assert set(kalos.stack().dropna()) == {0, 31, 43, 45, 94}
     code = kalos.fillna(0)
     assert ((code > 0) & (code == code.shift())).to_numpy().sum() > 5 * len(onsets(kalos))
     assert ((code > 0) & (code.shift() > 0) & (code != code.shift())).to_numpy().any()
@@ -345,7 +343,7 @@ def test_values_are_distributed_as_published(
 ) -> None:
     curve, factor = CURVES[name]
     ours = cluster if f"{cluster}.{curve}" in read_curves("acme") else "seren"
-    values = metric(tmp_path, cluster, name, 4_000, 128).stack().to_numpy() * factor
+    values = metric(tmp_path, cluster, name, 4_000, 128).stack().dropna().to_numpy() * factor
     if name == "FB_USED":
         # Published are percentages of whole MiB, rounded: compare them as such.
         values = np.round(values, 4)
@@ -382,9 +380,9 @@ def test_values_turn_slowly(cluster: str, tmp_path: Path) -> None:
 
 def test_the_metrics_of_a_gpu_go_together(small: Path) -> None:
     for cluster in CLUSTERS:
-        busy = numbers(small, f"{cluster}/GPU_UTIL").stack()
+        busy = numbers(small, f"{cluster}/GPU_UTIL").stack().dropna()
         for name in ("POWER_USAGE", "SM_ACTIVE", "FB_USED"):
-            other = numbers(small, f"{cluster}/{name}").stack()
+            other = numbers(small, f"{cluster}/{name}").stack().dropna()
             both = pd.concat([busy, other], axis=1, join="inner")
             assert len(both) > 0.7 * len(busy)
             assert both.corr("spearman").iloc[0, 1] > 0.6, name
@@ -403,7 +401,8 @@ def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 def write(lines):
-    write_metric(Path(sys.argv[1]), "kalos", "GPU_UTIL", lines, 2300, np.random.default_rng(0), lambda count: None)
+    rng = np.random.default_rng(0)
+    write_metric(Path(sys.argv[1]), "kalos", "GPU_UTIL", lines, 2300, rng, lambda count: None)
 
 write(400)
 before = peak_mb()
