@@ -252,8 +252,7 @@ def test_many_gpus_fail_together_in_one_hour(raw: Path) -> None:
     assert burst["code"].value_counts().idxmax() == 43
     assert burst["time"].drop_duplicates().diff().max() <= pd.Timedelta(60, "s")
     assert len(burst) > 2 * (len(every) - len(burst))
-    seren = numbers(raw, "seren/XID_ERRORS")
-    assert len(onsets(seren)) < 0.1 * seren.shape[1]
+    assert 0 < len(onsets(numbers(raw, "seren/XID_ERRORS"))) < 10
 
 
 def test_servers_power(raw: Path) -> None:
