@@ -7,7 +7,7 @@
 -- choices: on_cluster: seren kalos
 -- chart: point x=mean_gap_s y=cv_gap
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
--- By seconds and hours since 1970, as these do not hang on a client's time zone.
+-- By seconds and hours since 1970, which are the same in every client's time zone.
 with submitted as (
     select
         submit_time,

@@ -17,7 +17,7 @@ weekdays as (
     select unnest([1, 2, 3, 4, 5, 6, 7]) as weekday
 ),
 
--- Hours since 1970 in UTC+8, as those of a timestamp would hang on a client's time zone.
+-- Hours since 1970 in UTC+8: the hour of a timestamp would be that of the client's time zone.
 submitted as (
     select cast(floor(epoch(submit_time) / 3600) + 8 as bigint) as local_hour
     from acme.job
@@ -43,4 +43,4 @@ cross join weekdays
 left join placed on hours.hour_of_day = placed.hour_of_day and weekdays.weekday = placed.weekday
 order by weekdays.weekday, hours.hour_of_day;
 
-comment on macro table acme.arrivals_by_hour is 'GPU jobs submitted in each hour of the week, by the clock of both clusters'' users, UTC+8; 1 is Monday, 7 Sunday.';
+comment on macro table acme.arrivals_by_hour is 'GPU jobs submitted in each hour of the week, in UTC+8, 1 Monday to 7 Sunday.';
