@@ -384,6 +384,13 @@ def pai_job_group(raw: Path) -> pd.DataFrame:
     )
 
 
+ACME_OUTCOMES = {
+    "COMPLETED": "completed",
+    "CANCELLED": "cancelled",
+    **dict.fromkeys(("FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"), "failed"),
+}
+
+
 def duration_rule(published: float, wait: float, run: float) -> str | None:
     if math.isnan(published) or math.isnan(run):
         return None
@@ -406,6 +413,7 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "user_id": jobs["user"],
             "workload_type": jobs["type"],
             "state": jobs["state"],
+            "outcome": jobs["state"].map(ACME_OUTCOMES),
             "submit_time": jobs["submit_time"],
             "start_time": jobs["start_time"],
             "end_time": jobs["end_time"],
@@ -414,9 +422,11 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "requested_cpus": jobs["cpu_num"],
             "wait_s": wait,
             "run_s": run,
+            "gpu_s": jobs["gpu_num"] * run,
             "gpu_h": jobs["gpu_num"] * run / 3600,
             "published_queue_s": jobs["queue"],
             "published_duration_s": jobs["duration"],
+            "published_gpu_s": jobs["gpu_time"],
             "published_gpu_h": jobs["gpu_time"] / 3600,
             "duration_rule": [
                 duration_rule(*values) for values in zip(jobs["duration"], wait, run, strict=True)
