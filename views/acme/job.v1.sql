@@ -15,6 +15,7 @@ with seconds as (
         submit_time,
         start_time,
         end_time,
+        utc_offset,
         node_num,
         gpu_num,
         cpu_num,
@@ -42,6 +43,7 @@ select
     submit_time,
     start_time,
     end_time,
+    utc_offset,
     node_num as requested_nodes,
     gpu_num as requested_gpus,
     cpu_num as requested_cpus,
@@ -72,6 +74,7 @@ comment on column acme.job_v1.outcome is 'completed, cancelled or failed, the cl
 comment on column acme.job_v1.submit_time is 'Submission; measured.';
 comment on column acme.job_v1.start_time is 'Start of execution; NULL where it never started; measured.';
 comment on column acme.job_v1.end_time is 'End; NULL where it had not ended; measured.';
+comment on column acme.job_v1.utc_offset is 'UTC offset that the publisher wrote behind the submission; measured.';
 comment on column acme.job_v1.requested_nodes is 'Nodes requested; measured.';
 comment on column acme.job_v1.requested_gpus is 'GPUs requested; 0 for a CPU job; measured.';
 comment on column acme.job_v1.requested_cpus is 'CPU cores requested; measured.';
