@@ -1,0 +1,49 @@
+"""The distributions that publishers printed as curves, from ``<trace>_curves.csv`` beside this module.
+
+A file has the columns curve, percentile and value: so many percent of the samples are at most the value.
+
+``acme_curves.csv`` comes from the pickles of quantiles in ``data/utilization/util_pkl`` of
+https://github.com/InternLM/AcmeTrace, by Shanghai AI Laboratory, under CC BY 4.0. It was changed: of the 201
+points of a curve, one each half percent, those are kept at 0, 1, 2.5, 5, 10, 15, … 90, 95, 97.5, 99 and 100
+percent, those where a value begins and ends that three points or more share, and so many others that no
+point lies further than 0.75 percentage points from the straight lines between the kept ones. Values have 5
+digits.
+"""
+
+import csv
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+_ENDING = "_curves.csv"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One published distribution. Both percentiles, from 0 to 100, and values rise; values may repeat."""
+
+    name: str
+    percentiles: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+def traces_with_curves(folder: Path = FOLDER) -> tuple[str, ...]:
+    """The traces whose publisher printed curves, in alphabetical order."""
+    return tuple(sorted(path.name.removesuffix(_ENDING) for path in folder.glob(f"*{_ENDING}")))
+
+
+def read_curves(trace: str, folder: Path = FOLDER) -> dict[str, Curve]:
+    """The curves of a trace, by name, in the order of its file."""
+    with (folder / f"{trace}{_ENDING}").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, strict=True))
+    return {name: _curve(name, list(points)) for name, points in groupby(rows, lambda row: row["curve"])}
+
+
+def _curve(name: str, points: list[dict[str, str]]) -> Curve:
+    return Curve(
+        name,
+        tuple(float(point["percentile"]) for point in points),
+        tuple(float(point["value"]) for point in points),
+    )

@@ -1,0 +1,69 @@
+"""The published curves that the package holds: sound in themselves, and true to the publisher's."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.reference_curves import Curve, read_curves, traces_with_curves
+
+SPEC_PERCENTILES = {0, 1, 2.5, *range(5, 100, 5), 97.5, 99, 100}
+
+
+@pytest.fixture(scope="module")
+def published(real_raw: Path) -> dict[str, pl.DataFrame]:
+    path = real_raw / "acme" / "reference_cdfs.csv"
+    if not path.is_file():
+        pytest.skip(f"the publisher's curves, converted, are not at {path}")
+    points = pl.read_csv(path)
+    return {str(name): curve for (name,), curve in points.group_by("curve", maintain_order=True)}
+
+
+def percentile_range(curve: Curve, value: float) -> tuple[float, float]:
+    """The percentiles that a value stands at, on the straight lines between a curve's points."""
+    values, percentiles = np.array(curve.values), np.array(curve.percentiles)
+    here = percentiles[values == value]
+    if len(here):
+        return here.min(), here.max()
+    at = float(np.interp(value, values, percentiles))
+    return at, at
+
+
+def test_a_file_of_any_trace_is_found(tmp_path: Path) -> None:
+    (tmp_path / "philly_curves.csv").write_text("curve,percentile,value\nutil,0,1.5\nutil,100,2e3\nx,0,1\n")
+    assert traces_with_curves(tmp_path) == ("philly",)
+    assert read_curves("philly", tmp_path) == {
+        "util": Curve("util", (0, 100), (1.5, 2000)),
+        "x": Curve("x", (0,), (1,)),
+    }
+
+
+def test_the_package_has_curves_of_its_traces() -> None:
+    assert traces_with_curves() == ("acme",)
+    assert set(traces_with_curves()) <= set(all_traces())
+
+
+@pytest.mark.parametrize("curve", read_curves("acme").values(), ids=lambda curve: curve.name)
+def test_a_curve_is_a_distribution(curve: Curve) -> None:
+    assert set(curve.percentiles) >= SPEC_PERCENTILES
+    assert (curve.percentiles[0], curve.percentiles[-1]) == (0, 100)
+    assert (np.diff(curve.percentiles) > 0).all()
+    assert (np.diff(curve.values) >= 0).all()
+
+
+def test_every_published_curve_is_there(published: dict[str, pl.DataFrame]) -> None:
+    assert list(read_curves("acme")) == list(published)
+
+
+@pytest.mark.parametrize("curve", read_curves("acme").values(), ids=lambda curve: curve.name)
+def test_a_curve_is_the_published_one(curve: Curve, published: dict[str, pl.DataFrame]) -> None:
+    points = published[curve.name]
+    kept = points.filter(pl.col("percentile").is_in(curve.percentiles))
+    assert kept["percentile"].to_list() == list(curve.percentiles)
+    assert kept["value"].to_numpy() == pytest.approx(np.array(curve.values), rel=5e-5)
+    for percentile, exact in points.select("percentile", "value").iter_rows():
+        # Rounded as the kept ones are, so that a value on a level stretch is found there.
+        low, high = percentile_range(curve, float(f"{exact:.5g}"))
+        assert low - 1 <= percentile <= high + 1, (percentile, exact)
