@@ -12,41 +12,49 @@ create or replace macro acme.fleet_hour(
     from_time timestamptz := null
 ) as table
 -- Looked for only where it is not given; in order, as the least time is then found in a few blocks.
-with first_row as (
-    select (
-        select time
-        from acme.gpu_metric
-        where cluster = on_cluster and metric = on_metric and from_time is null
-        order by time
-        limit 1
-    ) as time
+with chosen_hour as (
+    select
+        coalesce(
+            from_time,
+            (
+                select to_timestamp(3600 * ceil(epoch(time) / 3600))
+                from acme.gpu_metric
+                where cluster = on_cluster and metric = on_metric and from_time is null
+                order by time
+                limit 1
+            )
+        ) as start_time
 ),
 
-chosen as (
-    select coalesce(from_time, to_timestamp(3600 * ceil(epoch(time) / 3600))) as hour_start
-    from first_row
+-- What is given stands here too, so that blocks of other hours are not read.
+samples as (
+    select
+        node,
+        gpu,
+        time,
+        value
+    from acme.gpu_metric
+    where
+        cluster = on_cluster
+        and metric = on_metric
+        and node is not null
+        and (from_time is null or time >= from_time)
+        and (from_time is null or time < from_time + interval 1 hour)
 )
 
 select
-    sample.node,
-    sample.gpu,
-    count(sample.value) as samples,
-    count(*) - count(sample.value) as empty_samples,
-    avg(sample.value) as mean_value,
-    max(sample.value) as max_value
-from acme.gpu_metric as sample
-inner join chosen
+    samples.node,
+    samples.gpu,
+    count(samples.value) as samples,
+    count(*) - count(samples.value) as empty_samples,
+    avg(samples.value) as mean_value,
+    max(samples.value) as max_value
+from samples
+inner join chosen_hour
     on
-        sample.time >= chosen.hour_start
-        and sample.time < chosen.hour_start + interval 1 hour
-where
-    sample.cluster = on_cluster
-    and sample.metric = on_metric
-    and sample.node is not null
-    -- The same again where it is given, so that blocks of other hours are not read.
-    and (from_time is null or sample.time >= from_time)
-    and (from_time is null or sample.time < from_time + interval 1 hour)
-group by sample.node, sample.gpu
-order by sample.node, sample.gpu;
+        samples.time >= chosen_hour.start_time
+        and samples.time < chosen_hour.start_time + interval 1 hour
+group by samples.node, samples.gpu
+order by samples.node, samples.gpu;
 
 comment on macro table acme.fleet_hour is 'Samples, empty cells, mean and maximum per GPU over the hour, in the metric''s unit.';

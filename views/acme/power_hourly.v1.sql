@@ -25,12 +25,10 @@ held as (
         listed,
         samples,
         power_w,
-        coalesce(
-            least(
-                (epoch_us(lead(time) over (partition by cluster order by time)) - epoch_us(time)) / 1000000.0,
-                300
-            ),
-            0
+        least(
+            (epoch_us(lead(time, 1, time) over (partition by cluster order by time)) - epoch_us(time))
+            / 1000000.0,
+            300
         ) as hold_s
     from sampled
 ),

@@ -122,7 +122,7 @@ with_fleet as (
         of_devices.unattributed_devices,
         of_times.samples,
         of_times.listed,
-        case of_times.source_table || ' ' || of_times.cluster
+        case concat_ws(' ', of_times.source_table, of_times.cluster)
             when 'gpu_metric seren' then 2288
             when 'gpu_metric kalos' then 2416
             when 'node_metric seren' then 286
