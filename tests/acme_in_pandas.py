@@ -84,9 +84,7 @@ def wide_lines(path: Path) -> pd.DataFrame:
 def once_each(pieces: list[pd.DataFrame]) -> list[pd.DataFrame]:
     seen = pd.Series(np.concatenate([piece.index for piece in pieces])).duplicated().to_numpy()
     ends = np.cumsum([len(piece) for piece in pieces])
-    return [
-        piece[~seen[end - len(piece) : end]] for piece, end in zip(pieces, ends.tolist(), strict=True)
-    ]
+    return [piece[~seen[end - len(piece) : end]] for piece, end in zip(pieces, ends.tolist(), strict=True)]
 
 
 def as_rows(cluster: str, metric: str, lines: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import gzip
 import io
 import math
 import tarfile
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import duckdb

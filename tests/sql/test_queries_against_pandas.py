@@ -231,9 +231,7 @@ WITH_SYNTHETIC_DUMPS = {
     "zeus.cheapest(on_gpu := 'p100')": (zeus_cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (zeus_cheapest, ("rtx6000", 0.9), ["dataset"]),
 }
-ON_SYNTHETIC_DUMPS = (
-    ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | acme_in_pandas.QUERIES | pai_in_pandas.QUERIES
-)
+ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | acme_in_pandas.QUERIES | pai_in_pandas.QUERIES
 TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
 
 
