@@ -74,7 +74,6 @@ def wide_lines(path: Path) -> pd.DataFrame:
         dtype={number: str if number == place else float for number in numbered},
         keep_default_na=False,
         na_values=[""],
-        float_precision="round_trip",
     )
     lines.index = pd.DatetimeIndex(pd.to_datetime(lines.pop(place), utc=True), name="time")
     lines.columns = names[:place] + names[place + 1 :]
@@ -546,7 +545,7 @@ def arrivals(raw: Path, on_cluster: str) -> pd.DataFrame:
 
 def arrivals_by_hour(raw: Path, on_cluster: str) -> pd.DataFrame:
     local = gpu_jobs_on(raw, on_cluster)["submit_time"] + LOCAL
-    counts = pd.Series(1, index=[local.dt.hour, local.dt.dayofweek + 1]).groupby(level=[0, 1]).sum()
+    counts = pd.Series(1, index=[local.dt.hour, local.dt.day_of_week + 1]).groupby(level=[0, 1]).sum()
     rows = [(hour, day, counts.get((hour, day), 0)) for hour in range(24) for day in range(1, 8)]
     return pd.DataFrame(rows, columns=["hour_of_day", "weekday", "jobs"])
 
@@ -593,7 +592,7 @@ Measure = Callable[[pd.DataFrame], float]
 
 
 def share_of_jobs(outcome: str) -> Measure:
-    return lambda jobs: (jobs["outcome"] == outcome).sum() / len(jobs)
+    return lambda jobs: (jobs["outcome"] == outcome).mean()
 
 
 def share_of_gpu_time(outcome: str) -> Measure:
