@@ -385,6 +385,13 @@ def pai_job_group(raw: Path) -> pd.DataFrame:
     )
 
 
+ACME_OUTCOMES = {
+    "COMPLETED": "completed",
+    "CANCELLED": "cancelled",
+    **dict.fromkeys(("FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"), "failed"),
+}
+
+
 def duration_rule(published: float, wait: float, run: float) -> str | None:
     if math.isnan(published) or math.isnan(run):
         return None
@@ -394,10 +401,6 @@ def duration_rule(published: float, wait: float, run: float) -> str | None:
     if from_start:
         return "end - start"
     return "end - submit" if from_submit else "neither"
-
-
-ACME_OUTCOMES = {"COMPLETED": "completed", "CANCELLED": "cancelled"}
-ACME_OUTCOMES |= dict.fromkeys(["FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"], "failed")
 
 
 def acme_job(raw: Path) -> pd.DataFrame:

@@ -82,7 +82,7 @@ def random_job(random: Random, workload_type: str | None, state: str | None, gpu
     queue = random.choice((wait, wait, wait, 5, None))
     product = None if duration is None else duration * gpus
     return {
-        "user": f"u{random.choice('aaaabbbcdefgh')}",
+        "user": random.choice(("ucpu", "ua")) if gpus == 0 else f"u{random.choice('aaaabbbcdefgh')}",
         "node_num": 1,
         "gpu_num": gpus,
         "cpu_num": 8,
