@@ -654,7 +654,7 @@ def gpu_day(
     rows = gpu_series(raw, on_cluster, on_metric)
     days = (rows["time"] + LOCAL).dt.date
     node, day = on_node or rows["node"].min(), on_day or days.min()
-    rows = rows[(rows["node"] == node) & (rows["gpu"] == on_gpu) & (days == day) & rows["value"].notna()]
+    rows = rows[(rows["node"] == node) & (rows["gpu"] == on_gpu) & (days == day)]
     return rows.sort_values("time")[["time", "value"]]
 
 
@@ -727,7 +727,7 @@ def power_by_day(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", "day", "energy_kwh", "mean_power_w"])
 
 
-def server_power(raw: Path) -> pd.DataFrame:
+def server_power_by_group(raw: Path) -> pd.DataFrame:
     return server_power_share(raw).sort_values(["server_group", "has_memory_power"])
 
 
@@ -893,7 +893,7 @@ TELEMETRY_QUERIES = {
     "acme.memory_used_percentiles()": (memory_used_percentiles, (), ["cluster"]),
     "acme.power_by_day()": (power_by_day, (), ["cluster", "day"]),
     "acme.tdp()": (tdp_exceedance, (), ["cluster"]),
-    "acme.server_power()": (server_power, (), None),
+    "acme.server_power_by_group()": (server_power_by_group, (), None),
     "acme.xid_counts()": (xid_counts, ("kalos",), None),
     "acme.xid_counts(on_cluster := 'seren')": (xid_counts, ("seren",), None),
     "acme.xid_bursts()": (xid_bursts, (10,), None),
