@@ -219,15 +219,17 @@ def write_piece(path: Path, devices: Sequence[str], lines: Sequence[Line]) -> No
 
 
 def write_metric(folder: Path, metric: str, random: Random) -> None:
-    """Three or four files that meet in some times, or one, and then one of columns without a device.
+    """Three files that meet in some times, or one, and then one of columns without a device.
 
-    The latter has times of its own, but in no hour that the others have no line in.
+    The latter has times of its own, in hours in which the others have lines too, and some of the others',
+    which are theirs no more where it is read before; but never the first time, nor a full hour.
     """
     known = NODE_DEVICES if metric.startswith("NODE_") else GPU_DEVICES
-    steps = [random.choice(STEPS) for _ in range(60)]
-    times = [float(sum(steps[:count])) for count in range(60)]
+    steps = [random.choice((0, 61)), *(random.choice(STEPS) for _ in range(59))]
+    times = [float(sum(steps[: count + 1])) for count in range(60)]
     # Time and again on a full hour, where one hour's samples end and another's begin.
-    times = sorted({*times, *(hour * 3_600.0 for hour in range(4))})
+    full_hours = [hour * 3_600.0 for hour in range(1, int(times[-1]) // 3_600 + 1)]
+    times = sorted({*times, *full_hours})
     cuts = [(0, len(times))] if random.random() < 0.3 else [(0, 24), (20, 45), (40, len(times))]
     names = ["", *random.sample([f"-2023-07-{day:02}" for day in range(1, 9)], 3)]
     pieces = zip(cuts, random.sample(names, len(cuts)), strict=True)
@@ -241,7 +243,8 @@ def write_metric(folder: Path, metric: str, random: Random) -> None:
         lines[place : place + 2] = reversed(lines[place : place + 2])
         write_piece(folder / f"{metric}{name}.csv", devices, lines)
     between = [time + 7 for time in times if int(time) // 3_600 == int(time + 7) // 3_600]
-    foreign = sorted({*random.sample(between, 10), *random.sample(times, 5)})
+    not_theirs = [time for time in times[1:] if time not in full_hours]
+    foreign = sorted({*random.sample(between, 10), *random.sample(not_theirs, 5)})
     devices = list(UNATTRIBUTED[:2])
     write_piece(folder / f"{metric}-2023-07-09.csv", devices, lines_of(random, metric, foreign, devices))
 
