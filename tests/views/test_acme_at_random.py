@@ -313,6 +313,7 @@ CHOSEN = {
         ("kalos", "POWER_USAGE", HOUR),
         None,
     ),
+    "acme.xid_bursts(min_gpus := 2)": (acme_in_pandas.xid_bursts, (2,), None),
 }
 
 
