@@ -117,7 +117,10 @@ def sample(
     traces: TraceNames = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
     scale: Annotated[
-        float, typer.Option("--scale", "-s", help="Size; 1 is the publisher's.", min=0.0)
+        float,
+        typer.Option(
+            "--scale", "-s", help="Size; 1 is the publisher's. Acme's telemetry goes by its square.", min=0.0
+        ),
     ] = 0.01,
     seed: Annotated[int, typer.Option("--seed", help="The same seed and scale give the same files.")] = 0,
 ) -> None:

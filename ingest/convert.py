@@ -13,10 +13,11 @@ from tracehouse.ingest import store
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
-from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv, read_header, shown
+from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
 from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
 
 _REJECTED_ORDER = ("table_name", "file", "line")

@@ -14,7 +14,8 @@ from typing import Literal
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import header_fits, read_header, shown
+from tracehouse.ingest.records import read_header, shown
+from tracehouse.ingest.typed_csv import header_fits
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
 
 Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import CHUNK_BYTES, Reject, read_csv, read_header
+from tracehouse.ingest.records import read_header
+from tracehouse.ingest.typed_csv import CHUNK_BYTES, Reject, read_csv
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -310,7 +311,7 @@ def test_a_quote_that_is_never_closed_is_refused(last: str, chunk_bytes: int) ->
 
 
 def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracehouse.ingest.typed_csv.LONGEST_RECORD_BYTES", 1000)
+    monkeypatch.setattr("tracehouse.ingest.records.LONGEST_RECORD_BYTES", 1000)
     rest = "x" * 5000
     assert "line 3: the line does not end" in str(refusal(f"{HEADER}\na,1,,\n{rest}", chunk_bytes=100))
     assert "line 3: a quote is opened" in str(refusal(f'{HEADER}\na,1,,\n"{rest}"', chunk_bytes=100))
@@ -339,7 +340,7 @@ def test_a_wrong_file_is_refused_before_every_row_was_tried() -> None:
     error = refusal(f"{HEADER}\n" + "a,1,,\n" * 5_000 + "a,x,,\n" * 5_000)
     assert error.line == 5_002
     assert error.what.startswith(
-        "over a tenth of the first 10,000 rows do not parse; the first: column count"
+        "over a tenth of the first 10,001 lines do not parse; the first: column count"
     )
 
 
