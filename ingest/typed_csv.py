@@ -99,7 +99,12 @@ def read_chunks(
 
 
 def header_fits(table: Table, header: Sequence[str]) -> bool:
-    """Whether a header names this table's columns, in any order, at most the optional ones missing."""
+    """Whether a header names this table's columns, in any order, at most the optional ones missing.
+
+    For a wide table: a column of times first, and then devices, none of them twice.
+    """
+    if table.wide:
+        return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1
     known = {column.name for column in table.columns}
     found = set(header)
     return len(found) == len(header) and known - table.optional <= found <= known

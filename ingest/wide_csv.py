@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.ingest.declare import Column, Table, Wide
+from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.records import (
     Chunk,
@@ -24,7 +24,7 @@ from tracehouse.ingest.records import (
     shown,
     without,
 )
-from tracehouse.ingest.typed_csv import Batch, Reject, printable, read_chunks
+from tracehouse.ingest.typed_csv import Batch, Reject, header_fits, printable, read_chunks
 
 # Some 1,400 lines of 2,300 devices: one device's cells are then enough to be stored side by side.
 CHUNK_BYTES = 8 << 20
@@ -54,7 +54,7 @@ def read_wide(
     chunks = record_chunks(stream, file, chunk_bytes)
     first = first_written(chunks, file)
     header = first_record(first)
-    devices = _devices(fields(header), table.wide, file, first.first_line)
+    devices = _devices(fields(header), table, table.wide.time_name, file, first.first_line)
     columns = (Column(table.wide.time_name, "TIMESTAMPTZ", ""), *(Column(d, "DOUBLE", "") for d in devices))
     rest = chain([without(first, len(header))], chunks)
     for chunk, batch in read_chunks(rest, columns, table.null_texts, file, PARSED_AT_ONCE):
@@ -63,16 +63,11 @@ def read_wide(
         yield Lines(devices, times.combine_chunks(), tuple(cells), rejects)
 
 
-def is_wide_header(header: list[str], wide: Wide) -> bool:
-    """Whether these are the names of a column of times and of devices, none twice."""
-    return header[:1] == [wide.time_name] and len(set(header)) == len(header) > 1
-
-
-def _devices(header: list[str], wide: Wide, file: str, line: int) -> tuple[str, ...]:
-    if not is_wide_header(header, wide):
+def _devices(header: list[str], table: Table, time_name: str, file: str, line: int) -> tuple[str, ...]:
+    if not header_fits(table, header):
         raise RawFileError(
             file,
-            f"the header is {shown(header)}; expected {wide.time_name} and then devices, none of them twice",
+            f"the header is {shown(header)}; expected {time_name} and then devices, none of them twice",
             "Fetch the file again from its publisher, or move it out of the raw folder",
             line=line,
         )
