@@ -64,6 +64,7 @@ lint: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
+	$(BIN)/python -m tracehouse.bench.telemetry
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,23 +11,19 @@ the database over that. They run one after another in every round, the page cach
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tempfile
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from tracehouse.bench.ingests.archives import archives, opened
 from tracehouse.bench.measure import Goal, Row, environment, write
+from tracehouse.bench.processes import Cost, bytes_below, contender, cost_of, emptied, traces, verdict
 
-TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 PACKAGES = ("duckdb", "isal", "pyarrow", "pandas")
 
 GOALS = [
@@ -38,15 +34,6 @@ GOALS = [
 ]
 PEAK_MB_AT_MOST = 1500
 PARQUET_PER_CSV_AT_MOST = 0.33
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one process took."""
-
-    wall_s: float
-    cpu_s: float
-    peak_mb: float
 
 
 @dataclass(frozen=True)
@@ -82,44 +69,46 @@ def main() -> None:
 def _measured(trace: str, scale: float, rounds: int) -> Measured:
     """Measure every contender in every round, after one round that does not count."""
     costs: dict[str, list[Cost]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         warehouse, out = folder / "warehouse", folder / "out"
         raw = _sample(trace, scale, folder / "raw")
         csvs = _extracted(raw, folder / "csv")
         commands = {
-            "ours": _traces("ingest", trace, "--raw", raw, "--warehouse", warehouse),
-            "tables": _contender("tables", trace, raw, out),
-            "build": _traces("build", "--warehouse", warehouse),
-            "inflate": _contender("inflate", raw),
-            "copy": _contender("duckdb_copy", trace, csvs, out, "unsorted"),
-            "sorted": _contender("duckdb_copy", trace, csvs, out, "sorted"),
-            "pandas": _contender("pandas_parquet", raw, out),
+            "ours": traces("ingest", trace, "--raw", raw, "--warehouse", warehouse),
+            "tables": contender("tables", trace, raw, out),
+            "build": traces("build", "--warehouse", warehouse),
+            "inflate": contender("inflate", raw),
+            "copy": contender("duckdb_copy", trace, csvs, out, "unsorted"),
+            "sorted": contender("duckdb_copy", trace, csvs, out, "sorted"),
+            "pandas": contender("pandas_parquet", raw, out),
         }
         for number in range(rounds + 1):
-            _empty(warehouse)
-            for contender, command in commands.items():
-                _empty(out)
-                cost = _cost(command)
-                print(
-                    f"{scale:g}, round {number}: {contender} {cost.wall_s:.2f} s", file=sys.stderr, flush=True
-                )
+            emptied(warehouse)
+            for name, command in commands.items():
+                emptied(out)
+                cost = cost_of(command)
+                print(f"{scale:g}, round {number}: {name} {cost.wall_s:.2f} s", file=sys.stderr, flush=True)
                 if number:
-                    costs.setdefault(contender, []).append(cost)
+                    costs.setdefault(name, []).append(cost)
         return Measured(
-            scale, costs, _bytes(raw, ".tar.gz"), _bytes(csvs, ".csv"), _bytes(warehouse, ".parquet")
+            scale,
+            costs,
+            bytes_below(raw, ".tar.gz"),
+            bytes_below(csvs, ".csv"),
+            bytes_below(warehouse, ".parquet"),
         )
 
 
 def _peak_mb(trace: str, scale: float) -> float:
     with tempfile.TemporaryDirectory() as name:
         raw = _sample(trace, scale, Path(name) / "raw")
-        return _cost(_traces("ingest", trace, "--raw", raw, "--warehouse", Path(name) / "warehouse")).peak_mb
+        return cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", Path(name) / "warehouse")).peak_mb
 
 
 def _sample(trace: str, scale: float, folder: Path) -> Path:
     subprocess.run(
-        _traces("sample", trace, "--out", folder, "--scale", scale), check=True, stdout=subprocess.DEVNULL
+        traces("sample", trace, "--out", folder, "--scale", scale), check=True, stdout=subprocess.DEVNULL
     )
     return folder
 
@@ -135,35 +124,6 @@ def _extracted(raw: Path, folder: Path) -> Path:
                     with (folder / name).open("wb") as file:
                         shutil.copyfileobj(content, file, 1 << 20)
     return folder
-
-
-def _traces(*arguments: object) -> list[str]:
-    return [str(TRACES), *map(str, arguments)]
-
-
-def _contender(name: str, *arguments: object) -> list[str]:
-    return [sys.executable, "-m", f"tracehouse.bench.ingests.{name}", *map(str, arguments)]
-
-
-def _empty(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    # What the one before has left to be written to disk is not to slow the next one down.
-    os.sync()
-
-
-def _cost(command: Sequence[str]) -> Cost:
-    """Run a command to its end, and say what it took. Raises SystemExit where it fails."""
-    start_s = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return Cost(time.perf_counter() - start_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
-
-
-def _bytes(folder: Path, part_of_name: str) -> int:
-    return sum(path.stat().st_size for path in folder.rglob(f"*{part_of_name}*") if path.is_file())
 
 
 def _row(measured: Measured) -> Row:
@@ -185,19 +145,15 @@ def _size_fact(measured: Measured) -> str:
     return (
         f"scale {measured.scale:g}: {csv_gb:.2f} GB of CSV in {archive_gb:.2f} GB of archives; "
         f"Parquet {ratio:.3f} of the CSV, at most {PARQUET_PER_CSV_AT_MOST:g}: "
-        f"{_verdict(ratio <= PARQUET_PER_CSV_AT_MOST)}"
+        f"{verdict(ratio <= PARQUET_PER_CSV_AT_MOST)}"
     )
 
 
 def _memory_fact(peak_mb: float, twice_mb: float) -> str:
     return (
         f"peak memory of ours {peak_mb:,.0f} MB, at twice the scale {twice_mb:,.0f} MB, at most "
-        f"{PEAK_MB_AT_MOST:,}: {_verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
+        f"{PEAK_MB_AT_MOST:,}: {verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
     )
-
-
-def _verdict(is_met: bool) -> str:
-    return "reached" if is_met else "missed"
 
 
 if __name__ == "__main__":
