@@ -775,7 +775,8 @@ def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
         rows = rows[rows["server_group"].isin(CURVE_SERVERS[quantity])]
         values, samples = rows["Sys_Total_Power"].dropna(), 1
     else:
-        metric, factor = CURVE_METRICS[quantity]
+        # A curve of other samples than the files have, or of another cluster, has nothing beside it.
+        metric, factor = CURVE_METRICS.get(quantity, ("", 1))
         rows = of_metric(metric_histogram(raw), metric)
         rows = rows[rows["cluster"] == cluster]
         values, samples = rows["value"] * factor, rows["samples"]
@@ -859,10 +860,20 @@ TELEMETRY_QUERIES = {
         ("seren", "POWER_USAGE", None, 3, None),
         None,
     ),
+    "acme.gpu_day(on_node := '172.31.0.3', on_gpu := 7, on_day := date '2023-08-16')": (
+        gpu_day,
+        ("kalos", "GPU_UTIL", "172.31.0.3", 7, date(2023, 8, 16)),
+        None,
+    ),
     "acme.fleet_hour()": (fleet_hour, ("kalos", "GPU_UTIL", None), None),
     "acme.fleet_hour(on_cluster := 'seren', on_metric := 'XID_ERRORS')": (
         fleet_hour,
         ("seren", "XID_ERRORS", None),
+        None,
+    ),
+    "acme.fleet_hour(from_time := timestamptz '2023-08-16 19:30:00+08')": (
+        fleet_hour,
+        ("kalos", "GPU_UTIL", "2023-08-16 19:30:00+08"),
         None,
     ),
     "acme.utilization_by_hour_of_day()": (
@@ -881,14 +892,12 @@ TELEMETRY_QUERIES = {
         ("POWER_USAGE",),
         [*SERIES, "percentile"],
     ),
-    "acme.share_over(on_metric := 'POWER_USAGE', over_value := 400)": (
-        share_over,
-        ("POWER_USAGE", 400),
-        SERIES,
-    ),
+    "acme.share_over()": (share_over, ("POWER_USAGE", 400), SERIES),
+    "acme.share_over(over_value := 100.5)": (share_over, ("POWER_USAGE", 100.5), SERIES),
     "acme.share_over(on_metric := 'SM_ACTIVE', over_value := 0.5)": (share_over, ("SM_ACTIVE", 0.5), SERIES),
-    "acme.share_at(on_metric := 'GPU_UTIL')": (share_at, ("GPU_UTIL", 0), SERIES),
-    "acme.share_at(on_metric := 'GPU_UTIL', at_value := 100)": (share_at, ("GPU_UTIL", 100), SERIES),
+    "acme.share_at()": (share_at, ("GPU_UTIL", 0), SERIES),
+    "acme.share_at(at_value := 100)": (share_at, ("GPU_UTIL", 100), SERIES),
+    "acme.share_at(on_metric := 'NODE_IB_SEND')": (share_at, ("NODE_IB_SEND", 0), SERIES),
     "acme.memory_used_percentiles()": (memory_used_percentiles, (), ["cluster"]),
     "acme.power_by_day()": (power_by_day, (), ["cluster", "day"]),
     "acme.tdp()": (tdp_exceedance, (), ["cluster"]),
@@ -910,6 +919,8 @@ TELEMETRY_QUERIES = {
             "seren.ib_send",
             "seren.gpu_server_power_w",
             "seren.cpu_server_power_w",
+            "kalos.gpu_util_pct_nonfull",
+            "philly.gpu_util_pct",
         )
     },
 }
