@@ -65,7 +65,7 @@ class Batch:
 
 
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
-    """Read a CSV of `table`: batches with the publisher's columns in the declared order.
+    """Read a CSV of `table`: batches with its `read_columns`, in this order.
 
     `file` names the CSV in errors. Raises RawFileError where the header, the number of columns, or more
     than a tenth of the rows are wrong: then it is another file than its name says.
@@ -157,9 +157,9 @@ def _arranged(rows: pa.Table, table: Table) -> pa.Table:
     found = set(rows.column_names)
     arranged = [
         rows[column.name] if column.name in found else pa.nulls(rows.num_rows, ARROW_TYPES[column.type])
-        for column in table.columns
+        for column in table.read_columns
     ]
-    return pa.table(arranged, names=[column.name for column in table.columns])
+    return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
 def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) -> pa.Table:
@@ -168,6 +168,32 @@ def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) ->
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
     types = {column.name: ARROW_TYPES[column.type] for column in columns}
+    with_offset = [(index, column) for index, column in enumerate(columns) if column.offset_name]
+    if with_offset:
+        as_text = types | {column.name: pa.string() for _, column in with_offset}
+        rows = _parse_strictly(data, as_text, null_texts)
+        for index, column in with_offset:
+            rows = _with_offset(rows, index, column)
+        return rows
+    return _parse_strictly(data, types, null_texts)
+
+
+def _with_offset(rows: pa.Table, index: int, column: Column) -> pa.Table:
+    """The instants that stand as texts in column `index`, and their offsets as a last column."""
+    texts = rows.column(index)
+    try:
+        instants = texts.cast(ARROW_TYPES[column.type])
+    except pa.ArrowInvalid as invalid:
+        # In Arrow's words, as if its CSV reader had said so.
+        raise pa.ArrowInvalid(
+            f"In CSV column #{index}: CSV conversion error to timestamp: invalid value '{texts[0]}'"
+        ) from invalid
+    offsets = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
+    rows = rows.set_column(index, column.name, instants)
+    return rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
+
+
+def _parse_strictly(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
     if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     try:

@@ -14,6 +14,7 @@ from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import build_scope, qualify
 
 from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
@@ -56,7 +57,7 @@ def create_catalog(connection: DuckDBPyConnection) -> None:
 def fill_sources(
     connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
 ) -> None:
-    """Fill what is known before any view is: traces, tables, sources, caveats and clocks."""
+    """Fill what is known before any view is: traces, tables, sources, caveats, clocks and curves."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
@@ -64,6 +65,7 @@ def fill_sources(
     insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
     insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
     insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
+    insert(connection, "reference_curves", _curve_rows())
 
 
 def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
@@ -365,6 +367,15 @@ def _clock_row(row: dict[str, str]) -> tuple:
         resolution_s,
         *parts,
     )
+
+
+def _curve_rows() -> list[tuple]:
+    return [
+        (trace, curve.name, percentile, value)
+        for trace in traces_with_curves()
+        for curve in read_curves(trace).values()
+        for percentile, value in zip(curve.percentiles, curve.values, strict=True)
+    ]
 
 
 def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:

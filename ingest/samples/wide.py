@@ -3,7 +3,7 @@
 Every cell is one of a few ten thousand texts, so that a page is looked up, not formatted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,10 +21,13 @@ Texts = NDArray[np.bytes_]
 
 
 class Cells(Protocol):
-    """What stands in the cells of some devices: for each page, which text of `texts` is where."""
+    """What stands in the cells of some devices."""
 
     texts: Texts
-    page: Callable[[int], NDArray[np.intp]]
+
+    def page(self, number: int) -> NDArray[np.intp]:
+        """Which of the texts is in each cell of a page: a row for each slot, a column for each device."""
+        ...
 
 
 @dataclass(frozen=True)

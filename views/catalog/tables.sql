@@ -107,6 +107,18 @@ comment on column catalog.clocks.true_parts is 'What can be read off it: hour of
 comment on column catalog.clocks.fake_parts is 'What cannot.';
 comment on column catalog.clocks.documented_in is 'Where that is documented, or how it was found.';
 
+create table catalog.reference_curves (
+    trace varchar,
+    curve varchar,
+    percentile double,
+    value double
+);
+comment on table catalog.reference_curves is 'The distributions that publishers printed as curves, thinned: one row per point. Acme''s are by Shanghai AI Laboratory, CC BY 4.0, converted from its pickles.';
+comment on column catalog.reference_curves.trace is 'Trace whose publisher printed the curve.';
+comment on column catalog.reference_curves.curve is 'Name of the curve: cluster, quantity and unit.';
+comment on column catalog.reference_curves.percentile is 'Percentile, from 0 to 100.';
+comment on column catalog.reference_curves.value is 'Value that so many percent of the samples do not exceed, in the curve''s unit, to five digits.';
+
 create table catalog.published (
     figure varchar,
     trace varchar,

@@ -1,0 +1,22 @@
+-- What of Acme's telemetry is there?
+-- chart: bar x=metric y=devices_pct color=cluster
+create or replace macro acme.coverage() as table
+select
+    cluster,
+    source_table,
+    metric,
+    first_time,
+    last_time,
+    times,
+    median_gap_s,
+    max_gap_s,
+    devices,
+    unattributed_devices,
+    samples,
+    empty_samples,
+    published_devices,
+    devices_pct
+from acme.telemetry_coverage
+order by cluster, source_table, metric;
+
+comment on macro table acme.coverage is 'First and last time, times and their gaps, devices, samples and empty cells, and the share of the published fleet, per metric.';

@@ -1,0 +1,102 @@
+-- How far is what is measured from a curve that Acme's publisher printed?
+-- param: on_curve: published distribution
+-- choices: on_curve: kalos.gpu_util_pct kalos.gpu_memory_used_pct kalos.gpu_power_w kalos.gpu_temp_c kalos.memory_temp_c kalos.sm_active_pct kalos.sm_occupancy_pct kalos.curve4_pct kalos.node_cpu_util_pct kalos.node_memory_util_pct seren.gpu_util_pct seren.gpu_memory_used_pct seren.gpu_power_w seren.gpu_temp_c seren.memory_temp_c seren.sm_active_pct seren.sm_occupancy_pct seren.curve4_pct seren.node_cpu_util_pct seren.node_memory_util_pct seren.ib_send seren.ib_receive seren.gpu_server_power_w seren.cpu_server_power_w
+-- caveat: acme.copied_curve
+-- caveat: acme.ipmi_is_seren_only
+-- chart: bar x=curve y=largest_difference_pct
+create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_pct') as table
+with samples as (
+    select
+        samples,
+        case split_part(on_curve, '.', 2)
+            when 'gpu_memory_used_pct' then value / 819.2
+            when 'sm_active_pct' then 100 * value
+            when 'sm_occupancy_pct' then 100 * value
+            when 'curve4_pct' then 100 * value
+            when 'node_cpu_util_pct' then 100 * value
+            when 'node_memory_util_pct' then 100 * value
+            else value
+        end as value
+    from acme.metric_histogram
+    where
+        cluster = split_part(on_curve, '.', 1)
+        and metric = case split_part(on_curve, '.', 2)
+            when 'gpu_power_w' then 'POWER_USAGE'
+            when 'gpu_temp_c' then 'GPU_TEMP'
+            when 'memory_temp_c' then 'MEMORY_TEMP'
+            when 'gpu_util_pct' then 'GPU_UTIL'
+            when 'gpu_memory_used_pct' then 'FB_USED'
+            when 'sm_active_pct' then 'SM_ACTIVE'
+            when 'sm_occupancy_pct' then 'SM_OCCUPANCY'
+            when 'curve4_pct' then 'PIPE_TENSOR_ACTIVE'
+            when 'node_cpu_util_pct' then 'NODE_CPU_UTILIZATION'
+            when 'node_memory_util_pct' then 'NODE_MEMORY_UTILIZATION'
+            when 'ib_send' then 'NODE_IB_SEND'
+            when 'ib_receive' then 'NODE_IB_RECEIVE'
+        end
+    union all
+    select
+        1 as samples,
+        "Sys_Total_Power" as value
+    from acme.server_power
+    where
+        "Sys_Total_Power" is not null
+        and (
+            (on_curve = 'seren.gpu_server_power_w' and server_group in ('GPU_AB', 'GPU_C'))
+            or (on_curve = 'seren.cpu_server_power_w' and server_group = 'CPU_D')
+        )
+),
+
+-- Both sides to four significant digits: a published value of five would lie beside the samples it stands for.
+measured as (
+    select
+        case
+            when value = 0 then 0
+            else round(value, cast(3 - floor(log10(abs(value))) as integer))
+        end as value,
+        sum(samples) as samples
+    from samples
+    group by all
+),
+
+points as (
+    select
+        curve,
+        percentile,
+        case
+            when value = 0 then 0
+            else round(value, cast(3 - floor(log10(abs(value))) as integer))
+        end as value
+    from catalog.reference_curves
+    where trace = 'acme' and curve = on_curve
+),
+
+shares as (
+    select
+        points.curve,
+        points.percentile,
+        points.value,
+        100.0 * coalesce(sum(measured.samples) filter (where measured.value < points.value), 0)
+        / nullif(sum(measured.samples), 0) as below_pct,
+        100.0 * coalesce(sum(measured.samples) filter (where measured.value <= points.value), 0)
+        / nullif(sum(measured.samples), 0) as up_to_pct
+    from points
+    left join measured on true
+    group by points.curve, points.percentile, points.value
+)
+
+-- At a value that many samples have, the curve rises from one share to the other, and each between fits.
+select
+    curve,
+    count(*) as published_points,
+    max(
+        case
+            when up_to_pct is null then null
+            else greatest(below_pct - percentile, percentile - up_to_pct, 0)
+        end
+    ) as largest_difference_pct
+from shares
+group by curve
+order by curve;
+
+comment on macro table acme.curve_distance is 'Points of the published curve, and the most percentage points that lie between it and the share of samples up to the same value, both to four significant digits; NULL where there are no samples.';

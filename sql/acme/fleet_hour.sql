@@ -1,0 +1,60 @@
+-- What did each of Acme's GPUs do in one hour?
+-- param: on_cluster: cluster of the GPUs
+-- choices: on_cluster: seren kalos
+-- param: on_metric: what was measured
+-- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
+-- param: from_time: begin of the hour; NULL for the first full hour of the metric
+-- caveat: acme.telemetry_units_by_convention
+-- chart: point x=node y=mean_value
+create or replace macro acme.fleet_hour(
+    on_cluster varchar := 'kalos',
+    on_metric varchar := 'GPU_UTIL',
+    from_time timestamptz := null
+) as table
+-- Looked for only where it is not given; in order, as the least time is then found in a few blocks.
+with chosen_hour as (
+    select
+        coalesce(
+            from_time,
+            (
+                select to_timestamp(3600 * ceil(epoch(time) / 3600))
+                from acme.gpu_metric
+                where cluster = on_cluster and metric = on_metric and from_time is null
+                order by time
+                limit 1
+            )
+        ) as start_time
+),
+
+-- What is given stands here too, so that blocks of other hours are not read.
+samples as (
+    select
+        node,
+        gpu,
+        time,
+        value
+    from acme.gpu_metric
+    where
+        cluster = on_cluster
+        and metric = on_metric
+        and node is not null
+        and (from_time is null or time >= from_time)
+        and (from_time is null or time < from_time + interval 1 hour)
+)
+
+select
+    samples.node,
+    samples.gpu,
+    count(samples.value) as samples,
+    count(*) - count(samples.value) as empty_samples,
+    avg(samples.value) as mean_value,
+    max(samples.value) as max_value
+from samples
+inner join chosen_hour
+    on
+        samples.time >= chosen_hour.start_time
+        and samples.time < chosen_hour.start_time + interval 1 hour
+group by samples.node, samples.gpu
+order by samples.node, samples.gpu;
+
+comment on macro table acme.fleet_hour is 'Samples, empty cells, mean and maximum per GPU over the hour, in the metric''s unit.';

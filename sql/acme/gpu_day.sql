@@ -1,0 +1,75 @@
+-- What did one of Acme's GPUs do on one day?
+-- param: on_cluster: cluster of the GPU
+-- choices: on_cluster: seren kalos
+-- param: on_metric: what was measured
+-- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
+-- param: on_node: address of the node; NULL for the first by name
+-- param: on_gpu: GPU on its node; NULL where the publisher names the node only
+-- param: on_day: day in UTC+8; NULL for the metric's first
+-- caveat: acme.telemetry_units_by_convention
+-- chart: line x=time y=value
+create or replace macro acme.gpu_day(
+    on_cluster varchar := 'kalos',
+    on_metric varchar := 'GPU_UTIL',
+    on_node varchar := null,
+    on_gpu bigint := 0,
+    on_day date := null
+) as table
+-- Looked for only where it is not given; in order, as the least name and time are then found in a few blocks.
+with chosen_node as (
+    select
+        coalesce(
+            on_node,
+            (
+                select node
+                from acme.gpu_metric
+                where cluster = on_cluster and metric = on_metric and node is not null and on_node is null
+                order by node
+                limit 1
+            )
+        ) as node
+),
+
+-- A day of UTC+8 begins 28,800 s before that of UTC.
+chosen_day as (
+    select
+        coalesce(
+            epoch(on_day) - 28800,
+            (
+                select 86400 * floor((epoch(time) + 28800) / 86400) - 28800
+                from acme.gpu_metric
+                where cluster = on_cluster and metric = on_metric and on_day is null
+                order by time
+                limit 1
+            )
+        ) as start_s
+),
+
+-- What is given stands here too, so that blocks of other nodes and days are not read.
+samples as (
+    select
+        node,
+        time,
+        value
+    from acme.gpu_metric
+    where
+        cluster = on_cluster
+        and metric = on_metric
+        and (gpu = on_gpu or (on_gpu is null and gpu is null))
+        and (on_node is null or node = on_node)
+        and (on_day is null or time >= to_timestamp(epoch(on_day) - 28800))
+        and (on_day is null or time < to_timestamp(epoch(on_day) + 57600))
+)
+
+select
+    samples.time,
+    samples.value
+from samples
+inner join chosen_node on samples.node = chosen_node.node
+inner join chosen_day
+    on
+        samples.time >= to_timestamp(chosen_day.start_s)
+        and samples.time < to_timestamp(chosen_day.start_s + 86400)
+order by samples.time;
+
+comment on macro table acme.gpu_day is 'The GPU''s samples of a day of UTC+8, in the metric''s unit; NULL where the publisher''s cell is empty.';

@@ -1,0 +1,40 @@
+-- How full is the memory of Acme's GPUs?
+-- chart: bar x=cluster y=median_used_pct
+create or replace macro acme.memory_used_percentiles() as table
+-- Counts of each value first: a hundred million samples have a few ten thousand.
+with counted as (
+    select
+        cluster,
+        used_pct,
+        count(*) as samples
+    from acme.gpu_memory_used
+    group by cluster, used_pct
+),
+
+running as (
+    select
+        cluster,
+        used_pct,
+        samples,
+        sum(samples) over (
+            partition by cluster
+            order by used_pct
+            rows between unbounded preceding and current row
+        ) as samples_to_it,
+        sum(samples) over (partition by cluster) as all_samples
+    from counted
+)
+
+-- The mean of the two samples in the middle, which are one where their number is odd.
+select
+    cluster,
+    (
+        min(used_pct) filter (where 2 * samples_to_it >= all_samples)
+        + min(used_pct) filter (where 2 * samples_to_it > all_samples)
+    ) / 2 as median_used_pct,
+    100.0 * coalesce(sum(samples) filter (where used_pct > 75), 0) / sum(samples) as over_75_pct
+from running
+group by cluster
+order by cluster;
+
+comment on macro table acme.memory_used_percentiles is 'Median over all samples of the memory in use, interpolated, in percent of 80 GiB, and the share of samples above 75 %, per cluster.';

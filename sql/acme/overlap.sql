@@ -1,0 +1,20 @@
+-- How many of Acme's jobs ran while there is telemetry?
+-- chart: bar x=cluster y=jobs_in_telemetry_pct
+create or replace macro acme.overlap() as table
+select
+    cluster,
+    jobs,
+    first_submit,
+    last_end,
+    telemetry_first,
+    telemetry_last,
+    jobs_in_telemetry,
+    jobs_in_telemetry_pct,
+    failed_jobs,
+    failed_jobs_in_xid,
+    joinable_on,
+    not_joinable_on
+from acme.job_telemetry_overlap
+order by cluster;
+
+comment on macro table acme.overlap is 'Spans of jobs and of telemetry, the jobs that ran in both, and the failed ones that ended while error codes were recorded, per cluster.';

@@ -1,0 +1,23 @@
+-- How much energy do Acme's GPUs use a day?
+-- chart: line x=day y=energy_kwh color=cluster
+create or replace macro acme.power_by_day() as table
+with days as (
+    select
+        cluster,
+        cast(floor((epoch(hour) + 28800) / 86400) as integer) as day_number,
+        energy_kwh,
+        mean_power_w,
+        samples
+    from acme.power_hourly
+)
+
+select
+    cluster,
+    date '1970-01-01' + day_number as day,
+    sum(energy_kwh) as energy_kwh,
+    sum(mean_power_w * samples) / nullif(sum(samples), 0) as mean_power_w
+from days
+group by cluster, day_number
+order by cluster, day;
+
+comment on macro table acme.power_by_day is 'Energy of all GPUs over the time that samples cover, and the mean of the samples, per cluster and day in UTC+8.';

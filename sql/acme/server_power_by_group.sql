@@ -1,0 +1,18 @@
+-- How much of a server's power goes to its processors, its memory and the rest?
+-- chart: bar x=server_group y=mean_rest_pct color=has_memory_power
+create or replace macro acme.server_power_by_group() as table
+select
+    server_group,
+    has_memory_power,
+    samples,
+    mean_total_w,
+    median_total_w,
+    max_total_w,
+    mean_cpu_w,
+    mean_memory_w,
+    mean_rest_pct,
+    median_rest_pct
+from acme.server_power_share
+order by server_group, has_memory_power;
+
+comment on macro table acme.server_power_by_group is 'Power of Seren''s servers per types of server: total, processors, memory, and the share of the rest, which holds the GPUs.';

@@ -1,0 +1,21 @@
+-- How often does one of Acme's metrics have exactly a value?
+-- param: on_metric: what was measured
+-- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION NODE_IB_SEND NODE_IB_RECEIVE
+-- param: at_value: value, in the metric's unit
+-- chart: bar x=cluster y=at_pct
+create or replace macro acme.share_at(
+    on_metric varchar := 'GPU_UTIL',
+    at_value double := 0
+) as table
+select
+    cluster,
+    metric,
+    cast(sum(samples) as bigint) as samples,
+    cast(coalesce(sum(samples) filter (where value = at_value), 0) as bigint) as at_samples,
+    100.0 * coalesce(sum(samples) filter (where value = at_value), 0) / sum(samples) as at_pct
+from acme.metric_histogram
+where metric = on_metric
+group by cluster, metric
+order by cluster, metric;
+
+comment on macro table acme.share_at is 'Samples per cluster, and those of the value; samples that are no whole numbers are rounded to four significant digits before.';

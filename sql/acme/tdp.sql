@@ -1,0 +1,13 @@
+-- How often do Acme's GPUs draw more than the 400 W that an A100 is designed for?
+-- chart: bar x=cluster y=over_tdp_pct
+create or replace macro acme.tdp() as table
+select
+    cluster,
+    samples,
+    over_tdp_samples,
+    over_tdp_pct,
+    max_power_w
+from acme.tdp_exceedance
+order by cluster;
+
+comment on macro table acme.tdp is 'Samples of power per cluster, those above 400 W, their share, and the largest.';

@@ -1,0 +1,24 @@
+-- How busy are Acme's clusters at each hour of the day?
+-- param: on_metric: what was measured
+-- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION
+-- chart: line x=hour_of_day y=mean_pct color=cluster
+create or replace macro acme.utilization_by_hour_of_day(on_metric varchar := 'GPU_UTIL') as table
+with hours as (
+    select
+        cluster,
+        cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 as hour_of_day,
+        mean_pct,
+        samples
+    from acme.utilization_hourly
+    where metric = on_metric
+)
+
+select
+    cluster,
+    hour_of_day,
+    sum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
+from hours
+group by cluster, hour_of_day
+order by cluster, hour_of_day;
+
+comment on macro table acme.utilization_by_hour_of_day is 'Mean of all samples per cluster and hour of the day in UTC+8.';

@@ -1,0 +1,18 @@
+-- When did many of Acme's GPUs err together?
+-- param: min_gpus: only bursts of so many GPUs or more
+-- chart: point x=burst_start y=gpus color=cluster
+create or replace macro acme.xid_bursts(min_gpus bigint := 10) as table
+select
+    cluster,
+    burst_start,
+    burst_end,
+    onsets,
+    gpus,
+    nodes,
+    most_frequent_xid,
+    xids
+from acme.xid_burst
+where gpus >= min_gpus
+order by cluster, burst_start;
+
+comment on macro table acme.xid_bursts is 'Bursts of onsets no more than a minute apart: begin and end, onsets, GPUs, nodes, and codes.';

@@ -1,0 +1,15 @@
+-- Which error codes come up on Acme's GPUs?
+-- param: on_cluster: cluster to count
+-- choices: on_cluster: seren kalos
+-- chart: bar x=xid y=onsets
+create or replace macro acme.xid_counts(on_cluster varchar := 'kalos') as table
+select
+    xid,
+    count(*) as onsets,
+    count(distinct concat_ws('-', node, gpu)) as gpus
+from acme.xid_onset
+where cluster = on_cluster
+group by xid
+order by onsets desc, xid asc;
+
+comment on macro table acme.xid_counts is 'Onsets per code, from none to a code, and the GPUs that had it.';

@@ -1,0 +1,346 @@
+"""Wide CSVs: every cell is a row once, whatever the pieces, the headers and the order of the lines."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracehouse.ingest import cells, pipeline, store
+from tracehouse.ingest.acme import GPU_METRIC, NODE_METRIC
+from tracehouse.ingest.cells import write_cells
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.samples.acme_telemetry import write_metric
+from tracehouse.ingest.wide_csv import CHUNK_BYTES, Lines, read_wide
+from tracehouse.sql import database
+
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+MEMORY_FILE_MB = int(os.environ.get("TRACEHOUSE_MEMORY_FILE_MB", "120"))
+MEMORY_LIMIT_MB = 1500
+
+DEVICES = [
+    "10.140.0.1-0",
+    "10.140.0.1-1",
+    "10.140.0.10-0",
+    "10.140.0.2-7",
+    "10.140.0.3",
+    "pod-a-3",
+    "10.140.0.1-0.1",
+]
+CELL = st.sampled_from(["", "", "0", "99", "100", "0.5", "1e3", "-1", "238.9"])
+
+
+MEASURED = """
+import resource
+from tracehouse.cli import main
+try:
+    main()
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def at(second: int) -> str:
+    return str(pd.Timestamp("2023-07-01 00:00:00+08:00") + pd.Timedelta(seconds=second))
+
+
+def csv_of(devices: Sequence[str], lines: Sequence[tuple[int, Sequence[str]]]) -> bytes:
+    text = [",".join(["Time", *devices]), *(",".join([at(second), *row]) for second, row in lines)]
+    return "\n".join(text).encode() + b"\n"
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[tuple[list[str], list[tuple[int, list[str]]]]]:
+    """Files of one metric: each with its own devices; times repeat within and across them."""
+    files = []
+    for _ in range(draw(st.integers(1, 3))):
+        devices = draw(st.lists(st.sampled_from(DEVICES), min_size=1, unique=True))
+        row = st.tuples(
+            st.integers(0, 8).map(lambda n: 15 * n),
+            st.lists(CELL, min_size=len(devices), max_size=len(devices)),
+        )
+        files.append((devices, draw(st.lists(row, min_size=1, max_size=8))))
+    return files
+
+
+def melted(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
+    """The cells by pandas, the first line of a time alone, and how many lines that leaves out."""
+    seen: set[pd.Timestamp] = set()
+    frames, repeated = [], 0
+    for data in files:
+        frame = pd.read_csv(io.BytesIO(data))
+        frame["Time"] = pd.to_datetime(frame["Time"], utc=True)
+        new = ~frame["Time"].duplicated() & ~frame["Time"].isin(seen)
+        repeated += int((~new).sum())
+        seen |= set(frame["Time"])
+        frames.append(frame[new].melt("Time", var_name="device"))
+    rows = pd.concat(frames, ignore_index=True)
+    name = rows["device"].str.extract(r"^(?P<node>\d+\.\d+\.\d+\.\d+)(?:-(?P<gpu>\d))?$")
+    return rows.assign(
+        node=name["node"], gpu=name["gpu"].astype(float), value=rows["value"].astype(float)
+    ), repeated
+
+
+def written(files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES) -> tuple[list[Path], int]:
+    """What reader and writer make of the files of a metric, and how many lines were rejected."""
+    seen: set[int] = set()
+    rejected = 0
+
+    def blocks() -> Iterator[Lines]:
+        nonlocal rejected
+        for data in files:
+            for lines in read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", seen, chunk_bytes):
+                rejected += len(lines.rejects)
+                yield lines
+
+    half = write_cells(blocks(), GPU_METRIC, folder, "m")
+    assert [duckdb.read_parquet(str(file.path)).shape[0] for file in half] == [file.rows for file in half]
+    return [file.path for file in half], rejected
+
+
+def rows_of(paths: Sequence[Path]) -> pd.DataFrame:
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        return connection.execute(
+            "select node, gpu, device, time, value from read_parquet($files)",
+            {"files": list(map(str, paths))},
+        ).df()
+
+
+def in_order(rows: pd.DataFrame) -> list[tuple]:
+    columns = [rows[name] for name in ("device", "time", "node", "gpu", "value")]
+    plain = [tuple(None if pd.isna(value) else value for value in row) for row in zip(*columns, strict=True)]
+    return sorted(plain, key=repr)
+
+
+@settings(deadline=None, max_examples=40)
+@given(files=pieces(), chunk_bytes=st.integers(1, 400))
+def test_each_cell_is_a_row_as_pandas_melts_it(
+    files: list, chunk_bytes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    data = [csv_of(devices, lines) for devices, lines in files]
+    expected, repeated = melted(data)
+    paths, rejected = written(data, tmp_path_factory.mktemp("wide"), chunk_bytes)
+    assert rejected == repeated
+    assert in_order(rows_of(paths)) == in_order(expected.rename(columns={"Time": "time"}))
+
+
+def test_a_device_s_hours_stand_together_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "ROW_GROUP_ROWS", 200)
+    devices = [f"10.140.0.{node}-{gpu}" for node in (1, 10, 2) for gpu in range(8)]
+    lines = [(15 * (99 - n), [str(n + d) for d in range(24)]) for n in range(100)]
+    (path,), _ = written([csv_of(devices, lines)], tmp_path)
+    rows = rows_of([path])
+    keys = list(zip(rows["device"], rows["time"], strict=True))
+    assert keys == sorted(keys)
+    groups = duckdb.sql(
+        f"select distinct row_group_id, row_group_num_rows from parquet_metadata('{path}')"
+    ).fetchall()
+    assert sorted(groups) == [(number, 200) for number in range(12)]
+
+
+def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    lines = [(15 * n, [str(value) for value in rng.integers(0, 100, 40)]) for n in range(2000)]
+    data = [csv_of([f"10.140.0.{n // 8}-{n % 8}" for n in range(40)], lines)]
+    folders = tmp_path / "one", tmp_path / "other"
+    for folder in folders:
+        folder.mkdir()
+    one, other = ([path.read_bytes() for path in written(data, folder, 20_000)[0]] for folder in folders)
+    assert one == other
+    assert len(one) == cells.WRITERS
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"time,10.140.0.1-0\n", "the header is time,10.140.0.1-0; expected Time and then devices"),
+        (b"Time\n2023-07-01 00:00:00+08:00\n", "the header is Time; expected Time and then devices"),
+        (b"Time,a,a\n", "the header is Time,a,a; expected Time and then devices, none of them twice"),
+        (b"\n\n", "the file is empty"),
+    ],
+)
+def test_a_file_with_another_header_is_refused(data: bytes, what: str) -> None:
+    with pytest.raises(RawFileError) as refusal:
+        list(read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set()))
+    assert refusal.value.what.startswith(what)
+
+
+def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
+    data = (
+        b"Time,10.140.0.1-0,10.140.0.1-1\n"
+        b"2023-07-01 00:00:00+08:00,1,2\n"
+        b"2023-07-01 00:00:15+08:00,1,x\n"
+        b"2023-07-01 00:00:30+08:00,1\n"
+        b",1,2\n"
+        b"2023-07-01 00:00:45,1,2\n"
+        b"2023-06-30 16:00:00Z,3,4\n"
+        b'"2023-07-01 00:01:00+08:00",,"5"\n'
+    )
+    (lines,) = read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set())
+    assert [(reject.line, reject.reason) for reject in lines.rejects] == [
+        (3, "column 10.140.0.1-1, a DOUBLE: invalid value 'x'"),
+        (4, "2 columns; expected 3"),
+        (5, "no time"),
+        (6, "column Time, a TIMESTAMPTZ: expected a zone offset in '2023-07-01 00:00:45'"),
+        (7, "its time was read before, in an earlier line or file"),
+    ]
+    assert [column.to_pylist() for column in lines.cells] == [[1, None], [2, 5]]
+
+
+def ingest(raw: Path, warehouse: Path) -> Outcome:
+    with store.lock(warehouse):
+        store.clean(warehouse)
+        outcome = pipeline.ingest([raw], warehouse, ["acme"], quiet)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def metric_file(raw: Path, name: str, *devices: str) -> Path:
+    path = raw / "utilization" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(csv_of(devices, [(15 * n, ["7"] * len(devices)) for n in range(4)]))
+    return path
+
+
+def test_each_metric_of_a_cluster_is_a_partition_and_a_pointer_holds_up_its_own_only(tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "w"
+    metric_file(raw, "seren/GPU_UTIL.csv", "10.140.0.1-0")
+    metric_file(raw, "kalos/GPU_UTIL-2023-07.csv", "172.31.0.1-0")
+    metric_file(raw, "kalos/GPU_TEMP.csv", "172.31.0.1-0", "172.31.0.1-1")
+    metric_file(raw, "kalos/NODE_IB_SEND.csv", "172.31.0.1-mlx5_0")
+    metric_file(raw, "elsewhere/GPU_UTIL.csv", "172.31.0.1-0")
+    (raw / "utilization/kalos/GPU_UTIL-2023-08.csv").write_bytes(LFS_POINTER)
+    outcome = ingest(raw, warehouse)
+    assert {conversion.key for conversion in outcome.converted} == {
+        ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP"),
+        ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND"),
+    }
+    (problem,) = outcome.problems
+    assert "GPU_UTIL-2023-08.csv: this is a Git LFS pointer" in str(problem)
+    assert outcome.unrecognised == ("utilization/elsewhere/GPU_UTIL.csv",)
+    folders = {stored.path.rpartition("/")[0] for c in outcome.converted for stored in c.files}
+    assert "parquet/acme/gpu_metric/cluster=kalos/metric=GPU_TEMP" in folders
+    (stored,) = next(c for c in outcome.converted if "GPU_TEMP" in c.partition).files
+    assert stored.rows == 8
+
+    metric_file(raw, "kalos/GPU_UTIL-2023-08.csv", "172.31.0.2-0")
+    outcome = ingest(raw, warehouse)
+    assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
+    assert len(outcome.unchanged) == 3
+    (july, august) = outcome.converted[0].sources
+    assert (july.rows_read, july.rows_kept, july.rows_stored) == (4, 4, 4)
+    # The same four times again: the line, not the device, was read before.
+    assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
+
+
+def test_only_the_files_of_the_partitions_asked_for_are_opened(tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "w"
+    metric_file(raw, "seren/GPU_UTIL.csv", "10.140.0.1-0")
+    metric_file(raw, "kalos/GPU_UTIL.csv", "172.31.0.1-0")
+    metric_file(raw, "kalos/GPU_TEMP.csv", "172.31.0.1-0")
+    assert not database.ingest([raw], warehouse, ["acme"], quiet).problems
+    asked = "from acme.gpu_metric where cluster = 'kalos' and metric = 'GPU_UTIL'"
+    with duckdb.connect(str(warehouse / "traces.duckdb"), read_only=True) as connection:
+        plan = connection.execute(f"explain analyze select count(value) {asked}").fetchall()[0][1]
+        assert re.search(r"Total Files Read:\s*1\b", plan)
+        every = connection.execute(
+            "select cluster, metric, count(*) from acme.gpu_metric group by all order by all"
+        ).fetchall()
+    assert every == [("kalos", "GPU_TEMP", 4), ("kalos", "GPU_UTIL", 4), ("seren", "GPU_UTIL", 4)]
+
+
+def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "w"
+    for metric in ("GPU_UTIL", "GPU_TEMP", "SM_CLOCK"):
+        metric_file(raw, f"kalos/{metric}.csv", "172.31.0.1-0")
+    monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
+    convert, done = pipeline.convert, []
+
+    def stopping(job: pipeline.Job, connection: duckdb.DuckDBPyConnection) -> tuple:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(job.partition)
+        return convert(job, connection)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(pipeline, "convert", stopping)
+        ingest(raw, warehouse)
+    outcome = ingest(raw, warehouse)
+    assert len(outcome.unchanged) == 2
+    assert {conversion.partition for conversion in outcome.unchanged} == set(done)
+    assert len(outcome.converted) == 1
+
+
+def peak_mb(raw: Path, warehouse: Path) -> float:
+    """The most memory that the ingest of a raw folder takes, in a process of its own."""
+    command = [sys.executable, "-c", MEASURED, "ingest", "acme", "--raw", raw, "--warehouse", warehouse]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(told.stdout.split()[-1]) / 1024
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """By default on small files; TRACEHOUSE_MEMORY_FILE_MB=6000 proves the large one."""
+    devices, line_bytes = 2300, 6300
+    peaks = []
+    for share in (0.25, 1):
+        raw = tmp_path / f"raw{share}"
+        path = raw / "utilization" / "kalos" / "GPU_UTIL.csv"
+        path.parent.mkdir(parents=True)
+        lines = int(share * MEMORY_FILE_MB * 1e6 / line_bytes)
+        write_metric(path, "kalos", "GPU_UTIL", lines, devices, np.random.default_rng(1), quiet)
+        peaks.append(peak_mb(raw, tmp_path / f"w{share}"))
+        path.unlink()
+    assert max(peaks) < MEMORY_LIMIT_MB
+    # What the threads hold at once is reached early: four times the file takes little more.
+    assert peaks[1] < peaks[0] + 350, peaks
+
+
+def test_a_node_s_name_is_the_address_in_the_column_s(tmp_path: Path) -> None:
+    data = csv_of(["10.140.0.1", "10.140.0.2-mlx5_0", "10.140.0.1.1", "pod"], [(0, ["1", "2", "3", "4"])])
+    lines = read_wide(io.BytesIO(data), NODE_METRIC, "m.csv", set())
+    (half,) = write_cells(lines, NODE_METRIC, tmp_path, "m")
+    rows = duckdb.sql(f"select device, node, value from '{half.path}' order by value").fetchall()
+    assert rows == [
+        ("10.140.0.1", "10.140.0.1", 1),
+        ("10.140.0.2-mlx5_0", "10.140.0.2", 2),
+        ("10.140.0.1.1", None, 3),
+        ("pod", None, 4),
+    ]
+
+
+def test_a_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "w"
+    path = metric_file(raw, "kalos/DRAM_ACTIVE.csv", "172.31.0.1-0")
+    path.write_bytes(b"Time,172.31.0.1-0\n")
+    (conversion,) = ingest(raw, warehouse).converted
+    assert conversion.files == ()
+    assert conversion.sources[0].rows_read == 0
+
+
+def test_an_archive_of_several_metrics_is_to_be_unpacked(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    metric_file(tmp_path / "data", "kalos/GPU_UTIL.csv", "172.31.0.1-0")
+    raw.mkdir()
+    subprocess.run(["tar", "czf", raw / "utilization.tar.gz", "-C", tmp_path / "data", "."], check=True)
+    (problem,) = ingest(raw, tmp_path / "w").problems
+    assert "it is an archive of acme.gpu_metric, whose files are read one by one" in str(problem)

@@ -1,0 +1,57 @@
+-- The distribution of each of Acme's metrics: its value at every half percentile.
+-- grain: one row per (cluster, metric, percentile), 201 percentiles from 0 to 100
+-- source: data/generate_utilization_pkl.ipynb of AcmeTrace: CDFs over all samples
+-- engine: duckdb (generate_series)
+create or replace view acme.metric_cdf_v1 as
+with running as (
+    select
+        cluster,
+        metric,
+        value,
+        samples,
+        sum(samples) over up_to_it as samples_to_it,
+        sum(samples) over (partition by cluster, metric) as all_samples
+    from acme.metric_histogram_v1
+    window up_to_it as (
+        partition by cluster, metric
+        order by value
+        rows between unbounded preceding and current row
+    )
+),
+
+-- Percentiles are counted in halves, so that nothing is lost to fractions: half h falls to the least value
+-- that h / 200 of the samples do not exceed, and half 0 to the least value of all.
+halves as (
+    select
+        cluster,
+        metric,
+        value,
+        all_samples,
+        unnest(
+            generate_series(
+                cast(
+                    case
+                        when samples_to_it = samples then 0
+                        else 200 * (samples_to_it - samples) // all_samples + 1
+                    end as bigint
+                ),
+                cast(200 * samples_to_it // all_samples as bigint)
+            )
+        ) as half
+    from running
+)
+
+select
+    cluster,
+    metric,
+    half / 2.0 as percentile,
+    value,
+    cast(all_samples as bigint) as samples
+from halves;
+
+comment on view acme.metric_cdf_v1 is 'The distribution of each of Acme''s metrics: its value at every half percentile.';
+comment on column acme.metric_cdf_v1.cluster is 'Cluster: seren or kalos; measured.';
+comment on column acme.metric_cdf_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
+comment on column acme.metric_cdf_v1.percentile is 'Percentile: 0, 0.5, 1 to 100; derived.';
+comment on column acme.metric_cdf_v1.value is 'The least value that so many percent of the samples do not exceed, rounded as in acme.metric_histogram; derived.';
+comment on column acme.metric_cdf_v1.samples is 'Samples of the metric, of all GPUs or nodes; derived.';

@@ -1,0 +1,51 @@
+-- How often each of Acme's metrics took each value, values rounded to four significant digits.
+-- grain: one row per (cluster, metric, value)
+-- source: README of AcmeTrace, Resource Utilization
+-- engine: duckdb (isfinite)
+-- caveat: acme.telemetry_units_by_convention
+-- caveat: acme.dram_active_one_row
+-- caveat: acme.kalos_host_cpu_over_100
+-- caveat: acme.node_memory_bad_columns
+create or replace view acme.metric_histogram_v1 as
+with samples as (
+    select
+        cluster,
+        metric,
+        value
+    from acme.gpu_metric
+    where node is not null and value is not null
+    union all
+    select
+        cluster,
+        metric,
+        value
+    from acme.node_metric
+    where node is not null and value is not null
+),
+
+-- Whole numbers are what most metrics are, and need no logarithm.
+rounded as (
+    select
+        cluster,
+        metric,
+        case
+            when value = trunc(value) and abs(value) < 1000000 then value
+            when isfinite(value) then round(value, cast(3 - floor(log10(abs(value))) as integer))
+            else value
+        end as value
+    from samples
+)
+
+select
+    cluster,
+    metric,
+    value,
+    count(*) as samples
+from rounded
+group by cluster, metric, value;
+
+comment on view acme.metric_histogram_v1 is 'How often each of Acme''s metrics took each value, values rounded to four significant digits.';
+comment on column acme.metric_histogram_v1.cluster is 'Cluster: seren or kalos; measured.';
+comment on column acme.metric_histogram_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
+comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million as they are, all others rounded to four significant digits, the only approximation; derived.';
+comment on column acme.metric_histogram_v1.samples is 'Samples of all GPUs or nodes with that value; derived.';

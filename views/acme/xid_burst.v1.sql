@@ -1,0 +1,79 @@
+-- Errors on Acme's GPUs that came up together: onsets no more than a minute apart.
+-- grain: one row per (cluster, burst_start)
+-- source: README of AcmeTrace, Resource Utilization; a minute is four samples
+-- engine: duckdb (epoch_us)
+create or replace view acme.xid_burst_v1 as
+with gaps as (
+    select
+        cluster,
+        node,
+        gpu,
+        onset_time,
+        xid,
+        epoch_us(onset_time)
+        - epoch_us(lag(onset_time) over (partition by cluster order by onset_time)) as gap_us
+    from acme.xid_onset_v1
+),
+
+-- By range, not by rows: onsets of one time are in one burst, whichever of them has the gap before it.
+numbered as (
+    select
+        cluster,
+        node,
+        gpu,
+        onset_time,
+        xid,
+        count(*) filter (where gap_us > 60000000) over (
+            partition by cluster
+            order by onset_time
+            range between unbounded preceding and current row
+        ) as burst
+    from gaps
+),
+
+with_codes as (
+    select
+        cluster,
+        burst,
+        concat_ws('-', node, gpu) as gpu_name,
+        node,
+        onset_time,
+        xid,
+        count(*) over (partition by cluster, burst, xid) as onsets_of_xid
+    from numbered
+),
+
+with_most as (
+    select
+        cluster,
+        burst,
+        gpu_name,
+        node,
+        onset_time,
+        xid,
+        onsets_of_xid,
+        max(onsets_of_xid) over (partition by cluster, burst) as most_onsets
+    from with_codes
+)
+
+select
+    cluster,
+    min(onset_time) as burst_start,
+    max(onset_time) as burst_end,
+    count(*) as onsets,
+    count(distinct gpu_name) as gpus,
+    count(distinct node) as nodes,
+    min(xid) filter (where onsets_of_xid = most_onsets) as most_frequent_xid,
+    count(distinct xid) as xids
+from with_most
+group by cluster, burst;
+
+comment on view acme.xid_burst_v1 is 'Errors on Acme''s GPUs that came up together: onsets no more than a minute apart.';
+comment on column acme.xid_burst_v1.cluster is 'Cluster: seren or kalos; measured.';
+comment on column acme.xid_burst_v1.burst_start is 'First onset; more than 60 s after the one before; derived.';
+comment on column acme.xid_burst_v1.burst_end is 'Last onset; derived.';
+comment on column acme.xid_burst_v1.onsets is 'Onsets in the burst; derived.';
+comment on column acme.xid_burst_v1.gpus is 'GPUs with an onset in it; derived.';
+comment on column acme.xid_burst_v1.nodes is 'Nodes of those GPUs; derived.';
+comment on column acme.xid_burst_v1.most_frequent_xid is 'Code with the most onsets, the smallest of equally many; derived.';
+comment on column acme.xid_burst_v1.xids is 'Different codes; derived.';
