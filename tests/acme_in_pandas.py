@@ -24,6 +24,7 @@ SPEC.loader.exec_module(raw_frames)
 
 CURVES = Path(__file__).parents[1] / "ingest" / "acme_curves.csv"
 LOCAL = pd.Timedelta(hours=8)
+INSTANT = "datetime64[us, UTC]"
 FAILURES = ("FAILED", "TIMEOUT", "NODE_FAIL")
 
 
@@ -43,7 +44,11 @@ GPU_NAME = re.compile(ADDRESS + r"(?:-(?P<gpu>\d))?")
 NODE_NAME = re.compile(ADDRESS + r"(?:-mlx5_\d)?")
 DEVICE = ["cluster", "node", "gpu"]
 SERIES = ["cluster", "metric"]
-CELLS = ["source_table", "cluster", "metric", "node", "gpu", "device", "time", "value"]
+NO_CELLS = pd.DataFrame(
+    {name: pd.Series(dtype=str) for name in ("source_table", "cluster", "metric", "node", "device")}
+    | {"gpu": pd.Series(dtype=float), "time": pd.Series(dtype=INSTANT)}
+    | {"value": pd.Series(dtype=float)}
+)
 
 
 @lru_cache(maxsize=2)
@@ -56,7 +61,7 @@ def cells(raw: Path) -> pd.DataFrame:
         if named and path.parent.name in ("seren", "kalos"):
             read.setdefault((path.parent.name, named["metric"]), []).append(wide_lines(path))
     frames = [as_rows(*series, lines) for series, pieces in read.items() for lines in once_each(pieces)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=CELLS)
+    return pd.concat(frames, ignore_index=True) if frames else NO_CELLS
 
 
 def wide_lines(path: Path) -> pd.DataFrame:
@@ -234,7 +239,7 @@ def utilization_hourly(raw: Path) -> pd.DataFrame:
         zero_pct = percent((in_percent == 0).sum(), len(values))
         hours.append((*key, *counts, in_percent.mean(), in_percent.max(), zero_pct))
     names = ["hour", "devices", "samples", "empty_samples", "mean_pct", "max_pct", "zero_pct"]
-    return pd.DataFrame(hours, columns=[*SERIES, *names])
+    return pd.DataFrame(hours, columns=[*SERIES, *names]).astype({"hour": INSTANT})
 
 
 def power_hourly(raw: Path) -> pd.DataFrame:
@@ -252,7 +257,7 @@ def power_hourly(raw: Path) -> pd.DataFrame:
             means = values["value"].mean(), covered[hour], kwh
             hours.append((cluster, hour, distinct(values, ["node", "gpu"]), len(values), *means))
     names = ["cluster", "hour", "gpus", "samples", "mean_power_w", "covered_s", "energy_kwh"]
-    return pd.DataFrame(hours, columns=names)
+    return pd.DataFrame(hours, columns=names).astype({"hour": INSTANT})
 
 
 def tdp_exceedance(raw: Path) -> pd.DataFrame:
