@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
-from decimal import Decimal
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -25,6 +24,7 @@ SPEC.loader.exec_module(raw_frames)
 
 CURVES = Path(__file__).parents[1] / "ingest" / "acme_curves.csv"
 LOCAL = pd.Timedelta(hours=8)
+INSTANT = "datetime64[us, UTC]"
 FAILURES = ("FAILED", "TIMEOUT", "NODE_FAIL")
 
 
@@ -44,7 +44,11 @@ GPU_NAME = re.compile(ADDRESS + r"(?:-(?P<gpu>\d))?")
 NODE_NAME = re.compile(ADDRESS + r"(?:-mlx5_\d)?")
 DEVICE = ["cluster", "node", "gpu"]
 SERIES = ["cluster", "metric"]
-CELLS = ["source_table", "cluster", "metric", "node", "gpu", "device", "time", "value"]
+NO_CELLS = pd.DataFrame(
+    {name: pd.Series(dtype=str) for name in ("source_table", "cluster", "metric", "node", "device")}
+    | {"gpu": pd.Series(dtype=float), "time": pd.Series(dtype=INSTANT)}
+    | {"value": pd.Series(dtype=float)}
+)
 
 
 @lru_cache(maxsize=2)
@@ -57,7 +61,7 @@ def cells(raw: Path) -> pd.DataFrame:
         if named and path.parent.name in ("seren", "kalos"):
             read.setdefault((path.parent.name, named["metric"]), []).append(wide_lines(path))
     frames = [as_rows(*series, lines) for series, pieces in read.items() for lines in once_each(pieces)]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=CELLS)
+    return pd.concat(frames, ignore_index=True) if frames else NO_CELLS
 
 
 def wide_lines(path: Path) -> pd.DataFrame:
@@ -235,7 +239,7 @@ def utilization_hourly(raw: Path) -> pd.DataFrame:
         zero_pct = percent((in_percent == 0).sum(), len(values))
         hours.append((*key, *counts, in_percent.mean(), in_percent.max(), zero_pct))
     names = ["hour", "devices", "samples", "empty_samples", "mean_pct", "max_pct", "zero_pct"]
-    return pd.DataFrame(hours, columns=[*SERIES, *names])
+    return pd.DataFrame(hours, columns=[*SERIES, *names]).astype({"hour": INSTANT})
 
 
 def power_hourly(raw: Path) -> pd.DataFrame:
@@ -253,7 +257,7 @@ def power_hourly(raw: Path) -> pd.DataFrame:
             means = values["value"].mean(), covered[hour], kwh
             hours.append((cluster, hour, distinct(values, ["node", "gpu"]), len(values), *means))
     names = ["cluster", "hour", "gpus", "samples", "mean_power_w", "covered_s", "energy_kwh"]
-    return pd.DataFrame(hours, columns=names)
+    return pd.DataFrame(hours, columns=names).astype({"hour": INSTANT})
 
 
 def tdp_exceedance(raw: Path) -> pd.DataFrame:
@@ -750,47 +754,48 @@ def coverage(raw: Path) -> pd.DataFrame:
     return telemetry_coverage(raw).sort_values(["cluster", "source_table", "metric"])
 
 
-# Of a curve the metric, and how much of the metric's unit is one of the curve's.
+# Of a curve the metric, and how many of the curve's unit are one of the metric's.
 CURVE_METRICS = {
-    "gpu_power_w": ("POWER_USAGE", "1"),
-    "gpu_temp_c": ("GPU_TEMP", "1"),
-    "memory_temp_c": ("MEMORY_TEMP", "1"),
-    "gpu_util_pct": ("GPU_UTIL", "1"),
-    "gpu_memory_used_pct": ("FB_USED", "819.2"),
-    "sm_active_pct": ("SM_ACTIVE", "0.01"),
-    "sm_occupancy_pct": ("SM_OCCUPANCY", "0.01"),
-    "curve4_pct": ("PIPE_TENSOR_ACTIVE", "0.01"),
-    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", "0.01"),
-    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", "0.01"),
-    "ib_send": ("NODE_IB_SEND", "1"),
-    "ib_receive": ("NODE_IB_RECEIVE", "1"),
+    "gpu_power_w": ("POWER_USAGE", 1),
+    "gpu_temp_c": ("GPU_TEMP", 1),
+    "memory_temp_c": ("MEMORY_TEMP", 1),
+    "gpu_util_pct": ("GPU_UTIL", 1),
+    "gpu_memory_used_pct": ("FB_USED", 1 / 819.2),
+    "sm_active_pct": ("SM_ACTIVE", 100),
+    "sm_occupancy_pct": ("SM_OCCUPANCY", 100),
+    "curve4_pct": ("PIPE_TENSOR_ACTIVE", 100),
+    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", 100),
+    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", 100),
+    "ib_send": ("NODE_IB_SEND", 1),
+    "ib_receive": ("NODE_IB_RECEIVE", 1),
 }
 CURVE_SERVERS = {"gpu_server_power_w": ("GPU_AB", "GPU_C"), "cpu_server_power_w": ("CPU_D",)}
 
 
-def measured_of_curve(raw: Path, on_curve: str) -> tuple[list[Decimal], list[int]]:
-    """The values behind a curve in rising order, as they are written, and how many samples have each."""
+def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
+    """The values behind a curve in rising order, in its unit, and how many samples have each."""
     cluster, quantity = on_curve.split(".")
     if quantity in CURVE_SERVERS:
         rows = server_samples(raw)
-        totals_w = rows.loc[rows["server_group"].isin(CURVE_SERVERS[quantity]), "Sys_Total_Power"]
-        counts = totals_w.value_counts().sort_index()
+        rows = rows[rows["server_group"].isin(CURVE_SERVERS[quantity])]
+        values, samples = rows["Sys_Total_Power"].dropna(), 1
     else:
-        rows = of_metric(metric_histogram(raw), CURVE_METRICS[quantity][0])
-        counts = rows[rows["cluster"] == cluster].set_index("value")["samples"].sort_index()
-    return [Decimal(repr(float(value))) for value in counts.index], counts.tolist()
+        # A curve of other samples than the files have, or of another cluster, has nothing beside it.
+        metric, factor = CURVE_METRICS.get(quantity, ("", 1))
+        rows = of_metric(metric_histogram(raw), metric)
+        rows = rows[rows["cluster"] == cluster]
+        values, samples = rows["value"] * factor, rows["samples"]
+    return pd.Series(samples, index=values.index).groupby(to_four_digits(values.astype(float))).sum()
 
 
 def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
-    """Decimal numbers throughout, so that a value that is a published one is not taken for a larger one."""
-    with CURVES.open(newline="") as file:
-        points = [row for row in csv.DictReader(file) if row["curve"] == on_curve]
-    values, counts = measured_of_curve(raw, on_curve)
-    unit = Decimal(CURVE_METRICS.get(on_curve.split(".")[1], ("", "1"))[1])
-    up_to = [0, *np.cumsum(counts).tolist()]
+    """Published values have five digits and measured ones four: they meet in four."""
+    points = pd.read_csv(CURVES)
+    points = points[points["curve"] == on_curve]
+    counts = measured_of_curve(raw, on_curve)
+    values, up_to = counts.index.tolist(), [0, *counts.cumsum().tolist()]
     distances = []
-    for point in points:
-        value, percentile = Decimal(point["value"]) * unit, float(point["percentile"])
+    for value, percentile in zip(to_four_digits(points["value"]), points["percentile"], strict=True):
         below, at_most = (
             percent(up_to[count(values, value)], up_to[-1]) for count in (bisect_left, bisect_right)
         )
@@ -860,10 +865,20 @@ TELEMETRY_QUERIES = {
         ("seren", "POWER_USAGE", None, 3, None),
         None,
     ),
+    "acme.gpu_day(on_node := '172.31.0.3', on_gpu := 7, on_day := date '2023-08-16')": (
+        gpu_day,
+        ("kalos", "GPU_UTIL", "172.31.0.3", 7, date(2023, 8, 16)),
+        None,
+    ),
     "acme.fleet_hour()": (fleet_hour, ("kalos", "GPU_UTIL", None), None),
     "acme.fleet_hour(on_cluster := 'seren', on_metric := 'XID_ERRORS')": (
         fleet_hour,
         ("seren", "XID_ERRORS", None),
+        None,
+    ),
+    "acme.fleet_hour(from_time := timestamptz '2023-08-16 19:30:00+08')": (
+        fleet_hour,
+        ("kalos", "GPU_UTIL", "2023-08-16 19:30:00+08"),
         None,
     ),
     "acme.utilization_by_hour_of_day()": (
@@ -882,14 +897,17 @@ TELEMETRY_QUERIES = {
         ("POWER_USAGE",),
         [*SERIES, "percentile"],
     ),
+    "acme.share_over()": (share_over, ("GPU_TEMP", 65), SERIES),
+    "acme.share_over(over_value := 34.5)": (share_over, ("GPU_TEMP", 34.5), SERIES),
     "acme.share_over(on_metric := 'POWER_USAGE', over_value := 400)": (
         share_over,
         ("POWER_USAGE", 400),
         SERIES,
     ),
     "acme.share_over(on_metric := 'SM_ACTIVE', over_value := 0.5)": (share_over, ("SM_ACTIVE", 0.5), SERIES),
-    "acme.share_at(on_metric := 'GPU_UTIL')": (share_at, ("GPU_UTIL", 0), SERIES),
-    "acme.share_at(on_metric := 'GPU_UTIL', at_value := 100)": (share_at, ("GPU_UTIL", 100), SERIES),
+    "acme.share_at()": (share_at, ("GPU_UTIL", 0), SERIES),
+    "acme.share_at(at_value := 100)": (share_at, ("GPU_UTIL", 100), SERIES),
+    "acme.share_at(on_metric := 'NODE_IB_SEND')": (share_at, ("NODE_IB_SEND", 0), SERIES),
     "acme.memory_used_percentiles()": (memory_used_percentiles, (), ["cluster"]),
     "acme.power_by_day()": (power_by_day, (), ["cluster", "day"]),
     "acme.tdp()": (tdp_exceedance, (), ["cluster"]),
@@ -911,6 +929,8 @@ TELEMETRY_QUERIES = {
             "seren.ib_send",
             "seren.gpu_server_power_w",
             "seren.cpu_server_power_w",
+            "kalos.gpu_util_pct_nonfull",
+            "philly.gpu_util_pct",
         )
     },
 }
