@@ -117,7 +117,10 @@ def sample(
     traces: TraceNames = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
     scale: Annotated[
-        float, typer.Option("--scale", "-s", help="Size; 1 is the publisher's.", min=0.0)
+        float,
+        typer.Option(
+            "--scale", "-s", help="Size; 1 is the publisher's. Acme's telemetry goes by its square.", min=0.0
+        ),
     ] = 0.01,
     seed: Annotated[int, typer.Option("--seed", help="The same seed and scale give the same files.")] = 0,
 ) -> None:
@@ -341,16 +344,16 @@ def _known_traces(names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
 
 
 def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
-    for conversion in outcome.converted:
-        rows = sum(stored.rows for stored in conversion.files)
-        rejected = sum(stored.rows for stored in conversion.rejected)
+    for name in dict.fromkeys(conversion.table_name for conversion in outcome.converted):
+        parts = [conversion for conversion in outcome.converted if conversion.table_name == name]
+        rows = sum(stored.rows for part in parts for stored in part.files)
+        rejected = sum(stored.rows for part in parts for stored in part.rejected)
         lost = f", {rejected:,} rejected (see catalog.rejected_rows)" if rejected else ""
-        marked = " synthetic" if any(source.synthetic for source in conversion.sources) else ""
-        name = f"{conversion.trace}.{conversion.table}"
-        files = len(conversion.input_sha256)
+        marked = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
+        files = sum(len(part.input_sha256) for part in parts)
         _say(f"{name}: {rows:,}{marked} rows from {files} file{'s' * (files != 1)}{lost}")
     if outcome.unchanged:
-        count = len(outcome.unchanged)
+        count = len({conversion.table_name for conversion in outcome.unchanged})
         _say(f"{count} table{'s' * (count != 1)} unchanged")
     for note in outcome.notes:
         _say(f"note: {note}", stderr=True)

@@ -67,7 +67,7 @@ JOB_TRACE = Table(
             "VARCHAR",
             "Final state; the files also use PREEMPTED and RUNNING, which the publisher does not list",
         ),
-        Column("submit_time", "TIMESTAMPTZ", "Submission"),
+        Column("submit_time", "TIMESTAMPTZ", "Submission", offset_name="utc_offset"),
         Column("start_time", "TIMESTAMPTZ", "Start of execution"),
         Column("end_time", "TIMESTAMPTZ", "Termination"),
         Column("fail_time", "TIMESTAMPTZ", "When the failure occurred; Kalos only"),

@@ -4,20 +4,25 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 import duckdb
 import pyarrow as pa
 
 from tracehouse.ingest import store
+from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
-from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, Source, StoredFile
+from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, HalfFile, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
-from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv, read_header, shown
+from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
 from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.wide_csv import Lines, read_wide
+
+Batched = TypeVar("Batched")
 
 _REJECTED_ORDER = ("table_name", "file", "line")
 
@@ -48,6 +53,23 @@ class Job:
 class _Counts:
     kept: int = 0
     rejected: int = 0
+    stored: int = 0
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A CSV that is being read: its raw file, what its names say, and its rows so far."""
+
+    raw: RawFile
+    member: Member
+    keys: dict[str, str]
+    counts: _Counts
+
+    @property
+    def place(self) -> str:
+        """Where it is, for errors."""
+        path = self.raw.paths[0]
+        return f"{path}: {self.member.name}" if self.raw.form == "tar.gz" else str(path)
 
 
 @dataclass
@@ -59,6 +81,7 @@ class _Account:
     notes: list[str] = field(default_factory=list)
     rejected: list[pa.Table] = field(default_factory=list)
     taken: dict[str, RawFile] = field(default_factory=dict)
+    seen_times: set[int] = field(default_factory=set)
 
 
 def still_good(job: Job, previous: Conversion) -> bool:
@@ -96,11 +119,20 @@ def convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion
 
 def _convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
     account = _Account()
-    files = _stored(_rows(job, account), job.table.order_by, job, "/".join(filter(None, job.key)), connection)
+    folder, half = "/".join(filter(None, job.key)), store.half_written(job.warehouse)
+    name = folder.replace("/", ".")
+    if job.table.wide:
+        written = write_cells(_batches(job, account, _lines_of_member), job.table, half, name)
+    else:
+        rows = _batches(job, account, _rows_of_member)
+        written = write_runs(rows, job.table.order_by, connection, half, name)
+    # Nothing gets its name in the store before all has been read.
+    files = _adopted(written, job, folder)
     rejected: tuple[StoredFile, ...] = ()
     if account.rejected:
         folder = f"{job.trace.name}/{REJECTED}"
-        rejected = _stored(account.rejected, _REJECTED_ORDER, job, folder, connection)
+        written = write_runs(account.rejected, _REJECTED_ORDER, connection, half, f"{name}.{REJECTED}")
+        rejected = _adopted(written, job, folder)
     conversion = Conversion(
         *job.key,
         fingerprint=job.table.fingerprint(),
@@ -115,23 +147,13 @@ def _convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversio
     return conversion, account.notes
 
 
-def _stored(
-    batches: Iterable[pa.Table],
-    order_by: Sequence[str],
-    job: Job,
-    folder: str,
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[StoredFile, ...]:
-    """Write batches to the store; nothing gets its name there before all have been read."""
-    half = store.half_written(job.warehouse)
-    name = ".".join((*filter(None, job.key), folder)).replace("/", ".")
-    written = write_runs(batches, order_by, connection, half, name)
-    return tuple(store.adopt(job.warehouse, folder, run) for run in written)
+def _adopted(written: Iterable[HalfFile], job: Job, folder: str) -> tuple[StoredFile, ...]:
+    return tuple(store.adopt(job.warehouse, folder, half) for half in written)
 
 
 def _check_account(conversion: Conversion) -> None:
     for files, expected in (
-        (conversion.files, sum(source.rows_kept for source in conversion.sources)),
+        (conversion.files, sum(source.rows_stored for source in conversion.sources)),
         (conversion.rejected, sum(source.rows_rejected for source in conversion.sources)),
     ):
         stored = sum(file.rows for file in files)
@@ -147,27 +169,34 @@ def _is_synthetic(raw: RawFile) -> bool:
     return is_marked(raw.paths[0], raw.root)
 
 
-def _rows(job: Job, account: _Account) -> Iterator[pa.Table]:
-    """The rows of all raw files of a job, in batches; the account is complete when they have been read."""
+def _batches(
+    job: Job, account: _Account, of_member: Callable[[_Part, Job, _Account], Iterator[Batched]]
+) -> Iterator[Batched]:
+    """What all raw files of a job hold; the account is complete when it has been read."""
     for claim in sorted(job.claims, key=_archives_first):
-        yield from _rows_of_file(claim, job, account)
+        yield from _batches_of_file(claim, job, account, of_member)
 
 
-def _rows_of_file(claim: Claim, job: Job, account: _Account) -> Iterator[pa.Table]:
+def _batches_of_file(
+    claim: Claim,
+    job: Job,
+    account: _Account,
+    of_member: Callable[[_Part, Job, _Account], Iterator[Batched]],
+) -> Iterator[Batched]:
     raw = claim.raw
     _check_header_file(claim)
     counts: dict[str, _Counts] = {}
     passed_over: list[str] = []
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name):
-            keys = job.table.key_values(member.name)
+        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder):
+            keys = job.table.key_values(member.name, member.folder)
             other = account.taken.get(member.name)
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
             elif other is None:
                 account.taken[member.name] = raw
                 counts[member.name] = _Counts()
-                yield from _rows_of_member(member, keys, raw, job, account, counts[member.name])
+                yield from of_member(_Part(raw, member, keys, counts[member.name]), job, account)
             else:
                 _check_equal(member, raw, other, job)
                 passed_over.append(member.name)
@@ -195,7 +224,7 @@ def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None
         )
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
-        members = csv_members(stream, other.form, other.csv_name)
+        members = csv_members(stream, other.form, other.csv_name, other.folder)
         theirs = next(_sha256(found.stream) for found in members if found.name == member.name)
     if ours != theirs:
         raise RawFileError(
@@ -226,16 +255,27 @@ def _check_header_file(claim: Claim) -> None:
         )
 
 
-def _rows_of_member(
-    member: Member, keys: dict[str, str], raw: RawFile, job: Job, account: _Account, counts: _Counts
-) -> Iterator[pa.Table]:
-    place = str(raw.paths[0]) if raw.form != "tar.gz" else f"{raw.paths[0]}: {member.name}"
-    for batch in read_csv(member.stream, job.table, place):
-        counts.kept += batch.rows.num_rows
-        if batch.rejects:
-            account.rejected.append(_reject_rows(batch.rejects, raw, member.name, job))
-            counts.rejected += len(batch.rejects)
-        yield _with_keys(batch.rows, keys, job.table)
+def _rows_of_member(part: _Part, job: Job, account: _Account) -> Iterator[pa.Table]:
+    for batch in read_csv(part.member.stream, job.table, part.place):
+        _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, job, account)
+        yield _with_keys(batch.rows, part.keys, job.table)
+
+
+def _lines_of_member(part: _Part, job: Job, account: _Account) -> Iterator[Lines]:
+    for lines in read_wide(part.member.stream, job.table, part.place, account.seen_times):
+        count = len(lines.times)
+        _count(part, count, count * len(lines.devices), lines.rejects, job, account)
+        yield lines
+
+
+def _count(
+    part: _Part, kept: int, stored: int, rejects: Sequence[Reject], job: Job, account: _Account
+) -> None:
+    part.counts.kept += kept
+    part.counts.stored += stored
+    part.counts.rejected += len(rejects)
+    if rejects:
+        account.rejected.append(_reject_rows(rejects, part.raw, part.member.name, job))
 
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
@@ -283,6 +323,7 @@ def _source(
         rows_read=rows.kept + rows.rejected,
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
+        rows_stored=rows.stored,
         checksum=checksum,
         synthetic=synthetic,
     )

@@ -23,13 +23,18 @@ Provenance = Literal["measured", "derived", "synthetic"]
 
 @dataclass(frozen=True)
 class Column:
-    """One published column. `comment` says what it means; `unit` is empty where it has none."""
+    """One published column. `comment` says what it means; `unit` is empty where it has none.
+
+    A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
+    keeps the UTC offset that the publisher wrote.
+    """
 
     name: str
     type: ColumnType
     comment: str
     unit: str = ""
     provenance: Provenance = "measured"
+    offset_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,18 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of the base table, in order: the keys, then the publisher's."""
-        return self.keys + self.columns
+        """The columns of the base table, in order: the keys, the publisher's, the offsets of times."""
+        return self.keys + self.read_columns
+
+    @property
+    def read_columns(self) -> tuple[Column, ...]:
+        """What a CSV gives: the publisher's columns, and the offsets of times."""
+        offsets = (
+            Column(column.offset_name, "VARCHAR", f"UTC offset of {column.name}, as the publisher wrote it")
+            for column in self.columns
+            if column.offset_name
+        )
+        return (*self.columns, *offsets)
 
     def key_values(self, csv_file_name: str, folder_name: str = "") -> dict[str, str] | None:
         """The key columns' values in the names of a CSV and its folder, or None where they do not fit."""

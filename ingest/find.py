@@ -14,10 +14,14 @@ from typing import Literal
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import header_fits, read_header, shown
+from tracehouse.ingest.records import read_header, shown
+from tracehouse.ingest.typed_csv import header_fits
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
 
 Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]
+
+Key = tuple[str, str, str]
+"""Trace, table and partition: what one conversion gives."""
 
 _PART = re.compile(r"(?P<name>.+)\.part(?P<part>[a-z]{2})")
 _FORMS: tuple[tuple[str, Form], ...] = (
@@ -49,6 +53,11 @@ class RawFile:
         return self.name.removesuffix(".gz").removesuffix(".xz")
 
     @property
+    def folder(self) -> str:
+        """The name of the folder that the file lies in."""
+        return self.paths[0].absolute().parent.name
+
+    @property
     def relative_name(self) -> str:
         """Where the file lies below its raw folder, with forward slashes."""
         return (self.paths[0].relative_to(self.root).parent / self.name).as_posix()
@@ -68,19 +77,28 @@ class Claim:
     raw: RawFile
     header_file: Path | None
 
+    @property
+    def key(self) -> Key:
+        """The conversion that it is part of."""
+        return _key(self.trace, self.table, self.raw)
+
 
 @dataclass(frozen=True)
 class Found:
     """All that lies below the raw folders.
 
-    `unsure` are tables, with their traces' names, that a file with a problem belongs to or may belong to:
-    their claims are not all of their rows.
+    `unsure` are the conversions that a file with a problem belongs to or may belong to, whose claims are
+    not all of their rows; without a partition, all of a table.
     """
 
     claims: tuple[Claim, ...]
     unrecognised: tuple[RawFile, ...]
     problems: tuple[RawFileError, ...]
-    unsure: frozenset[tuple[str, str]]
+    unsure: frozenset[Key | tuple[str, str]]
+
+    def is_unsure(self, key: Key) -> bool:
+        """Whether the claims may not be all of a conversion's files."""
+        return key in self.unsure or key[:2] in self.unsure
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
@@ -93,7 +111,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     claims: list[Claim] = []
     unrecognised: list[RawFile] = []
     problems: list[RawFileError] = []
-    unsure: set[tuple[str, str]] = set()
+    unsure: set[Key | tuple[str, str]] = set()
     files = list(_walk(raw_folders, problems))
     if problems:
         # Whatever table may have a file in a folder that cannot be read.
@@ -111,7 +129,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 claims.append(Claim(*owner, raw, _header_file(raw, files)))
         except RawFileError as problem:
             problems.append(problem)
-            unsure |= {(trace.name, table.name) for trace, table in owners}
+            unsure |= {_key(trace, table, raw) for trace, table in owners}
     return Found(tuple(claims), tuple(unrecognised), tuple(problems), frozenset(unsure))
 
 
@@ -173,7 +191,12 @@ def _owner(
 def _named_for(raw: RawFile, table: Table) -> bool:
     if raw.form == "tar.gz":
         return bool(table.archive_name and re.fullmatch(table.archive_name, raw.name))
-    return table.key_values(raw.csv_name) is not None
+    return table.key_values(raw.csv_name, raw.folder) is not None
+
+
+def _key(trace: Trace, table: Table, raw: RawFile) -> Key:
+    keys = table.key_values(raw.csv_name, raw.folder) or {}
+    return trace.name, table.name, "/".join(f"{key}={keys[key]}" for key in table.partition_by)
 
 
 def _owner_by_content(
@@ -182,7 +205,7 @@ def _owner_by_content(
     """Reads as far as the first CSV's first line. An archive of unknown name and content is nobody's."""
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            members = csv_members(stream, raw.form, raw.csv_name)
+            members = csv_members(stream, raw.form, raw.csv_name, raw.folder)
             member = next(members, None)
             header = read_header(member.stream, str(raw.paths[0])) if member else []
     except RawFileError:
@@ -192,8 +215,9 @@ def _owner_by_content(
     if member is None:
         return None
     for trace, table in candidates:
-        named = table.key_values(member.name) is not None
+        named = table.key_values(member.name, member.folder) is not None
         if named and (not table.has_header or header_fits(table, header)):
+            _check_is_one_partition(raw, trace, table)
             return trace, table
     if must_fit:
         expected = " or ".join(",".join(c.name for c in table.columns) for _, table in candidates)
@@ -204,3 +228,12 @@ def _owner_by_content(
             line=1,
         )
     return None
+
+
+def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:
+    if raw.form == "tar.gz" and table.partition_by:
+        raise RawFileError(
+            raw.paths[0],
+            f"it is an archive of {trace.name}.{table.name}, whose files are read one by one",
+            "Unpack it into the raw folder, with the folders that are in it",
+        )

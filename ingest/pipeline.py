@@ -16,7 +16,7 @@ from tracehouse.ingest import store
 from tracehouse.ingest.convert import Job, convert, still_good
 from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.errors import RawFileError, UsageError, UserError
-from tracehouse.ingest.find import Claim, Found, find
+from tracehouse.ingest.find import Claim, Found, Key, find
 from tracehouse.ingest.store import Conversion
 
 Progress = Callable[[str, int, int], None]
@@ -24,9 +24,6 @@ Progress = Callable[[str, int, int], None]
 
 Called from several threads. A negative number takes back bytes that have to be read again.
 """
-
-Key = tuple[str, str, str]
-"""Trace, table and partition."""
 
 # Each keeps three threads busy, to inflate, parse and write; a third table only costs more memory.
 TABLES_AT_ONCE = 2
@@ -77,7 +74,7 @@ def ingest(
     found = find(raw_folders, traces, all_traces().values())
     previous = {c.key: c for c in (*store.published(warehouse), *store.finished(warehouse))}
     stop = Event()
-    jobs = [job for job in _jobs(found, warehouse, progress, stop) if job.key[:2] not in found.unsure]
+    jobs = [job for job in _jobs(found, warehouse, progress, stop) if not found.is_unsure(job.key)]
     steps = _run(jobs, previous, warehouse, stop)
     converted = tuple(step.conversion for step in steps if step.conversion and step.is_new)
     unchanged = tuple(step.conversion for step in steps if step.conversion and not step.is_new)
@@ -149,20 +146,24 @@ def _jobs(found: Found, warehouse: Path, progress: Progress, stop: Event) -> lis
     """One job for each table, or partition of one, that has raw files."""
     groups: dict[Key, list[Claim]] = defaultdict(list)
     for claim in found.claims:
-        keys = claim.table.key_values(claim.raw.csv_name) or {}
-        partition = "/".join(f"{key}={keys[key]}" for key in claim.table.partition_by)
-        groups[claim.trace.name, claim.table.name, partition].append(claim)
+        groups[claim.key].append(claim)
     return [
         Job(
             claims[0].trace,
             claims[0].table,
-            partition,
+            key[2],
             tuple(claims),
             warehouse,
-            partial(_tell, progress, stop, f"{trace_name}.{table_name}", _bytes(claims)),
+            partial(_tell, progress, stop, _label(key), _bytes(claims)),
         )
-        for (trace_name, table_name, partition), claims in groups.items()
+        for key, claims in groups.items()
     ]
+
+
+def _label(key: Key) -> str:
+    trace_name, table_name, partition = key
+    values = (pair.partition("=")[2] for pair in partition.split("/"))
+    return " ".join([f"{trace_name}.{table_name}", *values]).strip()
 
 
 def _bytes(claims: Iterable[Claim]) -> int:

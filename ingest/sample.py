@@ -1,12 +1,13 @@
 """Synthetic raw dumps of every trace, in the publishers' formats, for trying things without the real files.
 
-A trace's generator is a module of `tracehouse.ingest.samples` that has a function ``write`` and the
-constant ``FULL_BYTES``; the modules are discovered, so that a new generator changes no other module.
+A trace's generator is a module of `tracehouse.ingest.samples` that has the functions ``write`` and
+``expected_bytes``; the modules are discovered, so that a new generator changes no other module.
 """
 
 import importlib
 import math
 import pkgutil
+import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ def available() -> list[str]:
 def expected_bytes(traces: Sequence[str], scale: float) -> int:
     """About how many bytes of raw text a sample of `traces` will have."""
     generators = _generators()
-    return int(scale * sum(generators[trace].FULL_BYTES for trace in traces))
+    return sum(generators[trace].expected_bytes(scale) for trace in traces)
 
 
 def write_sample(
@@ -51,8 +52,9 @@ def write_sample(
 ) -> list[Path]:
     """Write raw dumps of `traces` under `out`, a folder each, and say which raw files they consist of.
 
-    `scale` is the share of the publisher's row counts. `on_bytes` is told, with the trace's name, how
-    many bytes of raw text were added. The same seed, scale and trace give the same bytes.
+    `scale` is the share of the publisher's row counts; in Acme's telemetry, of the lines and of the devices.
+    Nothing is written where the disk has no room for all of it. `on_bytes` is told, with the trace's name,
+    how many bytes of raw text were added. The same seed, scale and trace give the same bytes.
     """
     if not (math.isfinite(scale) and scale > 0):
         raise ValueError(f"The scale of a sample must be a number above 0, not {scale}.")
@@ -66,6 +68,7 @@ def write_sample(
         )
     for trace in traces:
         _refuse_foreign(out / trace)
+    _refuse_without_room(out, expected_bytes(traces, scale))
     written: list[Path] = []
     for trace in dict.fromkeys(traces):
         folder = out / trace
@@ -92,6 +95,20 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} is not empty and is not a sample (it has no {MARKER_NAME}), so nothing was written. "
             "Choose another folder for the sample, or move what is there away."
         )
+
+
+def _refuse_without_room(out: Path, expected: int) -> None:
+    existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    if expected > free:
+        raise ValueError(
+            f"The sample would have about {_size(expected)}, and {existing} has room for {_size(free)}, so "
+            "nothing was written. Choose a smaller scale, fewer traces or another disk."
+        )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
 def _mark(folder: Path, trace: str, scale: float, seed: int) -> None:

@@ -57,6 +57,8 @@ _FRICTIONLESS_TYPES = {
 class Source:
     """One CSV that was read: where it came from, and what became of its rows.
 
+    A row of a wide CSV is a line; `rows_stored` counts the cells, which are the rows of its table.
+
     `file` lies below its raw folder; `member` is the CSV in it. `sha256` and `bytes` are the file's.
     `checksum` is `published` where the publisher's checksum agrees, `differs` where it does not, and
     `none published` where there is none.
@@ -70,6 +72,7 @@ class Source:
     rows_read: int
     rows_kept: int
     rows_rejected: int
+    rows_stored: int
     checksum: str
     synthetic: bool
 
@@ -115,6 +118,11 @@ class Conversion:
     def key(self) -> tuple[str, str, str]:
         """What this conversion replaces."""
         return (self.trace, self.table, self.partition)
+
+    @property
+    def table_name(self) -> str:
+        """The base table, with its schema."""
+        return f"{self.trace}.{self.table}"
 
 
 @contextmanager
@@ -250,7 +258,8 @@ def data_package(conversions: Sequence[Conversion]) -> dict[str, Any]:
 def _resources(conversion: Conversion, traces: dict[str, Trace]) -> Iterator[dict[str, Any]]:
     table = _declared(conversion, traces)
     name = ".".join(part.replace("/", ".").replace("=", "-") for part in conversion.key if part)
-    columns = table.stored_columns if table else ()
+    in_path = table.partition_by if table else ()
+    columns = [column for column in table.stored_columns if column.name not in in_path] if table else []
     for number, stored in enumerate(conversion.files):
         suffix = f".{number}" if len(conversion.files) > 1 else ""
         yield _resource(f"{name}{suffix}", stored, columns, table.comment if table else "")
@@ -291,7 +300,11 @@ def _conversion(entry: dict[str, Any]) -> Conversion:
     lists = {
         "input_sha256": tuple(entry["input_sha256"]),
         "input_names": tuple(entry.get("input_names", ())),
-        "sources": tuple(Source(**source) for source in entry["sources"]),
+        "sources": tuple(
+            # Before there were wide files, a row was stored as one.
+            Source(**({"rows_stored": source["rows_kept"]} | source))
+            for source in entry["sources"]
+        ),
         "files": tuple(StoredFile(**stored) for stored in entry["files"]),
         "rejected": tuple(StoredFile(**stored) for stored in entry["rejected"]),
     }

@@ -4,26 +4,35 @@ Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2, and `
 A row that does not fit its declaration becomes a `Reject` with its line, the reason and its text.
 """
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from tracehouse.ingest.ahead import one_ahead
+from tracehouse.ingest.ahead import one_ahead, several_ahead
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.records import (
+    Chunk,
+    fields,
+    first_record,
+    first_written,
+    has_plain_lines,
+    record_chunks,
+    records_of,
+    shown,
+    without,
+)
 
 # Small enough to stay in a core's cache while it is inflated, parsed and checked.
 CHUNK_BYTES = 4 << 20
-HEADER_CHUNK_BYTES = 64 << 10
-LONGEST_RECORD_BYTES = 64 << 20
 
 ARROW_TYPES: dict[str, pa.DataType] = {
     "VARCHAR": pa.string(),
@@ -34,17 +43,6 @@ ARROW_TYPES: dict[str, pa.DataType] = {
 
 # From here on, a float no longer tells every integer from the next.
 _FIRST_INEXACT_FLOAT = 2**53
-_BOM = b"\xef\xbb\xbf"
-_NEWLINE = ord("\n")
-_COUNTED_AT_ONCE_BYTES = 256 << 10
-
-# One record with the end of its line. A quote counts at the start of a field only, as Arrow has it, so
-# that counting quotes would not do. Possessive throughout: what fits no record fails at once.
-_FIELD = rb'(?:"(?:[^"]++|"")*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
-_RECORD = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+(?:\r\n|\n|\r)")
-_RECORDS = re.compile(rb"(?:" + _RECORD.pattern + rb")*+")
-_BLANK_LINES = re.compile(rb"[\r\n]*")
-_SHOWN_CHARACTERS = 200
 _REJECTS_THAT_CONDEMN = 1000
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 
@@ -66,150 +64,59 @@ class Batch:
     rejects: tuple[Reject, ...] = field(default=())
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """Whole records, the line that they start on, and how many ends of lines they hold."""
-
-    first_line: int
-    data: bytes
-    line_ends: int
-
-
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
-    """Read a CSV of `table`: batches with the publisher's columns in the declared order.
+    """Read a CSV of `table`: batches with its `read_columns`, in this order.
 
     `file` names the CSV in errors. Raises RawFileError where the header, the number of columns, or more
     than a tenth of the rows are wrong: then it is another file than its name says.
     """
-    chunks = one_ahead(_record_chunks(stream, file, chunk_bytes))
-    names, rest_of_first = _names_and_rows(_first_written(chunks, file), table, file)
+    chunks = record_chunks(stream, file, chunk_bytes)
+    names, rest_of_first = _names_and_rows(first_written(chunks, file), table, file)
+    columns = {column.name: column for column in table.columns}
+    in_file = [columns[name] for name in names]
+    for _, batch in read_chunks(chain([rest_of_first], chunks), in_file, table.null_texts, file):
+        yield Batch(_arranged(batch.rows, table), batch.rejects)
+
+
+def read_chunks(
+    chunks: Iterable[Chunk], columns: Sequence[Column], null_texts: Sequence[str], file: str, at_once: int = 1
+) -> Iterator[tuple[Chunk, Batch]]:
+    """The rows of chunks that hold `columns` in this order, each chunk with its own, parsed `at_once`.
+
+    Raises RawFileError as `read_csv` does.
+    """
     rows_read = 0
     rejects: list[Reject] = []
-    for chunk in _with_first(rest_of_first, chunks):
-        batch = _read_chunk(chunk, names, table, file, rejects, rows_read)
+    read = partial(_read_chunk, columns=columns, null_texts=null_texts, file=file)
+    coming = one_ahead(iter(chunks))
+    for chunk, batch in several_ahead(read, coming, at_once) if at_once > 1 else map(read, coming):
+        rejects += batch.rejects
         rows_read += batch.rows.num_rows + len(batch.rejects)
-        yield batch
+        _condemn_if_hopeless(rejects, chunk.last_line, file)
+        yield chunk, batch
     if rejects and len(rejects) == rows_read:
         raise _condemned(rejects, f"none of the {rows_read:,} rows parses", file)
 
 
-def read_header(stream: BinaryIO, file: str) -> list[str]:
-    """The names in a CSV's first line."""
-    first = _first_written(_record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
-    return _fields(_first_record(first))
-
-
-def shown(names: Sequence[str]) -> str:
-    """A header as an error shows it: whatever the file is, on one line and not too long."""
-    text = ",".join(names)
-    cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut
-
-
 def header_fits(table: Table, header: Sequence[str]) -> bool:
-    """Whether a header names this table's columns, in any order, at most the optional ones missing."""
+    """Whether a header names this table's columns, in any order, at most the optional ones missing.
+
+    For a wide table: a column of times first, and then devices, none of them twice.
+    """
+    if table.wide:
+        return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1
     known = {column.name for column in table.columns}
     found = set(header)
     return len(found) == len(header) and known - table.optional <= found <= known
 
 
-def _fields(record: bytes) -> list[str]:
-    text = record.decode("utf-8", errors="replace").strip("\r\n")
-    try:
-        return next(csv.reader([text]), [])
-    except csv.Error:
-        # Longer than any field may be: no header, but something to show.
-        return [text]
-
-
-def _with_first(first: _Chunk, rest: Iterator[_Chunk]) -> Iterator[_Chunk]:
-    yield first
-    yield from rest
-
-
-def _record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[_Chunk]:
-    """Cut a stream at ends of records. The last chunk, too, ends in a newline."""
-    line = 1
-    rest = stream.read(len(_BOM)).removeprefix(_BOM)
-    while block := stream.read(chunk_bytes):
-        data = rest + block
-        cut = _end_of_last_record(data)
-        if cut:
-            records = data[:cut]
-            line_ends = _count_line_ends(records)
-            yield _Chunk(line, records, line_ends)
-            line += line_ends
-        rest = data[cut:]
-        if len(rest) > max(LONGEST_RECORD_BYTES, chunk_bytes):
-            raise _endless(rest, file, line)
-    if rest:
-        last = rest + b"\n"
-        if _end_of_last_record(last) < len(last):
-            raise _endless(rest, file, line)
-        yield _Chunk(line, last, _count_line_ends(last))
-
-
-def _endless(record: bytes, file: str, line: int) -> RawFileError:
-    quoted = b'"' in record
-    what = "a quote is opened here and never closed" if quoted else "the line does not end"
-    return RawFileError(file, what, "Repair the line, or fetch the file again", line=line)
-
-
-def _end_of_last_record(data: bytes) -> int:
-    if _has_plain_lines(data):
-        return data.rfind(b"\n") + 1
-    # What follows a carriage return at the very end decides whether the two are one end of a line.
-    records = _RECORDS.match(data, 0, len(data) - data.endswith(b"\r"))
-    return records.end() if records else 0
-
-
-def _has_plain_lines(data: bytes) -> bool:
-    """Whether each newline ends a record, and nothing else does: no quotes, no lone carriage returns."""
-    return b'"' not in data and (b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"))
-
-
-def _count_line_ends(data: bytes) -> int:
-    return _count_newlines(data) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
-
-
-def _count_newlines(data: bytes) -> int:
-    # bytes.count would hold every other thread up, and numpy is faster as long as its blocks stay in cache.
-    values = np.frombuffer(data, np.uint8)
-    blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
-    return sum(int(np.count_nonzero(values[at : at + _COUNTED_AT_ONCE_BYTES] == _NEWLINE)) for at in blocks)
-
-
-def _first_written(chunks: Iterator[_Chunk], file: str) -> _Chunk:
-    """The first chunk that holds more than blank lines, without those that it begins with."""
-    for chunk in chunks:
-        blank = _BLANK_LINES.match(chunk.data)
-        end = blank.end() if blank else 0
-        if end < len(chunk.data):
-            return _without(chunk, end)
-    raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
-
-
-def _without(chunk: _Chunk, first_bytes: int) -> _Chunk:
-    """What is left of a chunk behind its first bytes, which end with a line."""
-    if not first_bytes:
-        return chunk
-    left_out = _count_line_ends(chunk.data[:first_bytes])
-    left = chunk.line_ends - left_out
-    return _Chunk(chunk.first_line + left_out, chunk.data[first_bytes:], left)
-
-
-def _first_record(chunk: _Chunk) -> bytes:
-    record = _RECORD.match(chunk.data)
-    return record[0] if record else b""
-
-
-def _names_and_rows(first: _Chunk, table: Table, file: str) -> tuple[list[str], _Chunk]:
+def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], Chunk]:
     """The columns' names in the file's order, and the first chunk without its header line."""
-    record = _first_record(first)
-    header = _fields(record)
+    record = first_record(first)
+    header = fields(record)
     declared = [column.name for column in table.columns]
     if header_fits(table, header):
-        return header, _without(first, len(record))
+        return header, without(first, len(record))
     if table.has_header or len(header) != len(declared):
         listed = ",".join(declared)
         what = f"the header is {shown(header)}; expected {listed}"
@@ -225,31 +132,34 @@ def _names_and_rows(first: _Chunk, table: Table, file: str) -> tuple[list[str], 
 
 
 def _read_chunk(
-    chunk: _Chunk, names: list[str], table: Table, file: str, all_rejects: list[Reject], rows_before: int
-) -> Batch:
-    """The rows of a chunk. Its rejects are added to `all_rejects`, those of the chunks before."""
-    columns = {column.name: column for column in table.columns}
-    in_file = [columns[name] for name in names]
-    rejects_before = len(all_rejects)
+    chunk: Chunk, columns: Sequence[Column], null_texts: Sequence[str], file: str
+) -> tuple[Chunk, Batch]:
+    rejects: list[Reject] = []
     try:
-        rows = _parse(chunk.data, in_file, table.null_texts)
+        rows = _parse(chunk.data, columns, null_texts)
     except pa.ArrowInvalid:
-        records = list(_records(chunk))
-        tables = [_parse(b"", in_file, ())]
-        for sifted in _sift(records, in_file, table.null_texts):
+        records = list(records_of(chunk))
+        tables = [_parse(b"", columns, ())]
+        for sifted in _sift(records, columns, null_texts):
             if isinstance(sifted, Reject):
-                all_rejects.append(sifted)
-                _condemn_if_hopeless(all_rejects, rows_before + len(records), file)
+                rejects.append(sifted)
+                # Not only when all have been sifted: each costs several attempts.
+                _condemn_if_hopeless(rejects, chunk.last_line, file)
             else:
                 tables.append(sifted)
         rows = pa.concat_tables(tables)
-    rejects = all_rejects[rejects_before:]
     _check_row_account(chunk, rows.num_rows, len(rejects))
+    return chunk, Batch(rows, tuple(rejects))
+
+
+def _arranged(rows: pa.Table, table: Table) -> pa.Table:
+    """The columns in the declared order, NULL where the file has none."""
+    found = set(rows.column_names)
     arranged = [
-        rows[column.name] if column.name in names else pa.nulls(rows.num_rows, ARROW_TYPES[column.type])
-        for column in table.columns
+        rows[column.name] if column.name in found else pa.nulls(rows.num_rows, ARROW_TYPES[column.type])
+        for column in table.read_columns
     ]
-    return Batch(pa.table(arranged, names=[column.name for column in table.columns]), tuple(rejects))
+    return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
 def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) -> pa.Table:
@@ -258,6 +168,32 @@ def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) ->
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
     types = {column.name: ARROW_TYPES[column.type] for column in columns}
+    with_offset = [(index, column) for index, column in enumerate(columns) if column.offset_name]
+    if with_offset:
+        as_text = types | {column.name: pa.string() for _, column in with_offset}
+        rows = _parse_strictly(data, as_text, null_texts)
+        for index, column in with_offset:
+            rows = _with_offset(rows, index, column)
+        return rows
+    return _parse_strictly(data, types, null_texts)
+
+
+def _with_offset(rows: pa.Table, index: int, column: Column) -> pa.Table:
+    """The instants that stand as texts in column `index`, and their offsets as a last column."""
+    texts = rows.column(index)
+    try:
+        instants = texts.cast(ARROW_TYPES[column.type])
+    except pa.ArrowInvalid as invalid:
+        # In Arrow's words, as if its CSV reader had said so.
+        raise pa.ArrowInvalid(
+            f"In CSV column #{index}: CSV conversion error to timestamp: invalid value '{texts[0]}'"
+        ) from invalid
+    offsets = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
+    rows = rows.set_column(index, column.name, instants)
+    return rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
+
+
+def _parse_strictly(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
     if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     try:
@@ -299,8 +235,11 @@ def _is_whole(numbers: pa.ChunkedArray) -> bool:
 def _parse_as(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
     return arrow_csv.read_csv(
         pa.BufferReader(data),
-        # One thread a table: several tables are read at once, and Arrow's threads double the cost.
-        read_options=arrow_csv.ReadOptions(column_names=list(types), use_threads=False),
+        # One thread a table: several tables are read at once, and Arrow's threads double the cost. One block:
+        # thousands of columns in small pieces cost more than their numbers.
+        read_options=arrow_csv.ReadOptions(
+            column_names=list(types), use_threads=False, block_size=len(data) + 1
+        ),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=b'"' in data),
         convert_options=arrow_csv.ConvertOptions(
             column_types=types,
@@ -309,16 +248,6 @@ def _parse_as(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[s
             quoted_strings_can_be_null=False,
         ),
     )
-
-
-def _records(chunk: _Chunk) -> Iterator[tuple[int, bytes]]:
-    """The records of a chunk that are not blank, each with the line that it starts on."""
-    line = chunk.first_line
-    for found in _RECORD.finditer(chunk.data):
-        record = found[0].strip(b"\r\n")
-        if record:
-            yield line, record
-        line += _count_line_ends(found[0])
 
 
 def _sift(
@@ -331,7 +260,7 @@ def _sift(
     except pa.ArrowInvalid as invalid:
         if len(records) == 1:
             line, record = records[0]
-            yield Reject(line, _reason(str(invalid), columns), _printable(record))
+            yield Reject(line, _reason(str(invalid), columns), printable(record))
             return
     middle = len(records) // 2
     yield from _sift(records[:middle], columns, null_texts)
@@ -350,22 +279,23 @@ def _reason(message: str, columns: Sequence[Column]) -> str:
     return message.splitlines()[0]
 
 
-def _printable(record: bytes) -> str:
+def printable(record: bytes) -> str:
+    """A record as text; bytes that are no UTF-8 are escaped."""
     return record.decode("utf-8", errors="backslashreplace")
 
 
-def _check_row_account(chunk: _Chunk, kept: int, rejected: int) -> None:
+def _check_row_account(chunk: Chunk, kept: int, rejected: int) -> None:
     """Records counted apart from the parser must be its rows: one that loses a row is found out here."""
-    if _has_plain_lines(chunk.data) and chunk.line_ends == kept + rejected:
+    if has_plain_lines(chunk.data) and chunk.line_ends == kept + rejected:
         return
-    records = sum(1 for found in _RECORD.finditer(chunk.data) if found[0].strip(b"\r\n"))
+    records = sum(1 for _ in records_of(chunk))
     if records != kept + rejected:
         raise AssertionError(f"{records} records, but {kept} rows kept and {rejected} rejected")
 
 
-def _condemn_if_hopeless(rejects: list[Reject], rows_read: int, file: str) -> None:
-    if len(rejects) > max(_REJECTS_THAT_CONDEMN, _REJECTED_SHARE_THAT_CONDEMNS * rows_read):
-        raise _condemned(rejects, f"over a tenth of the first {rows_read:,} rows do not parse", file)
+def _condemn_if_hopeless(rejects: list[Reject], lines_read: int, file: str) -> None:
+    if len(rejects) > max(_REJECTS_THAT_CONDEMN, _REJECTED_SHARE_THAT_CONDEMNS * lines_read):
+        raise _condemned(rejects, f"over a tenth of the first {lines_read:,} lines do not parse", file)
 
 
 def _condemned(rejects: list[Reject], what: str, file: str) -> RawFileError:

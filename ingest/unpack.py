@@ -41,9 +41,10 @@ _DAMAGE: Any = (
 
 @dataclass(frozen=True)
 class Member:
-    """A CSV inside a raw file: its own name, and its bytes."""
+    """A CSV inside a raw file: its own name, that of the folder it lies in, and its bytes."""
 
     name: str
+    folder: str
     stream: BinaryIO
 
 
@@ -138,15 +139,18 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
     return RawStream(paths, on_bytes)
 
 
-def csv_members(raw: RawStream, form: str, csv_name: str) -> Iterator[Member]:
-    """The CSVs in an open raw file, in order; each must be read before the next is asked for."""
+def csv_members(raw: RawStream, form: str, csv_name: str, folder: str) -> Iterator[Member]:
+    """The CSVs in an open raw file, in order; each must be read before the next is asked for.
+
+    `csv_name` and `folder` are those of the CSV, where the raw file is no archive.
+    """
     buffered = io.BufferedReader(raw, READ_BYTES)
     if form == "csv":
-        yield Member(csv_name, cast(BinaryIO, buffered))
+        yield Member(csv_name, folder, cast(BinaryIO, buffered))
     elif form == "csv.gz":
-        yield Member(csv_name, cast(BinaryIO, igzip.IGzipFile(fileobj=buffered)))
+        yield Member(csv_name, folder, cast(BinaryIO, igzip.IGzipFile(fileobj=buffered)))
     elif form == "csv.xz":
-        yield Member(csv_name, cast(BinaryIO, lzma.LZMAFile(buffered)))
+        yield Member(csv_name, folder, cast(BinaryIO, lzma.LZMAFile(buffered)))
     else:
         yield from _tar_members(cast(BinaryIO, igzip.IGzipFile(fileobj=buffered)))
 
@@ -188,11 +192,12 @@ def _tar_members(inflated: BinaryIO) -> Iterator[Member]:
     stream = _Forward(inflated)
     tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
     while (info := tar.next()) is not None:
-        name = PurePosixPath(info.name).name
+        path = PurePosixPath(info.name)
+        name = path.name
         if info.isfile() and name.endswith(".csv") and not name.startswith("._"):
             stream.seek(info.offset_data)
             span = _Span(stream, info.size)
-            yield Member(name, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
+            yield Member(name, path.parent.name, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
     # The gzip checksum stands after the tar's end: reading on is what verifies it. tarfile takes a damaged
     # header for the end, and so would lose the members behind it.
     while block := stream.read(READ_BYTES):

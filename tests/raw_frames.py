@@ -8,7 +8,7 @@ import gzip
 import io
 import math
 import tarfile
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -124,7 +124,8 @@ def acme_jobs(raw: Path) -> pd.DataFrame:
     jobs = pd.concat(frames, ignore_index=True)
     times = {name: pd.to_datetime(jobs[name], utc=True) for name in ("submit_time", "start_time", "end_time")}
     numbers = ["node_num", "gpu_num", "cpu_num", "duration", "queue", "gpu_time"]
-    return with_numbers(jobs.assign(**times), numbers)
+    offsets = jobs["submit_time"].str.extract(r"([+-]\d\d:\d\d)$", expand=False)
+    return with_numbers(jobs.assign(**times, utc_offset=offsets), numbers)
 
 
 def acme_summary(raw: Path) -> pd.DataFrame:
@@ -384,6 +385,13 @@ def pai_job_group(raw: Path) -> pd.DataFrame:
     )
 
 
+ACME_OUTCOMES = {
+    "COMPLETED": "completed",
+    "CANCELLED": "cancelled",
+    **dict.fromkeys(("FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"), "failed"),
+}
+
+
 def duration_rule(published: float, wait: float, run: float) -> str | None:
     if math.isnan(published) or math.isnan(run):
         return None
@@ -406,6 +414,7 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "user_id": jobs["user"],
             "workload_type": jobs["type"],
             "state": jobs["state"],
+            "outcome": jobs["state"].map(ACME_OUTCOMES),
             "submit_time": jobs["submit_time"],
             "start_time": jobs["start_time"],
             "end_time": jobs["end_time"],
@@ -414,13 +423,16 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "requested_cpus": jobs["cpu_num"],
             "wait_s": wait,
             "run_s": run,
+            "gpu_s": jobs["gpu_num"] * run,
             "gpu_h": jobs["gpu_num"] * run / 3600,
             "published_queue_s": jobs["queue"],
             "published_duration_s": jobs["duration"],
+            "published_gpu_s": jobs["gpu_time"],
             "published_gpu_h": jobs["gpu_time"] / 3600,
             "duration_rule": [
                 duration_rule(*values) for values in zip(jobs["duration"], wait, run, strict=True)
             ],
+            "utc_offset": jobs["utc_offset"],
         }
     )
 
@@ -526,8 +538,6 @@ def unified_pai(raw: Path) -> pd.DataFrame:
 def unified_acme(raw: Path) -> pd.DataFrame:
     jobs = acme_job(raw)
     epoch = pd.Timestamp(0, tz="UTC")
-    outcome = {"COMPLETED": "completed", "CANCELLED": "cancelled", "RUNNING": "unknown"}
-    outcome |= dict.fromkeys(["FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"], "failed")
     return pd.DataFrame(
         {
             "trace": "acme",
@@ -542,7 +552,7 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "requested_cpus": jobs["requested_cpus"],
             "requested_gpus": jobs["requested_gpus"],
             "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
-            "status": jobs["state"].map(outcome),
+            "status": jobs["state"].map(ACME_OUTCOMES | {"RUNNING": "unknown"}),
             "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "workload": jobs["workload_type"],
             "partition_name": jobs["cluster"],
@@ -566,7 +576,7 @@ def plain_values(column: pd.Series) -> list[object]:
 
 
 def is_same(answered: object, expected: object) -> bool:
-    if isinstance(expected, str | bool | datetime) or expected is None or answered is None:
+    if isinstance(expected, str | bool | date) or expected is None or answered is None:
         return type(answered) is not float and answered == expected
     return math.isclose(float(answered), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 

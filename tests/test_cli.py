@@ -109,6 +109,13 @@ def test_the_main_road(tmp_path: Path) -> None:
     assert run.returncode == 0 and "itp.raw_job.row_count,ok,0" in run.stdout
 
 
+def test_a_sample_too_large_for_the_disk_is_refused(tmp_path: Path) -> None:
+    run = traces("sample", "acme", "--out", tmp_path / "raw", "--scale", "1000")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith("error: The sample would have about ") and "smaller scale" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_figures_of_the_real_files(real_warehouse: Path) -> None:
     def last_row(name: str) -> dict:
         run = traces("query", name, "--format", "json", warehouse=real_warehouse)

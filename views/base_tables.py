@@ -38,7 +38,8 @@ def create_base_tables(
                 for stored in conversion.files
             ]
             name = f'"{trace.name}"."{table.name}"'
-            connection.execute(f"create {kind} {name} as {_rows(table.stored_columns, files, warehouse)}")
+            rows = _rows(table.stored_columns, files, warehouse, table.partition_by)
+            connection.execute(f"create {kind} {name} as {rows}")
             _comment(connection, kind, name, table)
 
 
@@ -58,14 +59,19 @@ def create_rejected_rows(
     _comment_columns(connection, "catalog.rejected_rows", REJECTED_COLUMNS)
 
 
-def _rows(columns: Sequence[Column], files: Sequence[StoredFile], warehouse: Path) -> str:
+def _rows(
+    columns: Sequence[Column], files: Sequence[StoredFile], warehouse: Path, partition_by: Sequence[str] = ()
+) -> str:
     if not files:
         nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
         return f"select {nulls} where false"
     root = f"coalesce(getvariable('data_root'), {quoted(warehouse.resolve().as_posix())})"
     paths = ", ".join(f"{root} || {quoted('/' + stored.path)}" for stored in files)
     listed = ", ".join(f'"{column.name}"' for column in columns)
-    return f"select {listed} from read_parquet([{paths}], hive_partitioning = false)"
+    # The values of these columns stand in the folders' names: DuckDB then opens only the files asked for.
+    types = ", ".join(f"'{column.name}': {column.type}" for column in columns if column.name in partition_by)
+    hive = f"true, hive_types = {{{types}}}" if types else "false"
+    return f"select {listed} from read_parquet([{paths}], hive_partitioning = {hive})"
 
 
 def _comment(connection: DuckDBPyConnection, kind: str, name: str, table: Table) -> None:

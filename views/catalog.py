@@ -333,7 +333,7 @@ def _source_rows(conversion: Conversion) -> list[tuple]:
     return [
         (
             conversion.trace,
-            f"{conversion.trace}.{conversion.table}",
+            conversion.table_name,
             source.file,
             source.member,
             source.sha256,
@@ -342,6 +342,7 @@ def _source_rows(conversion: Conversion) -> list[tuple]:
             source.rows_read,
             source.rows_kept,
             source.rows_rejected,
+            source.rows_stored,
             source.checksum,
             source.synthetic,
         )

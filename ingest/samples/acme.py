@@ -1,4 +1,4 @@
-"""Synthetic Acme: the jobs of two clusters for large language models, and the publisher's summary.
+"""Synthetic Acme: the jobs of two clusters for large language models, the publisher's summary, telemetry.
 
 Reproduced: Seren's times at +08:00 and Kalos' at +00:00; Kalos' four more columns and its own way
 of writing numbers; a `duration` that is end - start in Seren and end - submit, the queue included, in
@@ -8,7 +8,7 @@ that were cancelled before they started; the kinds of job in their published sha
 time, a few pretraining jobs holding most of it; evaluation jobs, though the smallest, waiting the longest.
 
 `cluster_summary.csv` has the published columns, and values that were computed from these very jobs; all
-that neither completed nor was cancelled counts as failed there.
+that neither completed nor was cancelled counts as failed there. The telemetry is `acme_telemetry`'s matter.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tracehouse.ingest.samples import acme_telemetry
 from tracehouse.ingest.samples.draw import (
     Bools,
     Floats,
@@ -163,12 +164,13 @@ class Jobs:
         return self.duration * self.gpus
 
 
-# Of text at scale 1, to tell how much is left.
-FULL_BYTES = 112_000_000
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(112_000_000 * scale) + acme_telemetry.expected_bytes(scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both job traces and the summary below `folder`."""
+    """Write both job traces, the summary and the telemetry below `folder`."""
     salts = [int(salt) for salt in rng.integers(2**63, size=2)]
     seren, kalos = _jobs(SEREN, scale, rng), _jobs(KALOS, scale, rng)
     traces = folder / "data" / "job_trace"
@@ -177,6 +179,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
         write_csv(traces / "trace_seren.csv", _seren_rows(seren, salts[0]), on_bytes),
         write_csv(traces / "trace_kalos.csv", _kalos_rows(kalos, salts[1], rng), on_bytes),
         write_csv(folder / "data" / "cluster_summary.csv", summary, on_bytes),
+        *acme_telemetry.write_telemetry(folder / "data" / "utilization", scale, rng, on_bytes),
     ]
 
 

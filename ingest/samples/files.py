@@ -112,6 +112,14 @@ def write_csv(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
     return path
 
 
+def write_csv_parts(path: Path, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> Path:
+    """Write the rows of all frames, one after the other, as one CSV with a header."""
+    with replacing(path) as file:
+        for number, frame in enumerate(frames):
+            on_bytes(file.write(csv_bytes(frame, header=number == 0)))
+    return path
+
+
 def write_headerless_csv(path: Path, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> Path:
     """Write the rows of all frames, one after the other, as one CSV without a header."""
     with replacing(path) as file:

@@ -77,8 +77,10 @@ BASE_RATE = np.array([6.4, 3.3, 4.1, 9.2, 11.8, 7.5])
 SMALLEST_BATCH = np.array([64, 32, 128, 64, 64, 64])
 BATCH_DOUBLINGS = 3
 
-# Of text at scale 1, to tell how much is left.
-FULL_BYTES = 9_000_000
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(9_000_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:

@@ -122,8 +122,10 @@ GPUSHARE40_SHARE = 0.401
 TIMES = ("creation_time", "deletion_time", "scheduled_time")
 REQUESTS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 
-# Of text at scale 1, to tell how much is left.
-FULL_BYTES = 2_700_000
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(2_700_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:

@@ -275,8 +275,9 @@ class Quota:
         return chosen
 
 
-# Of text at scale 1, to tell how much is left.
-FULL_BYTES = 4_015_000_000
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(4_015_000_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:

@@ -183,8 +183,10 @@ _POWER_TYPES = {
     "average_power": pl.Float64,
 }
 
-# Of text at scale 1, to tell how much is left.
-FULL_BYTES = 2_000_000
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(2_000_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:

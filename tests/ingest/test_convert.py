@@ -264,7 +264,7 @@ REFUSED = {
     ),
     "too few rows that fit": (
         {"pai_machine_spec.csv": MACHINES * 1000 + b"m1,T4,a,b,c\n" * 1001},
-        ", line 3,001: over a tenth of the first 4,001 rows do not parse; the first: column cap_cpu",
+        ", line 3,001: over a tenth of the first 4,001 lines do not parse; the first: column cap_cpu",
     ),
     "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: a quote is opened here"),
     "invalid UTF-8 throughout": (

@@ -45,7 +45,7 @@ def half_file(warehouse: Path, content: bytes, rows: int = 1) -> HalfFile:
 
 
 def conversion_of(*files: StoredFile) -> Conversion:
-    source = Source("x.csv", "x.csv", "0" * 64, 10, 1, 3, 2, 1, "none published", False)
+    source = Source("x.csv", "x.csv", "0" * 64, 10, 1, 3, 2, 1, 2, "none published", False)
     return Conversion("openb", "node", "", "f" * 64, ("0" * 64,), (source,), files, input_names=("x.csv",))
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import CHUNK_BYTES, Reject, read_csv, read_header
+from tracehouse.ingest.records import read_header
+from tracehouse.ingest.typed_csv import CHUNK_BYTES, Reject, read_csv
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -310,7 +311,7 @@ def test_a_quote_that_is_never_closed_is_refused(last: str, chunk_bytes: int) ->
 
 
 def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracehouse.ingest.typed_csv.LONGEST_RECORD_BYTES", 1000)
+    monkeypatch.setattr("tracehouse.ingest.records.LONGEST_RECORD_BYTES", 1000)
     rest = "x" * 5000
     assert "line 3: the line does not end" in str(refusal(f"{HEADER}\na,1,,\n{rest}", chunk_bytes=100))
     assert "line 3: a quote is opened" in str(refusal(f'{HEADER}\na,1,,\n"{rest}"', chunk_bytes=100))
@@ -339,7 +340,7 @@ def test_a_wrong_file_is_refused_before_every_row_was_tried() -> None:
     error = refusal(f"{HEADER}\n" + "a,1,,\n" * 5_000 + "a,x,,\n" * 5_000)
     assert error.line == 5_002
     assert error.what.startswith(
-        "over a tenth of the first 10,000 rows do not parse; the first: column count"
+        "over a tenth of the first 10,001 lines do not parse; the first: column count"
     )
 
 
@@ -475,3 +476,24 @@ def test_any_bytes_are_read_or_refused_at_any_chunk_size(data: bytes, chunk_byte
         except RawFileError as error:
             outcomes.append(error.line)
     assert outcomes[0] == outcomes[1]
+
+
+def test_an_offset_is_kept_as_it_was_written() -> None:
+    table = Table(
+        name="t",
+        comment="",
+        grain="",
+        source="",
+        csv_name=r"t\.csv",
+        columns=(Column("at", "TIMESTAMPTZ", "", offset_name="offset"), Column("count", "BIGINT", "")),
+    )
+    data = b"at,count\n2023-03-01 08:00:00+08:00,1\n2023-03-01T00:00:00Z,2.0\n,3\n2023-03-01 00:00:00,4\n"
+    [batch] = read_csv(io.BytesIO(data), table, "t.csv")
+    instant = datetime(2023, 3, 1, tzinfo=timezone.utc)
+    assert batch.rows.to_pylist() == [
+        {"at": instant, "count": 1, "offset": "+08:00"},
+        {"at": instant, "count": 2, "offset": "Z"},
+        {"at": None, "count": 3, "offset": None},
+    ]
+    [reject] = batch.rejects
+    assert (reject.line, reject.reason) == (5, "column at, a TIMESTAMPTZ: invalid value '2023-03-01 00:00:00'")

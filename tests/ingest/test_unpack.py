@@ -35,7 +35,7 @@ def add(archive: tarfile.TarFile, members: dict[str, bytes]) -> None:
 def contents(paths: Sequence[Path], form: str) -> dict[str, bytes]:
     """What is in a raw file, read to its end as an ingest reads it."""
     with open_raw(paths) as raw, explained(paths):
-        found = {member.name: member.stream.read() for member in csv_members(raw, form, "x.csv")}
+        found = {member.name: member.stream.read() for member in csv_members(raw, form, "x.csv", "folder")}
         assert raw.sha256_of_rest() == hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
     return found
 
@@ -135,7 +135,11 @@ def test_members_that_are_not_read_are_passed(tmp_path: Path) -> None:
         tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV, "b.csv": CSV[:100], "c.csv": CSV}))
     )
     with open_raw([path]) as raw:
-        read = [member.stream.read() for member in csv_members(raw, "tar.gz", "") if member.name != "a.csv"]
+        read = [
+            member.stream.read()
+            for member in csv_members(raw, "tar.gz", "", "folder")
+            if member.name != "a.csv"
+        ]
     assert read == [CSV[:100], CSV]
 
 
@@ -152,7 +156,7 @@ def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -
     paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})), 3)
     counted: list[int] = []
     with open_raw(paths, counted.append) as raw:
-        first = next(csv_members(raw, "tar.gz", "x.csv"))
+        first = next(csv_members(raw, "tar.gz", "x.csv", "folder"))
         assert first.name == "a.csv"
     with open_raw(paths, counted.append) as raw:
         counted.clear()

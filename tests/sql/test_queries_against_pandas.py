@@ -11,6 +11,9 @@ import pytest
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("acme_in_pandas", Path(__file__).parents[1] / "acme_in_pandas.py")
+acme_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
@@ -228,7 +231,7 @@ WITH_SYNTHETIC_DUMPS = {
     "zeus.cheapest(on_gpu := 'p100')": (zeus_cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (zeus_cheapest, ("rtx6000", 0.9), ["dataset"]),
 }
-ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | pai_in_pandas.QUERIES
+ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | acme_in_pandas.QUERIES | pai_in_pandas.QUERIES
 TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
 
 

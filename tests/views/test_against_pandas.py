@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
 raw_frames = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_frames)
+SPEC = spec_from_file_location("acme_in_pandas", Path(__file__).parents[1] / "acme_in_pandas.py")
+acme_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
@@ -31,8 +34,7 @@ WITH_REAL_FILES = {
     "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, CONFIG),
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
 }
-WITH_SYNTHETIC_DUMPS = {"acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"])}
-ALL = WITH_REAL_FILES | WITH_SYNTHETIC_DUMPS | pai_in_pandas.VIEWS
+ALL = WITH_REAL_FILES | acme_in_pandas.VIEWS | pai_in_pandas.VIEWS
 
 
 @pytest.mark.parametrize("view", WITH_REAL_FILES)

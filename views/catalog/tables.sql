@@ -50,6 +50,7 @@ create table catalog.sources (
     rows_read bigint,
     rows_kept bigint,
     rows_rejected bigint,
+    rows_stored bigint,
     checksum varchar,
     synthetic boolean
 );
@@ -62,8 +63,9 @@ comment on column catalog.sources.sha256 is 'Checksum of the raw file, its parts
 comment on column catalog.sources.bytes is 'Size of the raw file in bytes, its parts together.';
 comment on column catalog.sources.parts is 'How many parts the raw file came in.';
 comment on column catalog.sources.rows_read is 'Rows in the CSV.';
-comment on column catalog.sources.rows_kept is 'Rows that went into the base table.';
+comment on column catalog.sources.rows_kept is 'Rows that went into the base table; see rows_stored.';
 comment on column catalog.sources.rows_rejected is 'Rows that did not fit: see catalog.rejected_rows.';
+comment on column catalog.sources.rows_stored is 'Rows of the base table that came of those kept: of a wide file, whose rows are lines, one for each cell.';
 comment on column catalog.sources.checksum is 'published: the publisher prints this checksum; differs: another one; none published.';
 comment on column catalog.sources.synthetic is 'Whether the file is a synthetic dump: no figure on it counts as measured.';
 

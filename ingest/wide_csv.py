@@ -1,0 +1,107 @@
+"""Reads wide CSVs: a line for each time, a column for each device.
+
+The cells stay in columns, as they are parsed; `cells` writes them as rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracehouse.ingest.declare import Column, Table
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.records import (
+    Chunk,
+    fields,
+    first_record,
+    first_written,
+    record_chunks,
+    records_of,
+    shown,
+    without,
+)
+from tracehouse.ingest.typed_csv import Batch, Reject, header_fits, printable, read_chunks
+
+# Some 1,400 lines of 2,300 devices: one device's cells are then enough to be stored side by side.
+CHUNK_BYTES = 8 << 20
+PARSED_AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Some lines of a wide CSV, in its order: their times, and each device's cells, NULL where empty."""
+
+    devices: tuple[str, ...]
+    times: pa.Array
+    cells: tuple[pa.ChunkedArray, ...]
+    rejects: tuple[Reject, ...]
+
+
+def read_wide(
+    stream: BinaryIO, table: Table, file: str, seen: set[int], chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[Lines]:
+    """Read a CSV of the wide `table`.
+
+    `seen` are the times, in microseconds since 1970, of lines that were read before from other files of
+    the same devices; those read here are added. A line whose time is among them is rejected. `file` names
+    the CSV in errors. Raises RawFileError where the header is wrong, or more than a tenth of the lines.
+    """
+    assert table.wide
+    chunks = record_chunks(stream, file, chunk_bytes)
+    first = first_written(chunks, file)
+    header = first_record(first)
+    devices = _devices(fields(header), table, table.wide.time_name, file, first.first_line)
+    columns = (Column(table.wide.time_name, "TIMESTAMPTZ", ""), *(Column(d, "DOUBLE", "") for d in devices))
+    rest = chain([without(first, len(header))], chunks)
+    for chunk, batch in read_chunks(rest, columns, table.null_texts, file, PARSED_AT_ONCE):
+        rows, rejects = _without_known_times(chunk, batch, seen)
+        times, *cells = rows.columns
+        yield Lines(devices, times.combine_chunks(), tuple(cells), rejects)
+
+
+def _devices(header: list[str], table: Table, time_name: str, file: str, line: int) -> tuple[str, ...]:
+    if not header_fits(table, header):
+        raise RawFileError(
+            file,
+            f"the header is {shown(header)}; expected {time_name} and then devices, none of them twice",
+            "Fetch the file again from its publisher, or move it out of the raw folder",
+            line=line,
+        )
+    return tuple(header[1:])
+
+
+def _without_known_times(chunk: Chunk, batch: Batch, seen: set[int]) -> tuple[pa.Table, tuple[Reject, ...]]:
+    """The lines whose times are new, and all rejects; `seen` then knows the new times."""
+    times = batch.rows.column(0).cast(pa.int64()).to_pylist()
+    before = len(seen)
+    if None not in times and seen.isdisjoint(times):
+        seen.update(times)
+        if len(seen) == before + len(times):
+            return batch.rows, batch.rejects
+        seen.difference_update(times)
+    refused = {reject.line for reject in batch.rejects}
+    records = [(line, record) for line, record in records_of(chunk) if line not in refused]
+    rejects = list(batch.rejects)
+    is_new = []
+    for time, (line, record) in zip(times, records, strict=True):
+        is_new.append(time is not None and time not in seen)
+        if is_new[-1]:
+            seen.add(time)
+        else:
+            reason = "no time" if time is None else "its time was read before, in an earlier line or file"
+            rejects.append(Reject(line, reason, printable(record)))
+    rejects.sort(key=lambda reject: reject.line)
+    return batch.rows.filter(pa.array(np.array(is_new))), tuple(rejects)
+
+
+def ascending(lines: Lines) -> Lines:
+    """The same lines in the order of their times."""
+    order = pc.sort_indices(lines.times)
+    if pc.all(pc.equal(order, pa.array(np.arange(len(order), dtype=np.uint64)))).as_py():
+        return lines
+    cells = tuple(column.take(order) for column in lines.cells)
+    return Lines(lines.devices, lines.times.take(order), cells, lines.rejects)

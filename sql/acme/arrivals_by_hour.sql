@@ -1,0 +1,46 @@
+-- At which hours of the week are Acme's GPU jobs submitted?
+-- engine: duckdb (epoch)
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: seren kalos
+-- chart: line x=hour_of_day y=jobs color=weekday
+create or replace macro acme.arrivals_by_hour(on_cluster varchar := 'seren') as table
+with hours as (
+    select unnest([
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+    ]) as hour_of_day
+),
+
+weekdays as (
+    select unnest([1, 2, 3, 4, 5, 6, 7]) as weekday
+),
+
+-- Hours since 1970 in UTC+8: the hour of a timestamp would be that of the client's time zone.
+submitted as (
+    select cast(floor(epoch(submit_time) / 3600) + 8 as bigint) as local_hour
+    from acme.job
+    where cluster = on_cluster and requested_gpus > 0
+),
+
+-- 1970 began on a Thursday, the fourth day of the week.
+placed as (
+    select
+        local_hour % 24 as hour_of_day,
+        1 + (local_hour // 24 + 3) % 7 as weekday,
+        count(*) as jobs
+    from submitted
+    group by all
+)
+
+select
+    hours.hour_of_day,
+    weekdays.weekday,
+    coalesce(placed.jobs, 0) as jobs
+from hours
+cross join weekdays
+left join placed on hours.hour_of_day = placed.hour_of_day and weekdays.weekday = placed.weekday
+order by weekdays.weekday, hours.hour_of_day;
+
+comment on macro table acme.arrivals_by_hour is 'GPU jobs submitted in each hour of the week, in UTC+8, 1 Monday to 7 Sunday.';

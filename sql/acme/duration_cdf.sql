@@ -1,0 +1,39 @@
+-- How long do Acme's GPU jobs run?
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.job_zones_differ
+-- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
+-- chart: line x=run_s:log y=jobs_pct color=cluster
+create or replace macro acme.duration_cdf(by_publisher boolean := true) as table
+with points as (
+    select
+        unnest([
+            1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
+            65536, 131072, 262144, 524288, 1048576,
+        ]) as point_s
+),
+
+-- Far fewer different durations than jobs, so that not every job meets every point.
+durations as (
+    select
+        cluster,
+        case when by_publisher then published_duration_s else run_s end as lasted_s,
+        count(*) as jobs
+    from acme.job
+    where requested_gpus > 0
+    group by all
+)
+
+select
+    durations.cluster,
+    points.point_s as run_s,
+    cast(
+        coalesce(sum(durations.jobs) filter (where durations.lasted_s <= points.point_s), 0) as bigint
+    ) as jobs,
+    100.0 * coalesce(sum(durations.jobs) filter (where durations.lasted_s <= points.point_s), 0)
+    / nullif(sum(durations.jobs) filter (where durations.lasted_s is not null), 0) as jobs_pct
+from durations
+cross join points
+group by durations.cluster, points.point_s
+order by durations.cluster, points.point_s;
+
+comment on macro table acme.duration_cdf is 'GPU jobs that lasted so long or less, and their share of the cluster''s GPU jobs whose duration is known.';

@@ -1,0 +1,40 @@
+-- How much of Acme's GPU work fails, by count and by the publisher's GPU time?
+-- caveat: acme.failure_needs_a_rule
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.job_zones_differ
+-- param: with_preempted: count preempted jobs as failed, as cluster_summary.csv seems to
+-- chart: bar x=cluster y=failed_gpu_h_pct
+create or replace macro acme.failures(with_preempted boolean := false) as table
+with told as (
+    select
+        cluster,
+        published_gpu_h,
+        coalesce(
+            state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') or (with_preempted and state = 'PREEMPTED'), false
+        ) as has_failed
+    from acme.job
+    where requested_gpus > 0
+),
+
+counted as (
+    select
+        cluster,
+        count(*) as jobs,
+        count(*) filter (where has_failed) as failed_jobs,
+        sum(published_gpu_h) as gpu_h,
+        coalesce(sum(published_gpu_h) filter (where has_failed), 0) as failed_gpu_h
+    from told
+    group by cluster
+)
+
+select
+    cluster,
+    failed_jobs,
+    100.0 * failed_jobs / jobs as failed_jobs_pct,
+    failed_gpu_h,
+    100.0 * failed_gpu_h / nullif(gpu_h, 0) as failed_gpu_h_pct
+from counted
+order by cluster;
+
+comment on macro table acme.failures is 'GPU jobs that ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked, and their published GPU-hours, in percent of the cluster''s GPU jobs and of their published GPU-hours.';

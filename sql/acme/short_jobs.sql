@@ -1,0 +1,30 @@
+-- How many of Acme's jobs are over within minutes?
+-- caveat: acme.cpu_jobs_included
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.job_zones_differ
+-- param: under_s: a job is short if its published duration, in seconds, is less
+-- chart: bar x=cluster y=short_pct
+create or replace macro acme.short_jobs(under_s double := 300) as table
+with counted as (
+    select
+        cluster,
+        count(*) filter (where requested_gpus > 0) as gpu_jobs,
+        count(*) filter (where requested_gpus > 0 and published_duration_s < under_s) as short_jobs,
+        count(*) as all_jobs,
+        count(*) filter (where published_duration_s < under_s) as all_short_jobs
+    from acme.job
+    group by cluster
+)
+
+select
+    cluster,
+    gpu_jobs,
+    short_jobs,
+    100.0 * short_jobs / nullif(gpu_jobs, 0) as short_pct,
+    all_jobs,
+    all_short_jobs,
+    100.0 * all_short_jobs / nullif(all_jobs, 0) as all_short_pct
+from counted
+order by cluster;
+
+comment on macro table acme.short_jobs is 'GPU jobs whose published duration is less than a limit, and their share of the cluster''s GPU jobs; then the same over all jobs, those without a GPU too.';

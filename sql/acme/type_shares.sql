@@ -1,0 +1,40 @@
+-- What kinds of work are Acme's GPU jobs, by count and by GPU time?
+-- caveat: acme.types_differ_by_cluster
+-- caveat: acme.figure_differs_from_paper
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
+-- param: on_cluster: cluster to count
+-- choices: on_cluster: seren kalos
+-- chart: bar x=workload_type y=gpu_h_pct
+create or replace macro acme.type_shares(on_cluster varchar := 'seren') as table
+with types as (
+    select
+        workload_type,
+        count(*) as jobs,
+        sum(gpu_h) as gpu_h
+    from acme.job
+    where cluster = on_cluster and requested_gpus > 0
+    group by workload_type
+),
+
+with_totals as (
+    select
+        workload_type,
+        jobs,
+        gpu_h,
+        sum(jobs) over () as all_jobs,
+        sum(gpu_h) over () as all_gpu_h
+    from types
+)
+
+select
+    workload_type,
+    jobs,
+    100.0 * jobs / all_jobs as jobs_pct,
+    gpu_h,
+    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
+from with_totals
+order by gpu_h desc nulls last, workload_type asc nulls last;
+
+comment on macro table acme.type_shares is 'GPU jobs and their GPU-hours, recomputed from the timestamps, per type of work; a job that never started has no GPU time.';

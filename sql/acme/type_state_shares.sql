@@ -1,0 +1,44 @@
+-- How does each kind of Acme's work end, by count and by GPU time?
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.failure_needs_a_rule
+-- caveat: acme.types_differ_by_cluster
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
+-- param: on_cluster: cluster to count
+-- choices: on_cluster: seren kalos
+-- chart: stack x=workload_type y=gpu_h_pct color=outcome
+create or replace macro acme.type_state_shares(on_cluster varchar := 'seren') as table
+with outcomes as (
+    select
+        workload_type,
+        outcome,
+        count(*) as jobs,
+        sum(gpu_h) as gpu_h
+    from acme.job
+    where cluster = on_cluster and requested_gpus > 0
+    group by workload_type, outcome
+),
+
+with_totals as (
+    select
+        workload_type,
+        outcome,
+        jobs,
+        gpu_h,
+        sum(jobs) over () as all_jobs,
+        sum(gpu_h) over () as all_gpu_h
+    from outcomes
+)
+
+select
+    workload_type,
+    outcome,
+    jobs,
+    100.0 * jobs / all_jobs as jobs_pct,
+    gpu_h,
+    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
+from with_totals
+order by workload_type asc nulls last, outcome asc nulls last;
+
+comment on macro table acme.type_state_shares is 'GPU jobs and their GPU-hours, recomputed from the timestamps, per type of work and outcome, in percent of all GPU jobs and of all GPU time of the cluster.';

@@ -1,0 +1,57 @@
+-- How long do Acme's GPU jobs queue, by the GPUs that they ask for?
+-- caveat: acme.paper_counts_more_jobs
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
+-- param: by_publisher: by the published queue, not by start - submit
+-- chart: bar x=gpus y=mean_wait_s color=cluster
+create or replace macro acme.wait_by_size(by_publisher boolean := true) as table
+with bands as (
+    select
+        known.place,
+        known.gpus
+    from (
+        values
+        (1, '1'),
+        (2, '2 to 7'),
+        (3, '8'),
+        (4, '9 to 63'),
+        (5, '64 to 511'),
+        (6, '512 and more')
+    ) as known (place, gpus)
+),
+
+clusters as (
+    select distinct cluster from acme.job
+),
+
+waits as (
+    select
+        cluster,
+        case when by_publisher then published_queue_s else wait_s end as waited_s,
+        case
+            when requested_gpus = 1 then 1
+            when requested_gpus < 8 then 2
+            when requested_gpus = 8 then 3
+            when requested_gpus < 64 then 4
+            when requested_gpus < 512 then 5
+            else 6
+        end as place
+    from acme.job
+    where requested_gpus > 0
+)
+
+-- Outward from the bands, so that one without jobs is there too.
+select
+    clusters.cluster,
+    bands.gpus,
+    count(waits.place) as jobs,
+    avg(waits.waited_s) as mean_wait_s,
+    median(waits.waited_s) as median_wait_s,
+    quantile_cont(waits.waited_s, 0.9) as p90_wait_s
+from clusters
+cross join bands
+left join waits on clusters.cluster = waits.cluster and bands.place = waits.place
+group by clusters.cluster, bands.place, bands.gpus
+order by clusters.cluster, bands.place;
+
+comment on macro table acme.wait_by_size is 'Wait of GPU jobs from submission to start, its percentiles interpolated, per cluster and number of GPUs; a band that holds no job is there too.';

@@ -1,0 +1,44 @@
+-- How many of Acme's GPU jobs wait so long or less, per type of work?
+-- caveat: acme.types_differ_by_cluster
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: acme.job_zones_differ
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: seren kalos
+-- param: by_publisher: by the published queue, not by start - submit
+-- chart: line x=wait_s:log y=jobs_pct color=workload_type
+create or replace macro acme.wait_cdf(
+    on_cluster varchar := 'seren', by_publisher boolean := true
+) as table
+with points as (
+    select
+        unnest([
+            0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
+            65536, 131072,
+        ]) as point_s
+),
+
+-- Far fewer different waits than jobs, so that not every job meets every point.
+waits as (
+    select
+        workload_type,
+        case when by_publisher then published_queue_s else wait_s end as waited_s,
+        count(*) as jobs
+    from acme.job
+    where cluster = on_cluster and requested_gpus > 0
+    group by all
+)
+
+select
+    waits.workload_type,
+    points.point_s as wait_s,
+    cast(
+        coalesce(sum(waits.jobs) filter (where waits.waited_s <= points.point_s), 0) as bigint
+    ) as jobs,
+    100.0 * coalesce(sum(waits.jobs) filter (where waits.waited_s <= points.point_s), 0)
+    / nullif(sum(waits.jobs) filter (where waits.waited_s is not null), 0) as jobs_pct
+from waits
+cross join points
+group by waits.workload_type, points.point_s
+order by waits.workload_type asc nulls last, points.point_s asc;
+
+comment on macro table acme.wait_cdf is 'GPU jobs that waited so long or less, and their share of the GPU jobs of their type whose wait is known.';

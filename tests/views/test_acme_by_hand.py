@@ -1,0 +1,193 @@
+"""Acme's views and queries over jobs, on a few rows whose results can be reckoned on paper."""
+
+import datetime as dt
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import duckdb
+import pytest
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+
+HEADER = (
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
+)
+# Job, user, GPUs, type, state; seconds of submission, start and end; duration, queue, GPU time.
+SEREN = (
+    ("1", "ua", 1, "Eval", "COMPLETED", 0, 10, 30, 20, 10, 20),
+    ("2", "ua", 8, "Eval", "FAILED", 0, 0, 100, 100, 0, 800),
+    # A duration with the queue in it, and a GPU time without.
+    ("3", "ub", 8, "Pretrain", "PREEMPTED", 60, 70, 110, 50, 10, 320),
+    # Cancelled before it started: it waited, but has no GPU time.
+    ("4", "uc", 512, "Pretrain", "CANCELLED", 7200, None, 7230, None, 30, None),
+    ("5", "uc", 2, "Debug", "RUNNING", 7260, 7261, None, None, 1, None),
+    ("6", "uc", 2, "Debug", None, 7260, 7264, 7265, 7, 3, 14),
+    ("7", "ua", 4, "Debug", "ASLEEP", 7320, None, None, None, None, None),
+    ("8", "ud", 0, "CPU", "TIMEOUT", 90, 90, 91, 1, 0, 0),
+)
+MIDNIGHT = dt.datetime(2023, 3, 6, tzinfo=dt.timezone(dt.timedelta(hours=8)))  # a Monday
+
+
+def stamp(second: int | None) -> str:
+    return "" if second is None else str(MIDNIGHT + dt.timedelta(seconds=second))
+
+
+def line(job: tuple) -> str:
+    job_id, user, gpus, kind, state, submit, start, end, *published = job
+    times = [stamp(second) for second in (submit, start, end)]
+    cells = (job_id, user, 1, gpus, 8, kind, state, *times, *published)
+    return ",".join("" if cell is None else str(cell) for cell in cells)
+
+
+@pytest.fixture(scope="module")
+def seren(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A warehouse of Seren's jobs alone."""
+    folder = tmp_path_factory.mktemp("acme")
+    trace = folder / "raw" / "acme" / "trace_seren.csv"
+    trace.parent.mkdir(parents=True)
+    trace.write_text("\n".join([HEADER, *map(line, SEREN)]) + "\n")
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
+    return connection.execute(sql).fetchall()
+
+
+def test_outcome_and_gpu_seconds(seren: duckdb.DuckDBPyConnection) -> None:
+    assert rows(seren, "select job_id, outcome, gpu_s, published_gpu_s from acme.job order by job_id") == [
+        ("1", "completed", 20, 20),
+        ("2", "failed", 800, 800),
+        ("3", "failed", 320, 320),
+        ("4", "cancelled", None, None),
+        ("5", None, None, None),
+        ("6", None, 2, 14),
+        ("7", None, None, None),
+        ("8", "failed", 0, 0),
+    ]
+
+
+def test_duration_audit(seren: duckdb.DuckDBPyConnection) -> None:
+    audit = rows(seren, "select * exclude cluster from acme.duration_audit order by state nulls last")
+    assert audit == [
+        ("ASLEEP", 1, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+        ("CANCELLED", 1, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+        ("COMPLETED", 1, 1, 0, 0, 0, 0, 1, 0, 1, 0),
+        ("FAILED", 1, 0, 0, 1, 0, 0, 1, 0, 1, 0),
+        ("PREEMPTED", 1, 0, 1, 0, 0, 0, 1, 0, 0, 1),
+        ("RUNNING", 1, 0, 0, 0, 0, 1, 1, 0, 0, 0),
+        ("TIMEOUT", 1, 0, 0, 1, 0, 0, 1, 0, 1, 0),
+        (None, 1, 0, 0, 0, 1, 0, 0, 1, 1, 0),
+    ]
+
+
+def test_an_unknown_end_stands_last(seren: duckdb.DuckDBPyConnection) -> None:
+    shares = "select final_state, jobs, gpu_h * 3600 from acme.state_shares(by_outcome := true)"
+    assert rows(seren, shares) == [
+        ("failed", 2, 1_120),
+        ("cancelled", 1, None),
+        ("completed", 1, 20),
+        (None, 3, 2),
+    ]
+    by_state = rows(seren, "select final_state, jobs_pct from acme.state_shares()")
+    assert [state for state, _ in by_state] == [
+        *("ASLEEP", "CANCELLED", "COMPLETED", "FAILED", "PREEMPTED", "RUNNING", None)
+    ]
+    assert [share for _, share in by_state] == 7 * [pytest.approx(100 / 7)]
+
+
+def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
+    assert rows(seren, "select * exclude (cluster, p90_wait_s) from acme.wait_by_size()") == [
+        ("1", 1, 10, 10),
+        ("2 to 7", 3, 2, 2),
+        ("8", 2, 5, 5),
+        ("9 to 63", 0, None, None),
+        ("64 to 511", 0, None, None),
+        ("512 and more", 1, 30, 30),
+    ]
+    by_us = "from acme.wait_by_size(by_publisher := false) select gpus, mean_wait_s"
+    assert dict(rows(seren, by_us)) == {
+        **{"1": 10, "2 to 7": 2.5, "8": 5},
+        **{"9 to 63": None, "64 to 511": None, "512 and more": None},
+    }
+
+
+def test_shares_are_of_what_is_known(seren: duckdb.DuckDBPyConnection) -> None:
+    durations = "select jobs, jobs_pct from acme.duration_cdf({}) where run_s = 32"
+    assert rows(seren, durations.format("")) == [(2, 50)]
+    assert rows(seren, durations.format("by_publisher := false")) == [(2, 50)]
+    waits = "select workload_type, jobs, jobs_pct from acme.wait_cdf({}) where wait_s = 4"
+    assert rows(seren, waits.format("")) == [("Debug", 2, 100), ("Eval", 1, 50), ("Pretrain", 0, 0)]
+    assert rows(seren, waits.format("by_publisher := false")) == [
+        ("Debug", 2, 100),
+        ("Eval", 1, 50),
+        ("Pretrain", 0, 0),
+    ]
+
+
+def test_sizes(seren: duckdb.DuckDBPyConnection) -> None:
+    sizes = rows(seren, "select * exclude cluster from acme.gpu_count_cdf()")
+    time = 20 + 800 + 320 + 2
+    assert sizes[3] == (8, 6, *(pytest.approx(share) for share in (600 / 7, 100, 112_000 / time)))
+    assert sizes[-1] == (2048, 7, 100, 100, 0)
+
+
+def test_failures(seren: duckdb.DuckDBPyConnection) -> None:
+    time = 20 + 800 + 320 + 14
+    for with_preempted, jobs, failed in (("false", 1, 800), ("true", 2, 1_120)):
+        call = f"acme.failures(with_preempted := {with_preempted})"
+        assert rows(seren, f"select failed_jobs, failed_jobs_pct, failed_gpu_h * 3600 from {call}") == [
+            (jobs, pytest.approx(100 * jobs / 7), pytest.approx(failed))
+        ]
+        assert rows(seren, f"select failed_gpu_h_pct from {call}") == [(pytest.approx(100 * failed / time),)]
+
+
+def test_short_jobs(seren: duckdb.DuckDBPyConnection) -> None:
+    assert rows(seren, "from acme.short_jobs(under_s := 50)") == [
+        ("seren", 7, 2, pytest.approx(200 / 7), 8, 3, 37.5)
+    ]
+
+
+def test_arrivals(seren: duckdb.DuckDBPyConnection) -> None:
+    """At 0, 0, 60, 7200, 7260, 7260 and 7320 s: in hours 0 and 2, with an idle one between."""
+    gaps = [0, 60, 7_140, 60, 0, 60]
+    mean = sum(gaps) / 6
+    deviation = (sum((gap - mean) ** 2 for gap in gaps) / 6) ** 0.5
+    [(jobs, first, last, *others)] = rows(seren, "from acme.arrivals()")
+    assert (jobs, first, last) == (7, MIDNIGHT, MIDNIGHT + dt.timedelta(seconds=7_320))
+    assert others == [pytest.approx(value) for value in (mean, deviation / mean, 400 / 7, 4, 7 / 3)]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+def test_hours_are_those_of_the_publisher(seren: duckdb.DuckDBPyConnection, zone: str) -> None:
+    with seren.cursor() as cursor:
+        cursor.execute(f"set timezone = '{zone}'")
+        hours = rows(cursor, "select weekday, hour_of_day, jobs from acme.arrivals_by_hour()")
+    assert [hour[:2] for hour in hours] == [(day, hour) for day in range(1, 8) for hour in range(24)]
+    assert [hour for hour in hours if hour[2]] == [(1, 0, 3), (1, 2, 4)]
+
+
+def test_heaviest_users(seren: duckdb.DuckDBPyConnection) -> None:
+    """Of the two with three jobs each, a comes first; a also has the most GPU time."""
+    assert rows(seren, "from acme.user_concentration()") == [
+        ("seren", 3, 1, pytest.approx(300 / 7), pytest.approx(82_000 / 1_142), 1)
+    ]
+
+
+def test_a_cluster_without_jobs_is_in_the_totals(seren: duckdb.DuckDBPyConnection) -> None:
+    totals = rows(seren, "select * replace (gpu_h * 3600 as gpu_h) from acme.totals()")
+    of_jobs = (8, 7, 1, pytest.approx(1_142), pytest.approx(537 / 7), 35, 3)
+    assert totals == [
+        ("seren", *of_jobs),
+        ("kalos", 0, 0, 0, None, None, None, 0),
+        ("both", *of_jobs),
+    ]
+    against = rows(
+        seren, "select measure, from_summary, from_jobs, difference from acme.summary_against_jobs()"
+    )
+    assert len(against) == 48
+    found = {measure: (summary, jobs, more) for measure, summary, jobs, more in against[:24]}
+    assert found["gpu_job_num"] == (None, 7, None)
+    assert found["fail_rate_gpu"] == (None, pytest.approx(2 / 7), None)
+    assert found["cancel_rate_gpu_time"] == (None, 0, None)
