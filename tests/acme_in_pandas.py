@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
-from decimal import Decimal
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -750,47 +749,47 @@ def coverage(raw: Path) -> pd.DataFrame:
     return telemetry_coverage(raw).sort_values(["cluster", "source_table", "metric"])
 
 
-# Of a curve the metric, and how much of the metric's unit is one of the curve's.
+# Of a curve the metric, and how many of the curve's unit are one of the metric's.
 CURVE_METRICS = {
-    "gpu_power_w": ("POWER_USAGE", "1"),
-    "gpu_temp_c": ("GPU_TEMP", "1"),
-    "memory_temp_c": ("MEMORY_TEMP", "1"),
-    "gpu_util_pct": ("GPU_UTIL", "1"),
-    "gpu_memory_used_pct": ("FB_USED", "819.2"),
-    "sm_active_pct": ("SM_ACTIVE", "0.01"),
-    "sm_occupancy_pct": ("SM_OCCUPANCY", "0.01"),
-    "curve4_pct": ("PIPE_TENSOR_ACTIVE", "0.01"),
-    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", "0.01"),
-    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", "0.01"),
-    "ib_send": ("NODE_IB_SEND", "1"),
-    "ib_receive": ("NODE_IB_RECEIVE", "1"),
+    "gpu_power_w": ("POWER_USAGE", 1),
+    "gpu_temp_c": ("GPU_TEMP", 1),
+    "memory_temp_c": ("MEMORY_TEMP", 1),
+    "gpu_util_pct": ("GPU_UTIL", 1),
+    "gpu_memory_used_pct": ("FB_USED", 1 / 819.2),
+    "sm_active_pct": ("SM_ACTIVE", 100),
+    "sm_occupancy_pct": ("SM_OCCUPANCY", 100),
+    "curve4_pct": ("PIPE_TENSOR_ACTIVE", 100),
+    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", 100),
+    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", 100),
+    "ib_send": ("NODE_IB_SEND", 1),
+    "ib_receive": ("NODE_IB_RECEIVE", 1),
 }
 CURVE_SERVERS = {"gpu_server_power_w": ("GPU_AB", "GPU_C"), "cpu_server_power_w": ("CPU_D",)}
 
 
-def measured_of_curve(raw: Path, on_curve: str) -> tuple[list[Decimal], list[int]]:
-    """The values behind a curve in rising order, as they are written, and how many samples have each."""
+def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
+    """The values behind a curve in rising order, in its unit, and how many samples have each."""
     cluster, quantity = on_curve.split(".")
     if quantity in CURVE_SERVERS:
         rows = server_samples(raw)
-        totals_w = rows.loc[rows["server_group"].isin(CURVE_SERVERS[quantity]), "Sys_Total_Power"]
-        counts = totals_w.value_counts().sort_index()
+        rows = rows[rows["server_group"].isin(CURVE_SERVERS[quantity])]
+        values, samples = rows["Sys_Total_Power"].dropna(), 1
     else:
-        rows = of_metric(metric_histogram(raw), CURVE_METRICS[quantity][0])
-        counts = rows[rows["cluster"] == cluster].set_index("value")["samples"].sort_index()
-    return [Decimal(repr(float(value))) for value in counts.index], counts.tolist()
+        metric, factor = CURVE_METRICS[quantity]
+        rows = of_metric(metric_histogram(raw), metric)
+        rows = rows[rows["cluster"] == cluster]
+        values, samples = rows["value"] * factor, rows["samples"]
+    return pd.Series(samples, index=values.index).groupby(to_four_digits(values.astype(float))).sum()
 
 
 def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
-    """Decimal numbers throughout, so that a value that is a published one is not taken for a larger one."""
-    with CURVES.open(newline="") as file:
-        points = [row for row in csv.DictReader(file) if row["curve"] == on_curve]
-    values, counts = measured_of_curve(raw, on_curve)
-    unit = Decimal(CURVE_METRICS.get(on_curve.split(".")[1], ("", "1"))[1])
-    up_to = [0, *np.cumsum(counts).tolist()]
+    """Published values have five digits and measured ones four: they meet in four."""
+    points = pd.read_csv(CURVES)
+    points = points[points["curve"] == on_curve]
+    counts = measured_of_curve(raw, on_curve)
+    values, up_to = counts.index.tolist(), [0, *counts.cumsum().tolist()]
     distances = []
-    for point in points:
-        value, percentile = Decimal(point["value"]) * unit, float(point["percentile"])
+    for value, percentile in zip(to_four_digits(points["value"]), points["percentile"], strict=True):
         below, at_most = (
             percent(up_to[count(values, value)], up_to[-1]) for count in (bisect_left, bisect_right)
         )
