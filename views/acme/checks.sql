@@ -458,14 +458,6 @@ where
         where nodes.cluster = gpu_nodes.cluster and nodes.node = gpu_nodes.node
     );
 
--- check: acme.gpu_metric.complete
--- object: acme.gpu_metric
--- kind: coverage
--- rule: every row has a device and a time
-select count(*)
-from acme.gpu_metric
-where device is null or time is null;
-
 -- check: acme.gpu_metric.attributed
 -- object: acme.gpu_metric
 -- kind: coverage
@@ -582,14 +574,6 @@ from acme.node_metric
 where
     time < timestamptz '2023-01-01 00:00:00+08:00'
     or time >= timestamptz '2024-01-01 00:00:00+08:00';
-
--- check: acme.node_metric.complete
--- object: acme.node_metric
--- kind: coverage
--- rule: every row has a device and a time
-select count(*)
-from acme.node_metric
-where device is null or time is null;
 
 -- check: acme.node_metric.attributed
 -- object: acme.node_metric
