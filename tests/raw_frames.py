@@ -418,6 +418,7 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "submit_time": jobs["submit_time"],
             "start_time": jobs["start_time"],
             "end_time": jobs["end_time"],
+            "utc_offset": jobs["utc_offset"],
             "requested_nodes": jobs["node_num"],
             "requested_gpus": jobs["gpu_num"],
             "requested_cpus": jobs["cpu_num"],
@@ -432,7 +433,6 @@ def acme_job(raw: Path) -> pd.DataFrame:
             "duration_rule": [
                 duration_rule(*values) for values in zip(jobs["duration"], wait, run, strict=True)
             ],
-            "utc_offset": jobs["utc_offset"],
         }
     )
 

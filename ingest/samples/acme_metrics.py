@@ -157,6 +157,9 @@ def idle(seed: int, devices: int, number: int) -> tuple[NDArray[np.intp], NDArra
     rng = np.random.default_rng([seed, number])
     which = np.flatnonzero(rng.random(devices) < IDLE_SHARE)
     start = rng.integers(0, PAGE_SLOTS, len(which))
+    if number == 0:
+        # One from the first line on, so that no sample is without.
+        which, start = np.append(which, devices - 1), np.append(start, 0)
     stop = start + rng.integers(1, LONGEST_IDLE_SLOTS, len(which))
     slots = np.arange(PAGE_SLOTS)[:, None]
     row, position = np.nonzero((slots >= start) & (slots < stop))

@@ -27,6 +27,7 @@ _LATCHED_MEDIAN_SLOTS, _LATCHED_SIGMA = 480, 1.2
 # A GPU without an error says 0 while its level is above this, for a fifth of the time, and nothing else.
 _SAYS_ZERO = 0.61 * LEVELS
 _LINES_TO_NEXT_CODE = 4
+_SLOTS_FROM_BURST = 20
 
 _NOTHING, _FIRST_CODE = 0, 2
 
@@ -103,12 +104,14 @@ def _other_episodes(devices: Ints, slots: Ints, rng: np.random.Generator) -> Epi
     """Errors at any time. The first device has its from the start; the second has two, one upon the other."""
     count = len(devices)
     code = 1 + np.arange(count) % (len(CODES) - 1)
-    start = slots[rng.integers(len(slots) // 8, len(slots), count)]
+    # Not close to the burst, which is to be all that fails then.
+    apart = slots[(slots < BURST_START - _SLOTS_FROM_BURST) | (slots > BURST_END + _SLOTS_FROM_BURST)]
+    start = apart[rng.integers(len(apart) // 8, len(apart), count)]
     stop = start + _latched(count, rng)
     again = slice(1, 2)
     middle = len(slots) // 2
     start[:1] = slots[0]
-    start[again], stop[again] = slots[middle], slots[middle + _LINES_TO_NEXT_CODE]
+    start[again], stop[again] = slots[middle], slots[min(middle + _LINES_TO_NEXT_CODE, len(slots) - 1)]
     return Episodes(
         device=np.append(devices, devices[again]),
         code=np.append(code, np.zeros_like(code[again])),

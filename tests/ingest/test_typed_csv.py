@@ -489,11 +489,14 @@ def test_an_offset_is_kept_as_it_was_written() -> None:
     )
     data = b"at,count\n2023-03-01 08:00:00+08:00,1\n2023-03-01T00:00:00Z,2.0\n,3\n2023-03-01 00:00:00,4\n"
     [batch] = read_csv(io.BytesIO(data), table, "t.csv")
-    instant = datetime(2023, 3, 1, tzinfo=timezone.utc)
+    instant = datetime(2023, 3, 1, tzinfo=UTC)
     assert batch.rows.to_pylist() == [
         {"at": instant, "count": 1, "offset": "+08:00"},
         {"at": instant, "count": 2, "offset": "Z"},
         {"at": None, "count": 3, "offset": None},
     ]
     [reject] = batch.rejects
-    assert (reject.line, reject.reason) == (5, "column at, a TIMESTAMPTZ: invalid value '2023-03-01 00:00:00'")
+    assert (reject.line, reject.reason) == (
+        5,
+        "column at, a TIMESTAMPTZ: invalid value '2023-03-01 00:00:00'",
+    )
