@@ -299,11 +299,11 @@ def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
             trace=name.split(".")[0],
             object_name=name,
             kind="row count",
-            rule="its rows are the rows kept, and rows read are rows kept and rejected",
+            rule="its rows are the rows stored, and rows read are rows kept and rejected",
             caveat="",
             sql=f"""
             select
-                abs((select count(*) from {name}) - coalesce(sum(rows_kept), 0))
+                abs((select count(*) from {name}) - coalesce(sum(rows_stored), 0))
                 + abs(coalesce(sum(rows_read - rows_kept - rows_rejected), 0))
             from catalog.sources
             where table_name = '{name}'
