@@ -299,11 +299,11 @@ def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
             trace=name.split(".")[0],
             object_name=name,
             kind="row count",
-            rule="its rows are the rows kept, and rows read are rows kept and rejected",
+            rule="its rows are the rows stored, and rows read are rows kept and rejected",
             caveat="",
             sql=f"""
             select
-                abs((select count(*) from {name}) - coalesce(sum(rows_kept), 0))
+                abs((select count(*) from {name}) - coalesce(sum(rows_stored), 0))
                 + abs(coalesce(sum(rows_read - rows_kept - rows_rejected), 0))
             from catalog.sources
             where table_name = '{name}'
@@ -427,16 +427,25 @@ def _lineage(
         nodes = lineage(
             None, query, schema, dialect="duckdb", scope=build_scope(query), trim_selects=False, copy=False
         )
-        return {column: _origins(node) for column, node in cast(dict[str, Node], nodes).items()}
+        # sqlglot writes all names in lower case, as they are one to DuckDB.
+        written = {
+            f"{name}.{column}".lower(): f"{name}.{column}"
+            for name in view.references
+            for column in types.get(name, {})
+        }
+        return {
+            column: sorted(written.get(origin, origin) for origin in _origins(node))
+            for column, node in cast(dict[str, Node], nodes).items()
+        }
     except SqlglotError as error:
         raise DefinitionError(f"{view.path}: sqlglot cannot follow its columns: {error}") from error
 
 
-def _origins(node: Node) -> list[str]:
+def _origins(node: Node) -> set[str]:
     found = set()
     for step in node.walk():
         if isinstance(step.source, exp.Table) and not step.downstream:
             column = step.name.rsplit(".", 1)[-1].strip('"')
             if column != "*":
                 found.add(f"{step.source.db}.{step.source.name}.{column}")
-    return sorted(found)
+    return found

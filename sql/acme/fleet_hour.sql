@@ -9,7 +9,7 @@
 create or replace macro acme.fleet_hour(
     on_cluster varchar := 'kalos',
     on_metric varchar := 'GPU_UTIL',
-    from_time timestamptz := null
+    from_time timestamp with time zone := null
 ) as table
 -- Looked for only where it is not given; in order, as the least time is then found in a few blocks.
 with chosen_hour as (

@@ -15,11 +15,16 @@ from tracehouse.sql.files import Parameter, QueryFile, query_files
 
 # Where any value will do, one that gives another answer on the sample.
 VALUES = {
+    "at_value": 100,
     "from_hour": 1000,
+    "from_time": dt.datetime(2023, 7, 10, 1, tzinfo=dt.UTC),
     "in_variant": "gpushare40",
     "max_batch_size": 32,
-    "min_gpus": 2,
+    "min_gpus": 16,
     "min_workers": 2,
+    "on_day": dt.date(2023, 7, 10),
+    "on_gpu": 1,
+    "on_node": "172.31.0.2",
     "to_hour": 1000,
 }
 

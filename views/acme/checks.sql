@@ -319,3 +319,323 @@ where
     or med_gpu_num is null
     or max_run_time_gpu is null
     or max_gpu is null;
+
+-- check: acme.gpu_metric.key
+-- object: acme.gpu_metric
+-- kind: key
+-- rule: a device has no more rows of a metric in a day than the metric has times; counts the rows beyond
+with device_days as (
+    select
+        cluster,
+        metric,
+        device,
+        epoch_us(time) // 86400000000 as day_number,
+        count(*) as listed
+    from acme.gpu_metric
+    where time is not null
+    group by cluster, metric, device, day_number
+),
+
+times as (
+    select
+        cluster,
+        metric,
+        time
+    from acme.gpu_metric
+    where time is not null
+    group by cluster, metric, time
+),
+
+days as (
+    select
+        cluster,
+        metric,
+        epoch_us(time) // 86400000000 as day_number,
+        count(*) as times
+    from times
+    group by cluster, metric, day_number
+)
+
+select coalesce(sum(device_days.listed - days.times), 0)
+from device_days
+inner join days
+    on
+        device_days.cluster = days.cluster
+        and device_days.metric = days.metric
+        and device_days.day_number = days.day_number
+where device_days.listed > days.times;
+
+-- check: acme.gpu_metric.gpu
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: a node has eight GPUs, numbered from 0
+select count(*)
+from acme.gpu_metric
+where gpu < 0 or gpu > 7;
+
+-- check: acme.gpu_metric.non_negative
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: no value is below 0
+select count(*)
+from acme.gpu_metric
+where value < 0;
+
+-- check: acme.gpu_metric.percent
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: the two utilisations of DCGM are no more than 100 %
+select count(*)
+from acme.gpu_metric
+where metric in ('GPU_UTIL', 'MEM_COPY_UTIL') and value > 100;
+
+-- check: acme.gpu_metric.fraction
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: the active parts and the occupancy are no more than 1
+select count(*)
+from acme.gpu_metric
+where metric in ('SM_ACTIVE', 'SM_OCCUPANCY', 'PIPE_TENSOR_ACTIVE', 'DRAM_ACTIVE') and value > 1;
+
+-- check: acme.gpu_metric.memory
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: neither used nor free memory is more than 80 GiB, in MiB
+select count(*)
+from acme.gpu_metric
+where metric in ('FB_USED', 'FB_FREE') and value > 80 * 1024;
+
+-- check: acme.gpu_metric.xid
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: an error code is a whole number
+select count(*)
+from acme.gpu_metric
+where metric = 'XID_ERRORS' and value > 0 and value <> trunc(value);
+
+-- check: acme.gpu_metric.time
+-- object: acme.gpu_metric
+-- kind: range
+-- rule: samples are of 2023, by the clock of Shanghai
+select count(*)
+from acme.gpu_metric
+where
+    time < timestamptz '2023-01-01 00:00:00+08:00'
+    or time >= timestamptz '2024-01-01 00:00:00+08:00';
+
+-- check: acme.gpu_metric.in_node_metric
+-- object: acme.gpu_metric
+-- kind: reference
+-- rule: a GPU's node has metrics of its own, where its cluster has any of nodes; counts nodes
+with gpu_nodes as (
+    select
+        cluster,
+        node
+    from acme.gpu_metric
+    where node is not null
+    group by cluster, node
+),
+
+nodes as (
+    select
+        cluster,
+        node
+    from acme.node_metric
+    group by cluster, node
+)
+
+select count(*)
+from gpu_nodes
+where
+    exists (
+        select 1
+        from nodes
+        where nodes.cluster = gpu_nodes.cluster
+    )
+    and not exists (
+        select 1
+        from nodes
+        where nodes.cluster = gpu_nodes.cluster and nodes.node = gpu_nodes.node
+    );
+
+-- check: acme.gpu_metric.attributed
+-- object: acme.gpu_metric
+-- kind: coverage
+-- rule: every device is named after its address; counts names, metric by metric
+-- caveat: acme.device_names_vary
+with names as (
+    select
+        cluster,
+        metric,
+        device
+    from acme.gpu_metric
+    where node is null and device is not null
+    group by cluster, metric, device
+)
+
+select count(*)
+from names;
+
+-- check: acme.gpu_metric.several_times
+-- object: acme.gpu_metric
+-- kind: coverage
+-- rule: every metric of a cluster has more than one time; counts metrics
+-- caveat: acme.dram_active_one_row
+with spans as (
+    select
+        cluster,
+        metric,
+        min(time) as first_time,
+        max(time) as last_time
+    from acme.gpu_metric
+    group by cluster, metric
+)
+
+select count(*)
+from spans
+where first_time = last_time;
+
+-- check: acme.node_metric.key
+-- object: acme.node_metric
+-- kind: key
+-- rule: a node has no more rows of a metric in a day than the metric has times; counts the rows beyond
+with node_days as (
+    select
+        cluster,
+        metric,
+        node,
+        epoch_us(time) // 86400000000 as day_number,
+        count(*) as listed
+    from acme.node_metric
+    where node is not null and time is not null
+    group by cluster, metric, node, day_number
+),
+
+times as (
+    select
+        cluster,
+        metric,
+        time
+    from acme.node_metric
+    where time is not null
+    group by cluster, metric, time
+),
+
+days as (
+    select
+        cluster,
+        metric,
+        epoch_us(time) // 86400000000 as day_number,
+        count(*) as times
+    from times
+    group by cluster, metric, day_number
+)
+
+select coalesce(sum(node_days.listed - days.times), 0)
+from node_days
+inner join days
+    on
+        node_days.cluster = days.cluster
+        and node_days.metric = days.metric
+        and node_days.day_number = days.day_number
+where node_days.listed > days.times;
+
+-- check: acme.node_metric.non_negative
+-- object: acme.node_metric
+-- kind: range
+-- rule: no value is below 0
+select count(*)
+from acme.node_metric
+where value < 0;
+
+-- check: acme.node_metric.memory
+-- object: acme.node_metric
+-- kind: range
+-- rule: no more than all of a node's memory is in use
+select count(*)
+from acme.node_metric
+where metric = 'NODE_MEMORY_UTILIZATION' and value > 1;
+
+-- check: acme.node_metric.processors
+-- object: acme.node_metric
+-- kind: range
+-- rule: no more than all of a node's processors are in use
+-- caveat: acme.kalos_host_cpu_over_100
+select count(*)
+from acme.node_metric
+where metric = 'NODE_CPU_UTILIZATION' and value > 1;
+
+-- check: acme.node_metric.time
+-- object: acme.node_metric
+-- kind: range
+-- rule: samples are of 2023, by the clock of Shanghai
+select count(*)
+from acme.node_metric
+where
+    time < timestamptz '2023-01-01 00:00:00+08:00'
+    or time >= timestamptz '2024-01-01 00:00:00+08:00';
+
+-- check: acme.node_metric.attributed
+-- object: acme.node_metric
+-- kind: coverage
+-- rule: every device is named after its address; counts names, metric by metric
+-- caveat: acme.node_memory_bad_columns
+with names as (
+    select
+        cluster,
+        metric,
+        device
+    from acme.node_metric
+    where node is null and device is not null
+    group by cluster, metric, device
+)
+
+select count(*)
+from names;
+
+-- check: acme.server_power.non_negative
+-- object: acme.server_power
+-- kind: range
+-- rule: no power is below 0
+select count(*)
+from acme.server_power
+where
+    "Sys_Total_Power" < 0
+    or "CPU_Power" < 0
+    or "MEM_Power" < 0
+    or "Memory_Power" < 0;
+
+-- check: acme.server_power.one_memory
+-- object: acme.server_power
+-- kind: range
+-- rule: the memory's power stands in one of its two columns
+select count(*)
+from acme.server_power
+where "MEM_Power" is not null and "Memory_Power" is not null;
+
+-- check: acme.server_power.time
+-- object: acme.server_power
+-- kind: range
+-- rule: samples are of 2023, by the clock of Shanghai
+select count(*)
+from acme.server_power
+where
+    "Time" < timestamptz '2023-01-01 00:00:00+08:00'
+    or "Time" >= timestamptz '2024-01-01 00:00:00+08:00';
+
+-- check: acme.server_power.complete
+-- object: acme.server_power
+-- kind: coverage
+-- rule: every sample has a time, and the power of the server and of its processors
+select count(*)
+from acme.server_power
+where "Time" is null or "Sys_Total_Power" is null or "CPU_Power" is null;
+
+-- check: acme.server_power.memory_recorded
+-- object: acme.server_power
+-- kind: coverage
+-- rule: every sample that has a server's power has its memory's
+-- caveat: acme.ipmi_is_seren_only
+select count(*)
+from acme.server_power
+where "Sys_Total_Power" is not null and "MEM_Power" is null and "Memory_Power" is null;

@@ -26,8 +26,10 @@ held as (
         samples,
         power_w,
         least(
-            (epoch_us(lead(time, 1, time) over (partition by cluster order by time)) - epoch_us(time))
-            / 1000000.0,
+            (
+                epoch_us(coalesce(lead(time) over (partition by cluster order by time), time))
+                - epoch_us(time)
+            ) / 1000000.0,
             300
         ) as hold_s
     from sampled
