@@ -264,9 +264,9 @@ GPU_METRIC = Table(
         Column(
             "metric",
             "VARCHAR",
-            "Metric, from the file's name, a field of DCGM: GPU_UTIL and MEM_COPY_UTIL in percent;"
-            " SM_ACTIVE, SM_OCCUPANCY, PIPE_TENSOR_ACTIVE and DRAM_ACTIVE as fractions of 1; FB_USED and"
-            " FB_FREE in MiB; POWER_USAGE in W; GPU_TEMP and MEMORY_TEMP in degrees Celsius, SM_CLOCK and"
+            "Metric, from the file's name, a field of DCGM: GPU_UTIL, MEM_COPY_UTIL, SM_ACTIVE, SM_OCCUPANCY,"
+            " PIPE_TENSOR_ACTIVE and DRAM_ACTIVE in percent; FB_USED and FB_FREE in MiB;"
+            " POWER_USAGE in W; GPU_TEMP and MEMORY_TEMP in degrees Celsius, SM_CLOCK and"
             " MEM_CLOCK in MHz by convention; XID_ERRORS the last error code, until it is cleared",
         ),
     ),
@@ -297,8 +297,8 @@ NODE_METRIC = Table(
         Column(
             "metric",
             "VARCHAR",
-            "Metric, from the file's name: NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION as fractions"
-            " of 1; NODE_IB_SEND and NODE_IB_RECEIVE in an undocumented unit",
+            "Metric, from the file's name: NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION in percent;"
+            " NODE_IB_SEND and NODE_IB_RECEIVE in an undocumented unit",
         ),
     ),
     columns=(

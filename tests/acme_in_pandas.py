@@ -215,16 +215,16 @@ def metric_cdf(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*SERIES, "percentile", "value", "samples"])
 
 
-IN_PERCENT = {
-    "GPU_UTIL": 1,
-    "MEM_COPY_UTIL": 1,
-    "SM_ACTIVE": 100,
-    "SM_OCCUPANCY": 100,
-    "PIPE_TENSOR_ACTIVE": 100,
-    "DRAM_ACTIVE": 100,
-    "NODE_CPU_UTILIZATION": 100,
-    "NODE_MEMORY_UTILIZATION": 100,
-}
+IN_PERCENT = (
+    "GPU_UTIL",
+    "MEM_COPY_UTIL",
+    "SM_ACTIVE",
+    "SM_OCCUPANCY",
+    "PIPE_TENSOR_ACTIVE",
+    "DRAM_ACTIVE",
+    "NODE_CPU_UTILIZATION",
+    "NODE_MEMORY_UTILIZATION",
+)
 
 
 def utilization_hourly(raw: Path) -> pd.DataFrame:
@@ -234,7 +234,7 @@ def utilization_hourly(raw: Path) -> pd.DataFrame:
     hours = []
     for key, mine in rows.groupby([*SERIES, "hour"]):
         values = mine[mine["value"].notna()]
-        in_percent = values["value"] * IN_PERCENT[key[1]]
+        in_percent = values["value"]
         counts = distinct(values, ["node", "gpu"]), len(values), len(mine) - len(values)
         zero_pct = percent((in_percent == 0).sum(), len(values))
         hours.append((*key, *counts, in_percent.mean(), in_percent.max(), zero_pct))
@@ -761,11 +761,11 @@ CURVE_METRICS = {
     "memory_temp_c": ("MEMORY_TEMP", 1),
     "gpu_util_pct": ("GPU_UTIL", 1),
     "gpu_memory_used_pct": ("FB_USED", 1 / 819.2),
-    "sm_active_pct": ("SM_ACTIVE", 100),
-    "sm_occupancy_pct": ("SM_OCCUPANCY", 100),
-    "curve4_pct": ("PIPE_TENSOR_ACTIVE", 100),
-    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", 100),
-    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", 100),
+    "sm_active_pct": ("SM_ACTIVE", 1),
+    "sm_occupancy_pct": ("SM_OCCUPANCY", 1),
+    "curve4_pct": ("PIPE_TENSOR_ACTIVE", 1),
+    "node_cpu_util_pct": ("NODE_CPU_UTILIZATION", 1),
+    "node_memory_util_pct": ("NODE_MEMORY_UTILIZATION", 1),
     "ib_send": ("NODE_IB_SEND", 1),
     "ib_receive": ("NODE_IB_RECEIVE", 1),
 }

@@ -53,8 +53,8 @@ class Metric:
 
 _MEM_CLOCK = Curve("MEM_CLOCK", (0, 2, 2.01, 100), (1_512, 1_512, 1_593, 1_593))
 _SM_CLOCK = Curve("SM_CLOCK", (0, 24, 26, 60, 75, 100), (210, 210, 1_155, 1_275, 1_410, 1_410))
-# A ratio of the hardware's cycles, and of a node's whole CPU or memory.
-_RATIO, _RATIO_DECIMALS = 0.01, 6
+# What the publisher multiplied by 100 and rounded.
+_PERCENT_DECIMALS = 3
 
 GPU_METRICS = (
     Metric("GPU_TEMP", "gpu_temp_c", shared=0.7),
@@ -65,15 +65,15 @@ GPU_METRICS = (
     Metric("GPU_UTIL", "gpu_util_pct", shared=0.9),
     Metric("FB_FREE", "gpu_memory_used_pct", factor=-A100_MIB / 100, offset=A100_USABLE_MIB, like="FB_USED"),
     Metric("FB_USED", "gpu_memory_used_pct", factor=A100_MIB / 100),
-    Metric("POWER_USAGE", "gpu_power_w", decimals=3, shared=0.9),
-    Metric("DRAM_ACTIVE", "sm_active_pct", factor=0.45 * _RATIO, decimals=_RATIO_DECIMALS),
-    Metric("PIPE_TENSOR_ACTIVE", "curve4_pct", factor=_RATIO, decimals=_RATIO_DECIMALS),
-    Metric("SM_ACTIVE", "sm_active_pct", factor=_RATIO, decimals=_RATIO_DECIMALS, shared=0.9),
-    Metric("SM_OCCUPANCY", "sm_occupancy_pct", factor=_RATIO, decimals=_RATIO_DECIMALS, shared=0.85),
+    Metric("POWER_USAGE", "gpu_power_w", decimals=1, shared=0.9),
+    Metric("DRAM_ACTIVE", "sm_active_pct", factor=0.45, decimals=_PERCENT_DECIMALS),
+    Metric("PIPE_TENSOR_ACTIVE", "curve4_pct", decimals=_PERCENT_DECIMALS),
+    Metric("SM_ACTIVE", "sm_active_pct", decimals=_PERCENT_DECIMALS, shared=0.9),
+    Metric("SM_OCCUPANCY", "sm_occupancy_pct", decimals=_PERCENT_DECIMALS, shared=0.85),
 )
 NODE_METRICS = (
-    Metric("NODE_CPU_UTILIZATION", "node_cpu_util_pct", factor=_RATIO, decimals=_RATIO_DECIMALS),
-    Metric("NODE_MEMORY_UTILIZATION", "node_memory_util_pct", factor=_RATIO, decimals=_RATIO_DECIMALS),
+    Metric("NODE_CPU_UTILIZATION", "node_cpu_util_pct", decimals=_PERCENT_DECIMALS),
+    Metric("NODE_MEMORY_UTILIZATION", "node_memory_util_pct", decimals=_PERCENT_DECIMALS),
     Metric("NODE_IB_SEND", "ib_send", decimals=3, shared=0.95),
     Metric("NODE_IB_RECEIVE", "ib_receive", decimals=3, shared=0.95),
 )

@@ -8,15 +8,7 @@ create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_
 with samples as (
     select
         samples,
-        case split_part(on_curve, '.', 2)
-            when 'gpu_memory_used_pct' then value / 819.2
-            when 'sm_active_pct' then 100 * value
-            when 'sm_occupancy_pct' then 100 * value
-            when 'curve4_pct' then 100 * value
-            when 'node_cpu_util_pct' then 100 * value
-            when 'node_memory_util_pct' then 100 * value
-            else value
-        end as value
+        value / case when split_part(on_curve, '.', 2) = 'gpu_memory_used_pct' then 819.2 else 1 end as value
     from acme.metric_histogram
     where
         cluster = split_part(on_curve, '.', 1)

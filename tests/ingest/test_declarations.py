@@ -9,6 +9,7 @@ import pytest
 
 import tracehouse.views
 from tracehouse.ingest.declare import Table, Trace, all_traces
+from tracehouse.ingest.reference_curves import traces_with_curves
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
@@ -183,7 +184,8 @@ def objects_of(trace: Trace) -> set[str]:
         for table in trace.tables
         for column in table.stored_columns
     }
-    return tables | columns
+    curves = {"catalog.reference_curves"} if trace.name in traces_with_curves() else set()
+    return tables | columns | curves
 
 
 def real_headers(trace: Trace) -> Iterator[tuple[Table, str, list[str]]]:

@@ -153,8 +153,8 @@ UNATTRIBUTED = ("10.0.0.1-0.1", "10.0.0.2-1.1", "10.0.0.1.1", "pod-7", "10.0.0.1
 STEPS = (14, 15, 15, 15, 15, 15, 16, 30, 45, 60, 61, 299, 300, 301, 1_800)
 
 
-def fraction(random: Random) -> str:
-    return random.choice(("0", "0.0", "1", "0.5", *(f"{random.random():.6f}" for _ in range(6))))
+def percent(random: Random) -> str:
+    return random.choice(("0", "0.0", "100", "50.5", *(f"{random.uniform(0, 100):.3f}" for _ in range(6))))
 
 
 def watts(random: Random) -> str:
@@ -171,17 +171,17 @@ VALUES: dict[str, Draw] = {
     "GPU_UTIL": lambda random: random.choice((0, 0, 1, 97, 99, 100, random.randint(0, 100))),
     "FB_USED": lambda random: random.choice((0, 8_192, 61_440, 61_441, 81_920, random.randint(0, 81_920))),
     "POWER_USAGE": watts,
-    "SM_ACTIVE": fraction,
+    "SM_ACTIVE": percent,
     "XID_ERRORS": one_of(0, 0, 0, 31, 43, 94),
-    "NODE_CPU_UTILIZATION": lambda random: random.choice((fraction(random), "2.389")),
+    "NODE_CPU_UTILIZATION": lambda random: random.choice((percent(random), "238.9")),
     "NODE_IB_SEND": lambda random: random.choice(
         ("0", "0", f"{random.uniform(0, 5e9):.2f}", "123456", "1000000")
     ),
     "MEM_COPY_UTIL": one_of(0, 3, 50, 100),
     "GPU_TEMP": one_of(0, 20, 35, 65, 66, 90),
-    "DRAM_ACTIVE": fraction,
-    "PIPE_TENSOR_ACTIVE": fraction,
-    "NODE_MEMORY_UTILIZATION": fraction,
+    "DRAM_ACTIVE": percent,
+    "PIPE_TENSOR_ACTIVE": percent,
+    "NODE_MEMORY_UTILIZATION": percent,
     "NODE_IB_RECEIVE": one_of(0, "0.125", 999_999, "1000000.5"),
 }
 MOSTLY = (

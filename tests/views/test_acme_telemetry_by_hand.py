@@ -196,10 +196,10 @@ def test_utilization(tmp_path: Path) -> None:
         *[("a-1", 3600, None), ("a-1", 10800, None)],
     ]
     rows = gpu_rows("GPU_UTIL", gpus)
-    rows += gpu_rows("SM_ACTIVE", [("a-0", 0, 0.25), ("a-0", 15, 0.5)], "seren")
+    rows += gpu_rows("SM_ACTIVE", [("a-0", 0, 25), ("a-0", 15, 50)], "seren")
     rows += gpu_rows("GPU_TEMP", [("a-0", 0, 40)])
     # Seven o'clock of the next day: the columns with `.1` are no nodes.
-    nodes = node_rows("NODE_CPU_UTILIZATION", [("a", 75600, 2.388), ("b", 75600, 0.0), ("b.1", 75600, 0.5)])
+    nodes = node_rows("NODE_CPU_UTILIZATION", [("a", 75600, 238.8), ("b", 75600, 0.0), ("b.1", 75600, 50)])
     nodes += node_rows("NODE_IB_SEND", [("a", 0, 10.0)])
     with made(tmp_path, gpu_metric=rows, node_metric=nodes) as connection:
         hours = answer(connection, "from acme.utilization_hourly_v1 order by cluster, metric, hour")
@@ -448,7 +448,7 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
     # Percent of 80 GiB: 0, 0, 75.0012 and 75.42; the rest of the values are of other metrics and clusters.
     memory = gpu_rows("FB_USED", [(f"a-{gpu}", 0, mib) for gpu, mib in enumerate([0, 0, 61441, 61784])])
     memory += gpu_rows("FB_USED", [("a-0", 0, 81920)], "seren") + gpu_rows("FB_FREE", [("a-0", 0, 5)])
-    activity = gpu_rows("SM_ACTIVE", [("a-0", 0, 0.123449), ("a-0", 15, 0.5)], "seren")
+    activity = gpu_rows("SM_ACTIVE", [("a-0", 0, 12.345), ("a-0", 15, 50)], "seren")
     power = [("GPU_AB", at(0), 500.0, None, None, None), ("GPU_C", at(0), 1500.0, None, None, None)]
     power += [("CPU_D", at(0), 550.0, None, None, None), ("CPU_D", at(0), None, None, None, None)]
     points = [
@@ -473,8 +473,8 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
         assert distance(on_memory, [(60, 0.0), (90, 75.0)]) == [(on_memory, 2, 15)]
         assert distance(on_memory, [(10, 50.0), (90, 60.0)]) == [(on_memory, 2, 40)]
         assert distance(on_memory, [(10, 75.42)]) == [(on_memory, 1, 65)]
-        # 12.3449 % and 12.345 % are both 12.34 or 12.35 %, as the first was rounded twice.
-        assert distance("seren.sm_active_pct", [(50, 12.343), (99, 50.0)]) == [("seren.sm_active_pct", 2, 0)]
+        # 12.345 % and 12.3451 % are both 12.35 %.
+        assert distance("seren.sm_active_pct", [(50, 12.3451), (99, 50.0)]) == [("seren.sm_active_pct", 2, 0)]
         assert distance("seren.gpu_server_power_w", [(50, 500.0), (80, 1500.4)]) == [
             ("seren.gpu_server_power_w", 2, 0)
         ]

@@ -239,8 +239,8 @@ BROKEN = {
     ],
     "acme/kalos/SM_ACTIVE.csv": [
         "Time,172.31.0.1-7",
-        "2023-07-01 00:00:00+08:00,1.5",  # fraction
-        "2023-07-01 00:00:15+08:00,1",
+        "2023-07-01 00:00:00+08:00,99.5",
+        "2023-07-01 00:00:15+08:00,1.5",
     ],
     "acme/kalos/XID_ERRORS.csv": [
         "Time,172.31.0.1-0",
@@ -275,8 +275,8 @@ BROKEN = {
     ],
     "acme/kalos/NODE_MEMORY_UTILIZATION.csv": [
         "Time,172.31.0.1,172.31.0.1.1",  # attributed
-        "2023-07-01 00:00:00+08:00,1.5,0.5",  # memory
-        "2023-07-01 00:00:15+08:00,1,0.5",
+        "2023-07-01 00:00:00+08:00,100.5,0.5",  # memory
+        "2023-07-01 00:00:15+08:00,100,0.5",
     ],
     "acme/ipmi/GPU_AB_Power.csv": [
         "Time,Sys_Total_Power,CPU_Power,MEM_Power,Memory_Power",

@@ -61,8 +61,7 @@ hours as (
         sum(listed) as listed,
         sum(total) as total,
         max(largest) as largest,
-        sum(zeros) as zeros,
-        case when metric in ('GPU_UTIL', 'MEM_COPY_UTIL') then 1 else 100 end as pct_per_unit
+        sum(zeros) as zeros
     from device_hours
     group by cluster, metric, hour_number
 )
@@ -75,8 +74,8 @@ select
     devices,
     cast(samples as bigint) as samples,
     cast(listed - samples as bigint) as empty_samples,
-    pct_per_unit * total / nullif(samples, 0) as mean_pct,
-    pct_per_unit * largest as max_pct,
+    total / nullif(samples, 0) as mean_pct,
+    largest as max_pct,
     100.0 * zeros / nullif(samples, 0) as zero_pct
 from hours;
 
