@@ -172,7 +172,8 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
     while todo:
         current = todo.pop()
         if current in reads:
-            todo += reads[current]
+            # Each but once, or a query named like what it reads would never end.
+            todo += reads.pop(current)
         else:
             found.add(current)
     return found
