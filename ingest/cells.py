@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
 
@@ -27,6 +28,8 @@ FILE_BYTES = 64 << 20
 # Whatever the machine, so that the same raw files give the same Parquet.
 WRITERS = 4
 
+# Of half a megabyte each.
+_REMEMBERED = 64
 _TESTED_CELLS = 20_000
 _DISTINCT_SHARE_OF_MEASUREMENTS = 0.1
 
@@ -126,8 +129,8 @@ def _stored_type(column: Column) -> pa.DataType:
 
 def _are_measurements(lines: Lines) -> bool:
     """Whether values hardly repeat, as those of a continuous measurement do not."""
-    cells = pa.chunked_array([chunk for column in lines.cells for chunk in column.chunks])
-    tested = cells.slice(0, _TESTED_CELLS).drop_null()
+    devices = -(-_TESTED_CELLS // max(1, len(lines.times)))
+    tested = pa.concat_arrays(lines.cells[:devices]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
@@ -151,26 +154,28 @@ def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wid
     told = [match.groupdict() if (match := re.fullmatch(wide.device_name, name)) else {} for name in names]
     made = {
         wide.time: times,
-        wide.value: pa.concat_arrays([chunk for number in group for chunk in lines.cells[number].chunks]),
+        wide.value: pa.concat_arrays([lines.cells[number] for number in group]),
     }
     for column in table.columns:
         if column.name not in made:
             of_name = names if column.name == wide.device else [groups.get(column.name) for groups in told]
-            made[column.name] = _repeated(pa.array(of_name, pa.string()), len(lines.times), column)
+            made[column.name] = _repeated(of_name, len(lines.times), column)
     schema = _schema(table)
     return pa.Table.from_arrays([made[name] for name in schema.names], schema=schema)
 
 
-def _repeated(texts: pa.Array, count: int, column: Column) -> pa.Array:
+def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
     """Each text so many times, in the column's type."""
-    values = texts.cast(ARROW_TYPES[column.type])
+    values = pa.array(texts, pa.string()).cast(ARROW_TYPES[column.type])
     if values.type == pa.string():
         encoded = values.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(_repeat(encoded.indices, count), encoded.dictionary)
-    return _repeat(values, count)
+        return pa.DictionaryArray.from_arrays(
+            _repeat(tuple(encoded.indices.to_pylist()), count, pa.int32()), encoded.dictionary
+        )
+    return _repeat(tuple(values.to_pylist()), count, values.type)
 
 
-def _repeat(values: pa.Array, count: int) -> pa.Array:
-    if values.null_count:
-        return values.take(pa.array(np.repeat(np.arange(len(values)), count)))
-    return pa.array(np.repeat(values.to_numpy(), count))
+# The devices of the next block are those of this one, in the same order.
+@lru_cache(maxsize=_REMEMBERED)
+def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
+    return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))
