@@ -5,7 +5,7 @@ So one device's hour and all devices' hour are each in few row groups. A column 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -36,13 +36,19 @@ _DISTINCT_SHARE_OF_MEASUREMENTS = 0.1
 
 @dataclass
 class _Writer:
-    """One thread's file, and the files that it has finished."""
+    """One thread's Parquet file, and those that it has finished."""
 
-    open_file: Callable[[bool], tuple[Path, pq.ParquetWriter]]
+    table: Table
+    folder: Path
+    name: str
     finished: list[HalfFile] = field(default_factory=list)
-    path: Path = Path()
     parquet: pq.ParquetWriter | None = None
     rows: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file that it writes now, or next."""
+        return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
 def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[HalfFile]:
@@ -50,14 +56,14 @@ def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) 
 
     Columns are those of `table`, without its `partition_by` keys. Raises what reading a block raises.
     """
-    writers = [_Writer(_opener(table, folder, f"{name}.{number}")) for number in range(WRITERS)]
+    writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
     try:
         waiting: list[Future[None] | None] = [None] * WRITERS
         for number, lines in zip(cycle(range(WRITERS)), blocks, strict=False):
             if before := waiting[number]:
                 before.result()
-            waiting[number] = threads[number].submit(_write, writers[number], lines, table)
+            waiting[number] = threads[number].submit(_write, writers[number], lines)
         for last in filter(None, waiting):
             last.result()
     finally:
@@ -68,10 +74,10 @@ def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) 
     return [file for writer in writers for file in writer.finished]
 
 
-def _write(writer: _Writer, lines: Lines, table: Table) -> None:
-    for rows in _row_groups(ascending(lines), table):
+def _write(writer: _Writer, lines: Lines) -> None:
+    for rows in _row_groups(ascending(lines), writer.table):
         if writer.parquet is None:
-            writer.path, writer.parquet = writer.open_file(_are_measurements(lines))
+            writer.parquet = _parquet(writer.path, writer.table, _are_measurements(lines))
         writer.parquet.write_table(rows, rows.num_rows)
         writer.rows += rows.num_rows
     if writer.parquet and writer.path.stat().st_size >= FILE_BYTES:
@@ -83,16 +89,6 @@ def _close(writer: _Writer) -> None:
         writer.parquet.close()
         writer.finished.append(store.sealed(writer.path, writer.rows))
         writer.parquet, writer.rows = None, 0
-
-
-def _opener(table: Table, folder: Path, name: str) -> Callable[[bool], tuple[Path, pq.ParquetWriter]]:
-    paths = (folder / f"{name}.{number}.parquet" for number in range(1 << 30))
-
-    def open_file(are_measurements: bool) -> tuple[Path, pq.ParquetWriter]:
-        path = next(paths)
-        return path, _parquet(path, table, are_measurements)
-
-    return open_file
 
 
 def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
