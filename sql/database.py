@@ -17,7 +17,14 @@ from tracehouse.sql.files import QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.build import create_views
-from tracehouse.views.catalog import column_types, fill_published, insert, is_number, name_in_caveats
+from tracehouse.views.catalog import (
+    column_types,
+    fill_metrics,
+    fill_published,
+    insert,
+    is_number,
+    name_in_caveats,
+)
 from tracehouse.views.files import DefinitionError
 
 NAME = "traces.duckdb"
@@ -70,6 +77,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         create_views(connection, conversions, warehouse, materialize)
         _create_queries(connection)
         fill_published(connection, ledgers.published())
+        fill_metrics(connection, ledgers.metrics())
         connection.commit()
         connection.execute("use memory")
         connection.execute("detach building")
