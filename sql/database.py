@@ -5,6 +5,7 @@ that whatever a kill leaves behind, the files that the database names are there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -39,13 +40,21 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
 ) -> Outcome:
-    """Convert raw files, build the database over them, and publish both."""
+    """Convert raw files, build the database over them, and publish both.
+
+    A database that holds its tables itself (see `build`) goes on doing so.
+    """
     with store.lock(warehouse):
         store.clean(warehouse)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
         if outcome.conversions:
             progress("database", 0, 0)
-            _build(warehouse, outcome.conversions, materialize=False)
+            try:
+                materialize = _is_materialized(warehouse / NAME)
+            except duckdb.Error as error:
+                materialize = False
+                outcome = replace(outcome, notes=(*outcome.notes, _not_opened(warehouse, error)))
+            _build(warehouse, outcome.conversions, materialize)
             store.publish(warehouse, outcome.conversions)
     return outcome
 
@@ -63,6 +72,29 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     with store.lock(warehouse):
         _build(warehouse, store.published(warehouse), materialize)
     return warehouse / NAME
+
+
+def _is_materialized(path: Path) -> bool:
+    """Whether a database is there that has tables where others have views over Parquet."""
+    if not path.exists():
+        return False
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {quoted(str(path))} as before (read_only)")
+        found = connection.execute(
+            """
+            select count(*) from duckdb_tables()
+            where database_name = 'before' and schema_name = 'catalog' and table_name = 'rejected_rows'
+            """
+        ).fetchall()
+    return found == [(1,)]
+
+
+def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
+    reason = str(error).splitlines()[0]
+    return (
+        f"{warehouse / NAME}: the database before could not be opened ({reason}), so that the new one is "
+        "over the Parquet files. If it held its tables itself, run `traces build --materialize`"
+    )
 
 
 def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
