@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -206,7 +206,7 @@ def record_finished(warehouse: Path, conversion: Conversion) -> None:
 def finished(warehouse: Path) -> list[Conversion]:
     """The conversions that are finished but not published."""
     journal = sorted((warehouse / _WORK / "finished").glob("*.json"))
-    return [_conversion(json.loads(path.read_text())) for path in journal]
+    return [conversion for path in journal for conversion in _read(path, lambda entry: [entry])]
 
 
 def published(warehouse: Path) -> list[Conversion]:
@@ -214,8 +214,13 @@ def published(warehouse: Path) -> list[Conversion]:
     path = warehouse / PACKAGE_NAME
     if not path.exists():
         return []
+    return _read(path, lambda package: package["conversions"])
+
+
+def _read(path: Path, entries: Callable[[Any], list[dict[str, Any]]]) -> list[Conversion]:
+    """The conversions that a file holds. Raises UserError where it is damaged, or of another version."""
     try:
-        return [_conversion(entry) for entry in json.loads(path.read_text())["conversions"]]
+        return [_conversion(entry) for entry in entries(json.loads(path.read_text()))]
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: this version of Tracehouse cannot read it ({error!r}). "
