@@ -82,9 +82,7 @@ def testbed_job(raw: Path) -> pd.DataFrame:
             "tightness": ratio(allowed, run),
             "is_feasible_as_requested": allowed >= run,
             "needed_speedup": ratio(run, allowed),
-            "is_in_cluster02": [
-                row in is_there for row in jobs[names].itertuples(index=False, name=None)
-            ],
+            "is_in_cluster02": [row in is_there for row in jobs[names].itertuples(index=False, name=None)],
             "generated_differs": pd.Series(differs, dtype=object),
         }
     )

@@ -59,9 +59,7 @@ def config(raw: Path) -> pd.DataFrame:
     rows = raw_frames.zeus_energy_to_accuracy(raw)
     rows = rows[rows["runs"] == rows["runs_reached"]]
     rows = rows.merge(default_config(raw), on=[*WORKLOAD, "target_metric"], validate="many_to_one")
-    rows = rows.merge(
-        largest.reset_index(), on=["gpu", *WORKLOAD, "optimizer"], validate="many_to_one"
-    )
+    rows = rows.merge(largest.reset_index(), on=["gpu", *WORKLOAD, "optimizer"], validate="many_to_one")
     rows["max_power_w"] = rows["gpu"].map(max_power)
     rows["default_batch_size"] = rows[["default_batch_size", "largest"]].min(axis=1)
     rows["is_default_batch"] = rows["batch_size"] == rows["default_batch_size"]
