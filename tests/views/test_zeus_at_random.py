@@ -93,6 +93,7 @@ def power_rows(random: Random) -> Rows:
         ]
         measured += [(size, "adam") for size in random.sample(batch_sizes, 1)]
         for batch_size, trained_with in measured:
+            most = random.choice(([200], [200], []))
             rows += [
                 {
                     "dataset": dataset,
@@ -103,7 +104,7 @@ def power_rows(random: Random) -> Rows:
                     "time_per_epoch": random.choice((1.0, 1.5, 2.0, 4.0)),
                     "average_power": random.choice((75.0, 100.0, 150.0, 200.0)),
                 }
-                for power_limit in random.sample((100, 125, 150, 200), random.randint(1, 4))
+                for power_limit in [*random.sample((100, 125, 150), random.randint(1, 3)), *most]
             ]
     return rows
 
