@@ -1,7 +1,8 @@
 """What openb's views and named queries claim to hold, computed by pandas from the raw files alone.
 
 Each function takes the folder of the raw dump and returns the rows expected. Views come first, then the
-named queries, which read the views' frames and never the database. The oldest views are in raw_frames.
+named queries, which read the views' frames and never the database. The capacity, the pods' lifecycles and
+their phases are in raw_frames.
 """
 
 from collections.abc import Iterator
@@ -303,12 +304,14 @@ PEAK = ["peak_used_gpus", "peak_at_s", "capacity_pct", "mean_used_gpus", "gpu_h"
 
 
 def peak_concurrency(raw: Path, in_variant: str) -> pd.DataFrame:
+    """Use of GPUs at its highest and on average; of the pods that are there to the end, those with GPUs."""
     pods, sweep = pods_in(raw, in_variant, False), concurrency(raw)
     sweep = sweep[sweep["variant"] == in_variant]
     if sweep.empty:
         return pd.DataFrame([(None,) * 5 + (0,)], columns=PEAK)
     peak = sweep.loc[sweep["used_gpus"].idxmax()]
     last = pods["deletion_time"].max()
+    is_running = pods["is_gpu_pod"] & (pods["pod_phase"] == "Running")
     gpu_s = fsum((pods["milli"] * pods["run_s"]).dropna()) / WHOLE_GPU
     row = {
         "peak_used_gpus": peak["used_gpus"],
@@ -316,7 +319,7 @@ def peak_concurrency(raw: Path, in_variant: str) -> pd.DataFrame:
         "capacity_pct": percent(peak["used_gpus"], capacity_gpus(raw)),
         "mean_used_gpus": gpu_s / (last - pods["creation_time"].min()),
         "gpu_h": gpu_s / HOUR_S,
-        "running_at_end": ((pods["pod_phase"] == "Running") & (pods["deletion_time"] == last)).sum(),
+        "running_at_end": (is_running & (pods["deletion_time"] == last)).sum(),
     }
     return pd.DataFrame([row])
 
@@ -359,9 +362,6 @@ def memory(raw: Path) -> pd.DataFrame:
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
-    "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
-    "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
-    "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
     "openb.allocation_v1": (allocation, ["variant", "pod_phase"]),
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
     "openb.gpu_memory_v1": (gpu_memory, ["model"]),

@@ -17,6 +17,9 @@ SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -200,7 +203,8 @@ def unified_run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-ON_REAL_FILES = pai_in_pandas.MACHINE_QUERIES | {
+COMPUTED_ELSEWHERE = pai_in_pandas.MACHINE_QUERIES | openb_in_pandas.QUERIES
+ON_REAL_FILES = COMPUTED_ELSEWHERE | {
     "itp.gpu_hours()": (itp_gpu_hours, (1,), ["cluster"]),
     "itp.gpu_hours(min_gpus := 8)": (itp_gpu_hours, (8,), ["cluster"]),
     "itp.deadline_tightness()": (itp_deadline_tightness, ("0.1",), None),
@@ -232,7 +236,13 @@ WITH_SYNTHETIC_DUMPS = {
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (zeus_cheapest, ("rtx6000", 0.9), ["dataset"]),
 }
 ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | acme_in_pandas.QUERIES | pai_in_pandas.QUERIES
-TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
+TOTALS_LAST = (
+    "itp.gpu_hours()",
+    "openb.capacity_by_model()",
+    "openb.memory()",
+    "pai.machines()",
+    "zeus.train_coverage()",
+)
 
 
 def answer(connection: duckdb.DuckDBPyConnection, call: str) -> duckdb.DuckDBPyRelation:

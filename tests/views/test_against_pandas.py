@@ -21,12 +21,15 @@ SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
 SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
 raw_dumps = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_dumps)
 
 CONFIG = ["gpu", "dataset", "network", "optimizer", "batch_size", "power_limit_w", "target_metric"]
-WITH_REAL_FILES = {
+WITH_REAL_FILES = openb_in_pandas.VIEWS | {
     "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
