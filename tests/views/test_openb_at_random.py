@@ -43,7 +43,7 @@ REQUEST = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD = (*REQUEST, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 PHASES = ("Failed", "Pending", "Running", "Succeeded")
 MODELS = ("A10", "G2", "P100", "T4", "V100M16", "V100M32")
-# The publisher's lists have no models T40 and V100M3, but names that are only searched for in a text find them.
+# No node is a T40 or a V100M3, but whoever searches a text for T4 finds the first of them.
 SPECS = (None, "T4", "T40", "T40|V100M3", "V100M16|V100M32|V100M32", "G2|T4", "V100M32|A10")
 CPUS = (0, 4_000, 8_000, 8_001, 16_000, 64_000)
 # Pods with several GPUs take whole ones, as in the publisher's lists.
@@ -179,7 +179,8 @@ def test_concurrency_is_what_a_count_at_every_time_finds(seed: int) -> None:
     for variant, peak in peaks.items():
         ran = [pod for pod in pods[variant] if pod["scheduled_time"] is not None]
         times = sorted({pod[name] for pod in ran for name in ("scheduled_time", "deletion_time")})
-        wanted = [(time, until, *running_at(time, ran)) for time, until in zip(times, [*times[1:], None])]
+        spans = zip(times, [*times[1:], None], strict=True)
+        wanted = [(time, until, *running_at(time, ran)) for time, until in spans]
         names = ("from_s", "to_s", "pods", "gpu_pods", "used_gpus")
         found = [tuple(row[name] for name in names) for row in sweep[variant]]
         assert found == [(*counts, pytest.approx(used, abs=1e-9)) for *counts, used in wanted]
