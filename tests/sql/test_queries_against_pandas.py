@@ -25,6 +25,9 @@ SPEC.loader.exec_module(unified_in_pandas)
 SPEC = spec_from_file_location("zeus_in_pandas", Path(__file__).parents[1] / "zeus_in_pandas.py")
 zeus_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(zeus_in_pandas)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
 
 
 def with_total(groups: pd.DataFrame, total: dict[str, object]) -> pd.DataFrame:
@@ -118,7 +121,7 @@ OF_THE_OTHERS = {
     "acme.published_summary()": (acme_published_summary, (), ["cluster"]),
 }
 ON_REAL_FILES = pai_in_pandas.MACHINE_QUERIES | OF_THE_OTHERS | itp_in_pandas.QUERIES
-ON_REAL_FILES |= zeus_in_pandas.QUERIES | unified_in_pandas.QUERIES
+ON_REAL_FILES |= openb_in_pandas.QUERIES | zeus_in_pandas.QUERIES | unified_in_pandas.QUERIES
 WITH_SYNTHETIC_DUMPS = zeus_in_pandas.OTHER_GPU_QUERIES | {
     "acme.states()": (acme_states, ("seren", True), ["state"]),
     "acme.states(on_cluster := 'kalos', gpu_only := false)": (acme_states, ("kalos", False), ["state"]),
@@ -126,7 +129,13 @@ WITH_SYNTHETIC_DUMPS = zeus_in_pandas.OTHER_GPU_QUERIES | {
     "acme.wait_by_type(on_cluster := 'kalos')": (acme_wait_by_type, ("kalos",), ["workload_type"]),
 }
 ON_SYNTHETIC_DUMPS = ON_REAL_FILES | WITH_SYNTHETIC_DUMPS | acme_in_pandas.QUERIES | pai_in_pandas.QUERIES
-TOTALS_LAST = ("itp.gpu_hours()", "openb.capacity_by_model()", "pai.machines()", "zeus.train_coverage()")
+TOTALS_LAST = (
+    "itp.gpu_hours()",
+    "openb.capacity_by_model()",
+    "openb.memory()",
+    "pai.machines()",
+    "zeus.train_coverage()",
+)
 
 
 def answer(connection: duckdb.DuckDBPyConnection, call: str) -> duckdb.DuckDBPyRelation:

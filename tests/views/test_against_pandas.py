@@ -21,6 +21,9 @@ SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
 SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
 raw_dumps = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_dumps)
@@ -39,7 +42,8 @@ OF_OPENB = {
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
 }
-WITH_REAL_FILES = itp_in_pandas.VIEWS | OF_OPENB | zeus_in_pandas.VIEWS | unified_in_pandas.VIEWS
+WITH_REAL_FILES = itp_in_pandas.VIEWS | OF_OPENB | openb_in_pandas.VIEWS
+WITH_REAL_FILES |= zeus_in_pandas.VIEWS | unified_in_pandas.VIEWS
 ALL = WITH_REAL_FILES | acme_in_pandas.VIEWS | pai_in_pandas.VIEWS
 
 
