@@ -206,7 +206,9 @@ create table catalog.query_parameters (
     type varchar,
     default_value varchar,
     meaning varchar,
-    choices varchar[]
+    choices varchar[],
+    at_least double,
+    at_most double
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
 comment on column catalog.query_parameters.query_name is 'Query that takes it.';
@@ -215,7 +217,9 @@ comment on column catalog.query_parameters.parameter is 'Its name.';
 comment on column catalog.query_parameters.type is 'Its SQL type.';
 comment on column catalog.query_parameters.default_value is 'Its value where none is given, as SQL.';
 comment on column catalog.query_parameters.meaning is 'What it means.';
-comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type.';
+comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type, if it has no bounds.';
+comment on column catalog.query_parameters.at_least is 'The least value that it may have; NULL: no bound.';
+comment on column catalog.query_parameters.at_most is 'The greatest value that it may have; NULL: no bound.';
 
 create table catalog.columns (
     object_name varchar,
