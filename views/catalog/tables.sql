@@ -131,6 +131,7 @@ create table catalog.published (
     trust varchar,
     measured_by varchar,
     explanation varchar,
+    needs_file varchar,
     reads varchar[]
 );
 comment on table catalog.published is 'The figures that publishers printed: one row per value, with the SQL that measures it.';
@@ -145,6 +146,7 @@ comment on column catalog.published.printed_in is 'Document that prints it, and 
 comment on column catalog.published.trust is 'How it is known: publisher, read off a figure, third party or slides.';
 comment on column catalog.published.measured_by is 'Query of one value that measures it; empty where the warehouse cannot.';
 comment on column catalog.published.explanation is 'Why a measured value differs, or follows another definition; empty where it should not.';
+comment on column catalog.published.needs_file is 'Raw CSV that it is about, where a table is made of several: without it there are no data; empty where that does not matter.';
 comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
 
 create table catalog.views (
