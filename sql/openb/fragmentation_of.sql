@@ -7,13 +7,13 @@
 create or replace macro openb.fragmentation_of(
     residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
 ) as table
-with nodes as (
+with residual as (
     select
-        residual.sn,
-        residual.model,
-        residual.free_cpu_milli,
-        residual.free_gpu_milli
-    from query_table(residual_table) as residual
+        sn,
+        model,
+        free_cpu_milli,
+        free_gpu_milli
+    from query_table(residual_table)
 ),
 
 classes as (
@@ -29,36 +29,45 @@ classes as (
     where variant = in_variant
 ),
 
--- How a node looks to a class: the GPUs that have room for it, what is free, and what of that is on the others.
+-- What a node has for a class: GPUs with room for it, what is free, and what of that is too little for it.
 seen as (
     select
+        residual.sn,
+        residual.model,
+        min(residual.free_cpu_milli) as free_cpu_milli,
+        count(*) filter (where residual.free_gpu_milli >= classes.gpu_milli) as gpus_with_room,
+        sum(residual.free_gpu_milli) as free_gpu_milli,
+        coalesce(
+            sum(residual.free_gpu_milli) filter (where residual.free_gpu_milli < classes.gpu_milli), 0
+        ) as too_little_gpu_milli,
         classes.variant,
         classes.class_number,
-        classes.popularity,
-        (
-            max(classes.num_gpu) > 0
-            and count(*) filter (where nodes.free_gpu_milli >= classes.gpu_milli) >= max(classes.num_gpu)
-            and min(nodes.free_cpu_milli) >= max(classes.cpu_milli)
-            and (
-                max(classes.gpu_spec) is null
-                or coalesce(list_contains(string_split(max(classes.gpu_spec), '|'), nodes.model), false)
-            )
-        ) as can_run,
-        sum(nodes.free_gpu_milli) as free_gpu_milli,
-        coalesce(
-            sum(nodes.free_gpu_milli) filter (where nodes.free_gpu_milli < classes.gpu_milli), 0
-        ) as too_small_gpu_milli
-    from nodes
+        classes.cpu_milli,
+        classes.num_gpu,
+        classes.gpu_spec,
+        classes.popularity
+    from residual
     cross join classes
-    group by nodes.sn, nodes.model, classes.variant, classes.class_number, classes.popularity
+    group by all
 ),
 
+-- All that is free on a node is fragmented for a class that it cannot run, and the slivers for one that it can.
 fragmented as (
     select
         variant,
         count(distinct class_number) as classes,
-        sum(popularity * case when can_run then too_small_gpu_milli else free_gpu_milli end) / 1000
-            as fragmented_gpus
+        sum(
+            popularity
+            * case
+                when
+                    num_gpu > 0
+                    and gpus_with_room >= num_gpu
+                    and free_cpu_milli >= cpu_milli
+                    and (gpu_spec is null or list_contains(string_split(gpu_spec, '|'), model))
+                    then too_little_gpu_milli
+                else free_gpu_milli
+            end
+        ) / 1000 as fragmented_gpus
     from seen
     group by variant
 ),

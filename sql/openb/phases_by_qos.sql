@@ -4,7 +4,9 @@
 -- param: in_variant: pod list to count
 -- param: gpu_only: count only pods that request a GPU
 -- chart: stack x=qos y=pods color=pod_phase
-create or replace macro openb.phases_by_qos(in_variant varchar := 'default', gpu_only boolean := false) as table
+create or replace macro openb.phases_by_qos(
+    in_variant varchar := 'default', gpu_only boolean := false
+) as table
 with phases as (
     select
         qos,

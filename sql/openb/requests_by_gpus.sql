@@ -22,6 +22,6 @@ select
     cast(requests.milli as bigint) as milli,
     100.0 * requests.milli / nullif(sum(requests.milli) over (), 0) as milli_pct
 from requests
-order by requests.num_gpu, is_part desc;
+order by requests.num_gpu asc, is_part desc;
 
 comment on macro table openb.requests_by_gpus is 'Pods per number of GPUs that they request, where below 1 is a part of one, and the thousandths of a GPU that they request.';
