@@ -49,7 +49,15 @@ seen as (
         classes.popularity
     from residual
     cross join classes
-    group by all
+    group by
+        residual.sn,
+        residual.model,
+        classes.variant,
+        classes.class_number,
+        classes.cpu_milli,
+        classes.num_gpu,
+        classes.gpu_spec,
+        classes.popularity
 ),
 
 -- All that is free on a node is fragmented for a class that it cannot run, and the slivers for one that it can.
