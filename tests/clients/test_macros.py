@@ -29,7 +29,14 @@ VALUES = {
 }
 
 QUERIES = query_files()
-CHANGED = [(query, parameter) for query in QUERIES for parameter in query.parameters]
+# A table of the user's, which the command line has none of: tests/views/test_openb_by_hand.py makes one.
+USERS_OWN = {"residual_table"}
+CHANGED = [
+    (query, parameter)
+    for query in QUERIES
+    for parameter in query.parameters
+    if parameter.name not in USERS_OWN
+]
 
 
 def other_value(parameter: Parameter) -> Any:

@@ -216,7 +216,8 @@ def test_the_printed_value_stands_in_the_statement() -> None:
     """So that a digit that is wrong in one of them is seen."""
     words = {"pai.P7_first_hour": "00:00:03", "pai.P11_tasks": "1.2 million"}
     words |= {"pai.P11_instances": "7.5 million", "pai.P12_bottom_users": "fewer than 180"}
-    words |= {"acme.A2_jobs": "1.09 million"}
+    words |= {"acme.A2_jobs": "1.09 million", "openb.demand_multigpu50": "11.36 million"}
+    words |= {"openb.O7_used": "3.36 billion", "openb.O7_capacity": "6.21 billion"}
     for figure in ledgers.published():
         value = words.get(figure.name, f"{figure.value:,g}" if figure.value < 1e5 else f"{figure.value:,.0f}")
         assert value in figure.statement, figure.name
