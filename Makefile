@@ -2,6 +2,7 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
+# make clean               remove what the others made, synthetic dumps and demo warehouses too
 
 PYTHON ?= python3
 VENV := .venv

@@ -1,5 +1,6 @@
 """Errors that a person can act on: what is wrong, where, and what to do."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 
@@ -24,3 +25,10 @@ class RawFileError(UserError):
         self.line = line
         place = self.file if line is None else f"{self.file}, line {line:,}"
         super().__init__(f"{place}: {what}. {do}")
+
+
+def check_traces(names: Iterable[str], known: Collection[str]) -> None:
+    """Raise UsageError where one of the named traces is not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")

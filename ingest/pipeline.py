@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from tracehouse.ingest import store
 from tracehouse.ingest.convert import Job, convert, still_good
 from tracehouse.ingest.declare import Trace, all_traces
-from tracehouse.ingest.errors import RawFileError, UsageError, UserError
+from tracehouse.ingest.errors import RawFileError, UserError, check_traces
 from tracehouse.ingest.find import Claim, Found, Key, find
 from tracehouse.ingest.store import Conversion
 
@@ -136,9 +136,7 @@ def _check_folders(raw_folders: Sequence[Path]) -> None:
 
 def _named(trace_names: Sequence[str]) -> list[Trace]:
     known = all_traces()
-    unknown = [name for name in trace_names if name not in known]
-    if unknown:
-        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+    check_traces(trace_names, known)
     return [known[name] for name in trace_names] or list(known.values())
 
 

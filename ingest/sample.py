@@ -16,6 +16,7 @@ from types import ModuleType
 import numpy as np
 
 from tracehouse.ingest import samples
+from tracehouse.ingest.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.synthetic import MARKER_NAME
 
 GENERATOR_VERSION = 1
@@ -53,19 +54,18 @@ def write_sample(
     """Write raw dumps of `traces` under `out`, a folder each, and say which raw files they consist of.
 
     `scale` is the share of the publisher's row counts; in Acme's telemetry, of the lines and of the devices.
-    Nothing is written where the disk has no room for all of it. `on_bytes` is told, with the trace's name,
-    how many bytes of raw text were added. The same seed, scale and trace give the same bytes.
+    `on_bytes` is told, with the trace's name, how many bytes of raw text were added. The same seed, scale and
+    trace give the same bytes.
+
+    Raises UsageError where a trace, the scale or the seed is none, and UserError, with nothing written, where
+    the disk has no room for all of it or a folder holds something else.
     """
     if not (math.isfinite(scale) and scale > 0):
-        raise ValueError(f"The scale of a sample must be a number above 0, not {scale}.")
+        raise UsageError(f"the scale of a sample is a number above 0, not {scale:g}")
     if seed < 0:
-        raise ValueError(f"The seed of a sample must be 0 or more, not {seed}.")
+        raise UsageError(f"the seed of a sample is 0 or more, not {seed}")
     generators = _generators()
-    unknown = sorted(set(traces) - set(generators))
-    if unknown:
-        raise ValueError(
-            f"There is no sample of {', '.join(unknown)}. Choose from: {', '.join(sorted(generators))}."
-        )
+    check_traces(traces, available())
     for trace in traces:
         _refuse_foreign(out / trace)
     _refuse_without_room(out, expected_bytes(traces, scale))
@@ -91,7 +91,7 @@ def _refuse_foreign(folder: Path) -> None:
     if not folder.exists() or (folder / MARKER_NAME).is_file():
         return
     if not folder.is_dir() or any(folder.iterdir()):
-        raise ValueError(
+        raise UserError(
             f"{folder} is not empty and is not a sample (it has no {MARKER_NAME}), so nothing was written. "
             "Choose another folder for the sample, or move what is there away."
         )
@@ -101,7 +101,7 @@ def _refuse_without_room(out: Path, expected: int) -> None:
     existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if expected > free:
-        raise ValueError(
+        raise UserError(
             f"The sample would have about {_size(expected)}, and {existing} has room for {_size(free)}, so "
             "nothing was written. Choose a smaller scale, fewer traces or another disk."
         )

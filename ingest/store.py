@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,8 +37,9 @@ REJECTED_COLUMNS = (
 )
 
 _WORK = ".ingest"
-# What DuckDB says of a full disk depends on what it was writing.
+# Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
 _CANNOT_WRITE = (
+    OSError,
     duckdb.IOException,
     duckdb.TransactionException,
     duckdb.FatalException,
@@ -141,7 +142,7 @@ def lock(warehouse: Path) -> Iterator[None]:
 
 @contextmanager
 def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
-    """Turn what DuckDB says where it cannot write into a UserError that says what to do."""
+    """Turn what is raised where nothing can be written into a UserError that says what to do."""
     try:
         yield
     except _CANNOT_WRITE as refusal:
@@ -205,7 +206,7 @@ def record_finished(warehouse: Path, conversion: Conversion) -> None:
 def finished(warehouse: Path) -> list[Conversion]:
     """The conversions that are finished but not published."""
     journal = sorted((warehouse / _WORK / "finished").glob("*.json"))
-    return [_conversion(json.loads(path.read_text())) for path in journal]
+    return [conversion for path in journal for conversion in _read(path, lambda entry: [entry])]
 
 
 def published(warehouse: Path) -> list[Conversion]:
@@ -213,8 +214,13 @@ def published(warehouse: Path) -> list[Conversion]:
     path = warehouse / PACKAGE_NAME
     if not path.exists():
         return []
+    return _read(path, lambda package: package["conversions"])
+
+
+def _read(path: Path, entries: Callable[[Any], list[dict[str, Any]]]) -> list[Conversion]:
+    """The conversions that a file holds. Raises UserError where it is damaged, or of another version."""
     try:
-        return [_conversion(entry) for entry in json.loads(path.read_text())["conversions"]]
+        return [_conversion(entry) for entry in entries(json.loads(path.read_text()))]
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: this version of Tracehouse cannot read it ({error!r}). "

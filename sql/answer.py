@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.database import NAME
 from tracehouse.views.base_tables import quoted
@@ -166,9 +167,7 @@ def run(connection: duckdb.DuckDBPyConnection, question: Question) -> Any:
 def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
     """Raise UsageError where one of the named traces does not exist."""
     known = [row[0] for row in connection.execute("select trace from catalog.traces").fetchall()]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+    errors.check_traces(names, known)
 
 
 def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:

@@ -5,6 +5,7 @@ that whatever a kill leaves behind, the files that the database names are there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,14 @@ from tracehouse.sql.files import QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.build import create_views
-from tracehouse.views.catalog import column_types, fill_published, insert, is_number, name_in_caveats
+from tracehouse.views.catalog import (
+    column_types,
+    fill_metrics,
+    fill_published,
+    insert,
+    is_number,
+    name_in_caveats,
+)
 from tracehouse.views.files import DefinitionError
 
 NAME = "traces.duckdb"
@@ -32,13 +40,21 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
 ) -> Outcome:
-    """Convert raw files, build the database over them, and publish both."""
+    """Convert raw files, build the database over them, and publish both.
+
+    A database that holds its tables itself (see `build`) goes on doing so.
+    """
     with store.lock(warehouse):
         store.clean(warehouse)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
         if outcome.conversions:
             progress("database", 0, 0)
-            _build(warehouse, outcome.conversions, materialize=False)
+            try:
+                materialize = _is_materialized(warehouse / NAME)
+            except duckdb.Error as error:
+                materialize = False
+                outcome = replace(outcome, notes=(*outcome.notes, _not_opened(warehouse, error)))
+            _build(warehouse, outcome.conversions, materialize)
             store.publish(warehouse, outcome.conversions)
     return outcome
 
@@ -58,6 +74,29 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     return warehouse / NAME
 
 
+def _is_materialized(path: Path) -> bool:
+    """Whether a database is there that has tables where others have views over Parquet."""
+    if not path.exists():
+        return False
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {quoted(str(path))} as before (read_only)")
+        found = connection.execute(
+            """
+            select count(*) from duckdb_tables()
+            where database_name = 'before' and schema_name = 'catalog' and table_name = 'rejected_rows'
+            """
+        ).fetchall()
+    return found == [(1,)]
+
+
+def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
+    reason = str(error).splitlines()[0]
+    return (
+        f"{warehouse / NAME}: the database before could not be opened ({reason}), so that the new one is "
+        "over the Parquet files. If it held its tables itself, run `traces build --materialize`"
+    )
+
+
 def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
     _check_files(warehouse, conversions)
     half = store.half_written(warehouse) / NAME
@@ -70,6 +109,7 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         create_views(connection, conversions, warehouse, materialize)
         _create_queries(connection)
         fill_published(connection, ledgers.published())
+        fill_metrics(connection, ledgers.metrics())
         connection.commit()
         connection.execute("use memory")
         connection.execute("detach building")

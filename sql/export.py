@@ -69,7 +69,7 @@ def _write_file(reader: pa.RecordBatchReader, form: Format, path: Path, to_strea
     elif form is Format.ARROW:
         _write_arrow(reader, pa.ipc.new_stream if to_stream else pa.ipc.new_file, path)
     else:
-        lines = _markdown(reader) if form is Format.MARKDOWN else _table(reader)
+        lines = _markdown(reader) if form is Format.MARKDOWN else _table(reader, to_stream)
         with path.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
 
@@ -101,8 +101,11 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _table(reader: pa.RecordBatchReader) -> Iterable[str]:
-    """A table as a terminal shows it: the first rows, and a line that says how many more there are."""
+def _table(reader: pa.RecordBatchReader, to_stream: bool) -> Iterable[str]:
+    """A table as a terminal shows it: the first rows, and a line that says how many more there are.
+
+    Colours, and folding to the width, are for a terminal alone, not for a file that is written from one.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.measure import Measurement
@@ -121,7 +124,7 @@ def _table(reader: pa.RecordBatchReader) -> Iterable[str]:
         for row in _rows(batch.slice(0, TABLE_ROWS - shown)):
             grid.add_row(*(Text(_short(value), "dim" if value is None else "") for value in row))
             shown += 1
-    console = Console(force_terminal=sys.stdout.isatty())
+    console = Console(force_terminal=to_stream and sys.stdout.isatty())
     # Texts are folded to fit the terminal; a number that was folded, or cut, would be another number.
     narrowest = Measurement.get(console, console.options.update(width=10_000), grid)
     wanted = narrowest.minimum if console.is_terminal else narrowest.maximum

@@ -224,19 +224,34 @@ def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Fig
 
     Raises DefinitionError where a figure's SQL is not one value of what the warehouse knows.
     """
-    known = {
-        name
-        for (name,) in connection.execute(
-            """
-            select table_name from catalog.tables
-            union all
-            select unnest([view_name, versioned_name]) from catalog.views
-            union all
-            select query_name from catalog.queries
-            """
-        ).fetchall()
-    }
+    known = _names(connection, "tables", "views", "queries")
     insert(connection, "published", [_published_row(connection, figure, known) for figure in figures])
+
+
+def fill_metrics(connection: DuckDBPyConnection, metrics: Iterable[ledgers.Metric]) -> None:
+    """Fill `catalog.metrics`, once the views and queries are there that answer.
+
+    Raises DefinitionError where one of those does not exist.
+    """
+    known = _names(connection, "views", "queries")
+    rows = []
+    for metric in metrics:
+        if metric.answered_by and metric.answered_by not in known:
+            place = f"{metric.trace}/metrics.csv: {metric.metric}"
+            raise DefinitionError(f"{place} is answered by {metric.answered_by}, no view and no named query")
+        rows.append((metric.trace, metric.metric, metric.exactness, metric.reason, metric.answered_by))
+    insert(connection, "metrics", rows)
+
+
+def _names(connection: DuckDBPyConnection, *kinds: str) -> set[str]:
+    """The names of what the catalog lists: of tables, of views both names, of queries."""
+    columns = {
+        "tables": "table_name",
+        "views": "unnest([view_name, versioned_name])",
+        "queries": "query_name",
+    }
+    selects = " union all ".join(f"select {columns[kind]} from catalog.{kind}" for kind in kinds)
+    return {name for (name,) in connection.execute(selects).fetchall()}
 
 
 def _published_row(connection: DuckDBPyConnection, figure: ledgers.Figure, known: Collection[str]) -> tuple:

@@ -1,4 +1,7 @@
-"""Reads the catalog's ledgers of each trace: `caveats.csv`, `clocks.csv`, `published.csv`, `checks.sql`."""
+"""Reads the catalog's ledgers of each trace.
+
+`caveats.csv`, `clocks.csv`, `metrics.csv`, `published.csv` and `checks.sql`.
+"""
 
 import csv
 import math
@@ -12,6 +15,31 @@ from tracehouse.views.files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
 TRUSTS = ("publisher", "read off a figure", "third party", "slides")
+EXACTNESSES = ("exact", "approximate", "impossible")
+# What people ask of a cluster trace, and what every trace must therefore answer for.
+METRICS = (
+    "submission",
+    "wait",
+    "run",
+    "requested GPUs",
+    "allocated GPUs",
+    "GPU utilisation",
+    "CPU utilisation",
+    "memory use",
+    "power",
+    "energy",
+    "final state",
+    "user",
+    "group or recurrence",
+    "workload",
+    "machine placement",
+    "GPU sharing",
+    "fragmentation",
+    "deadline",
+    "time to accuracy",
+    "hour of day",
+    "calendar date",
+)
 
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
@@ -55,6 +83,20 @@ class Figure:
     needs_file: str
 
 
+@dataclass(frozen=True)
+class Metric:
+    """What a trace can tell of one metric: how exactly, why, and the view or query that answers.
+
+    `answered_by` is empty where it is impossible.
+    """
+
+    trace: str
+    metric: str
+    exactness: str
+    reason: str
+    answered_by: str
+
+
 def caveats(folder: Path = VIEWS) -> list[dict[str, str]]:
     """Every row of every caveat ledger, with the trace that it belongs to."""
     return list(_rows(folder, "caveats.csv"))
@@ -75,6 +117,18 @@ def published(folder: Path = VIEWS) -> list[Figure]:
     return figures
 
 
+def metrics(folder: Path = VIEWS) -> list[Metric]:
+    """Every metric of every trace, in one order. Raises DefinitionError where a ledger is not whole."""
+    found = [_metric(row) for row in _rows(folder, "metrics.csv")]
+    for trace in dict.fromkeys(metric.trace for metric in found):
+        named = [metric.metric for metric in found if metric.trace == trace]
+        wrong = [name for name in METRICS if named.count(name) != 1] or sorted(set(named) - set(METRICS))
+        if wrong:
+            times = named.count(wrong[0])
+            raise DefinitionError(f"{trace}/metrics.csv: {wrong[0]} is there {times} times, or is no metric")
+    return sorted(found, key=lambda metric: (metric.trace, METRICS.index(metric.metric)))
+
+
 def checks(folder: Path = VIEWS) -> list[Check]:
     """Every rule of every `checks.sql`."""
     return [
@@ -88,8 +142,24 @@ def checks(folder: Path = VIEWS) -> list[Check]:
 def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
     for path in sorted(folder.glob(f"*/{name}")):
         with path.open(newline="") as file:
-            for row in csv.DictReader(file, strict=True):
+            reader = csv.DictReader(file, strict=True)
+            for row in reader:
+                if None in row or None in row.values():
+                    raise DefinitionError(f"{path}, line {reader.line_num}: not as many fields as its header")
                 yield {"trace": path.parent.name, **row}
+
+
+def _metric(row: dict[str, str]) -> Metric:
+    place = f"{row['trace']}/metrics.csv: {row['metric']}"
+    if row["exactness"] not in EXACTNESSES:
+        raise DefinitionError(f"{place} is {' or '.join(EXACTNESSES)}, not {row['exactness']!r}")
+    if not row["reason"]:
+        raise DefinitionError(f"{place} has no reason")
+    if bool(row["answered_by"]) == (row["exactness"] == "impossible"):
+        raise DefinitionError(
+            f"{place} is answered by a view or query unless it is impossible, and only then"
+        )
+    return Metric(**row)
 
 
 def _figure(row: dict[str, str]) -> Figure:

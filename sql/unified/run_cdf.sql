@@ -1,4 +1,10 @@
 -- How long do the jobs of each trace run?
+-- unaffected: pai.gpu_counts_are_fractions
+-- unaffected: pai.shifted_clock
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: openb.running_outcome_unknown
+-- unaffected: acme.failure_needs_a_rule
 -- unaffected: itp.deadline_synthetic
 -- unaffected: pai.memory_gb_looks_binary
 -- unaffected: pai.workload_tag_is_rare

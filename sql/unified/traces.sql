@@ -1,4 +1,7 @@
 -- What do the traces look like side by side?
+-- unaffected: pai.shifted_clock
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
 -- unaffected: itp.deadline_synthetic
 -- unaffected: pai.memory_gb_looks_binary
 -- unaffected: pai.workload_tag_is_rare

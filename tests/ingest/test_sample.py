@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.sample import available, write_sample
 from tracehouse.ingest.samples.files import Member, split, write_tar_gz
 from tracehouse.ingest.synthetic import GZIP_COMMENT, MARKER_NAME, gzip_comment, is_marked
@@ -101,7 +102,7 @@ def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
     real = tmp_path / "zeus" / "summary_train.csv"
     real.parent.mkdir()
     real.write_text("real")
-    with pytest.raises(ValueError, match=r"zeus is not empty and is not a sample.*nothing was written"):
+    with pytest.raises(UserError, match=r"zeus is not empty and is not a sample.*nothing was written"):
         write_sample(tmp_path, TINY, 1, ["itp", "zeus"], ignore)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [real]
     assert real.read_text() == "real"
@@ -109,14 +110,14 @@ def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_scale_must_make_sense(tmp_path: Path, scale: float) -> None:
-    with pytest.raises(ValueError, match="scale"):
+    with pytest.raises(UsageError, match="scale"):
         write_sample(tmp_path, scale, 1, ["zeus"], ignore)
 
 
 def test_an_unknown_trace_or_seed_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no sample of philly\. Choose from: acme, itp"):
+    with pytest.raises(UsageError, match=r"no trace is called philly\. Known: acme, itp"):
         write_sample(tmp_path, 1, 1, ["philly"], ignore)
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(UsageError, match="seed"):
         write_sample(tmp_path, 1, -1, ["zeus"], ignore)
 
 

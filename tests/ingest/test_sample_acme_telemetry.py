@@ -13,6 +13,7 @@ import pytest
 
 from tracehouse.ingest import sample
 from tracehouse.ingest.acme import GPU_METRIC, NODE_METRIC, SERVER_POWER
+from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.reference_curves import Curve, read_curves
 from tracehouse.ingest.samples.acme_telemetry import (
     CLUSTERS,
@@ -293,7 +294,7 @@ def test_a_sample_of_the_publishers_size_has_his_bytes() -> None:
 def test_a_sample_that_the_disk_has_no_room_for_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "new" / "raw"
     with pytest.raises(
-        ValueError, match=r"about [\d,.]+ GB, and .* has room for .*nothing was written.*scale"
+        UserError, match=r"about [\d,.]+ GB, and .* has room for .*nothing was written.*scale"
     ):
         sample.write_sample(out, 1000, 0, ["zeus", "acme"], lambda *_: None)
     assert list(tmp_path.iterdir()) == []

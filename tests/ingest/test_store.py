@@ -80,6 +80,17 @@ def test_what_a_kill_leaves_of_a_manifest_is_not_read(tmp_path: Path) -> None:
     assert store.published(tmp_path) == store.finished(tmp_path) == [conversion]
 
 
+@pytest.mark.parametrize("damaged", ['{"trace": "openb"', '{"trace": "openb"}', "[]", "null", "\udcff"])
+def test_a_damaged_journal_or_manifest_is_named_with_what_to_do(damaged: str, tmp_path: Path) -> None:
+    store.record_finished(tmp_path, conversion_of())
+    (journal,) = (tmp_path / ".ingest" / "finished").glob("*.json")
+    for path, read in ((journal, store.finished), (tmp_path / "datapackage.json", store.published)):
+        path.write_bytes(damaged.encode(errors="surrogateescape"))
+        with pytest.raises(UserError, match=r"Move it away, and ingest the raw files again") as raised:
+            read(tmp_path)
+        assert str(raised.value).startswith(f"{path}: ")
+
+
 def test_cleaning_removes_what_nothing_lists(tmp_path: Path) -> None:
     published, finished, superseded = (
         store.adopt(tmp_path, "openb/node", half_file(tmp_path, content)) for content in (b"1", b"2", b"3")

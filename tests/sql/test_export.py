@@ -131,6 +131,21 @@ def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
         assert "n" in path.read_text()
 
 
+def test_colours_and_folds_are_for_the_terminal_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture
+) -> None:
+    long = "select null as nothing, repeat('long ', 60) as text"
+    in_pipe = written(Format.TABLE, tmp_path, long).read_text()
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
+    assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
+    write(answer(long), Format.TABLE, None)
+    on_terminal = capsysbinary.readouterr().out.decode()
+    assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
+
+
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.csv"
     path.write_text("old")

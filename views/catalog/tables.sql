@@ -149,6 +149,20 @@ comment on column catalog.published.explanation is 'Why a measured value differs
 comment on column catalog.published.needs_file is 'Raw CSV that it is about, where a table is made of several: without it there are no data; empty where that does not matter.';
 comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
 
+create table catalog.metrics (
+    trace varchar,
+    metric varchar,
+    exactness varchar,
+    reason varchar,
+    answered_by varchar
+);
+comment on table catalog.metrics is 'What each trace can tell: one row per trace and metric.';
+comment on column catalog.metrics.trace is 'Trace that is asked.';
+comment on column catalog.metrics.metric is 'What it is asked for; the same list for every trace.';
+comment on column catalog.metrics.exactness is 'exact; approximate; or impossible, where the trace does not record it.';
+comment on column catalog.metrics.reason is 'What the answer is, or why there is none.';
+comment on column catalog.metrics.answered_by is 'View or named query that answers; empty where it is impossible.';
+
 create table catalog.views (
     view_name varchar,
     trace varchar,

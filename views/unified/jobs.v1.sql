@@ -3,12 +3,18 @@
 -- source: Standard Workload Format v2.2, and each publisher's README
 -- engine: duckdb (epoch)
 -- caveat: pai.job_means_task_elsewhere
+-- caveat: pai.gpu_counts_are_fractions
 -- caveat: pai.sentinel_zero_start
+-- caveat: pai.shifted_clock
 -- caveat: pai.memory_gb_looks_binary
 -- caveat: pai.workload_tag_is_rare
 -- caveat: itp.no_wait
 -- caveat: itp.min_duration_600
+-- caveat: itp.num_gpu_requested_or_used
+-- caveat: itp.training_columns_synthetic
 -- caveat: openb.not_a_snapshot
+-- caveat: openb.running_outcome_unknown
+-- caveat: acme.failure_needs_a_rule
 -- caveat: acme.kalos_duration_includes_queue
 create or replace view unified.jobs_v1 as
 -- A task that has not ended has instances that have: they tell when it started, not how long it ran.
@@ -34,9 +40,11 @@ pai as (
         runs.last_end_s - runs.first_start_s as run_s,
         coalesce(runs.last_end_s, case when task.end_time > 0 then task.end_time end) as end_s,
         task.inst_num * task.plan_cpu / 100.0 as requested_cpus,
+        cast(null as double) as allocated_cpus,
         task.inst_num * coalesce(task.plan_gpu, 0) / 100.0 as requested_gpus,
-        task.inst_num * task.plan_mem as requested_memory_gib,
         cast(null as double) as allocated_gpus,
+        task.inst_num * task.plan_mem as requested_memory_gib,
+        cast(null as double) as allocated_memory_gib,
         case task.status
             when 'Terminated' then 'completed'
             when 'Failed' then 'failed'
@@ -63,9 +71,11 @@ itp as (
         cast(run_s as double) as run_s,
         cast(null as double) as end_s,
         cast(null as double) as requested_cpus,
+        cast(null as double) as allocated_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(null as double) as requested_memory_gib,
         cast(requested_gpus as double) as allocated_gpus,
+        cast(null as double) as requested_memory_gib,
+        cast(null as double) as allocated_memory_gib,
         'unknown' as status,
         model_name as workload,
         cluster as partition_name
@@ -86,9 +96,11 @@ openb as (
         cast(run_s as double) as run_s,
         cast(end_s as double) as end_s,
         cast(requested_cpus as double) as requested_cpus,
+        cast(null as double) as allocated_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(requested_memory_gib as double) as requested_memory_gib,
         cast(null as double) as allocated_gpus,
+        cast(requested_memory_gib as double) as requested_memory_gib,
+        cast(null as double) as allocated_memory_gib,
         case pod_phase
             when 'Succeeded' then 'completed'
             when 'Failed' then 'failed'
@@ -113,15 +125,12 @@ acme as (
         run_s,
         epoch(end_time) as end_s,
         cast(requested_cpus as double) as requested_cpus,
+        cast(null as double) as allocated_cpus,
         cast(requested_gpus as double) as requested_gpus,
-        cast(null as double) as requested_memory_gib,
         cast(case when run_s is not null then requested_gpus end as double) as allocated_gpus,
-        case
-            when state = 'COMPLETED' then 'completed'
-            when state = 'CANCELLED' then 'cancelled'
-            when state in ('FAILED', 'TIMEOUT', 'NODE_FAIL', 'PREEMPTED') then 'failed'
-            else 'unknown'
-        end as status,
+        cast(null as double) as requested_memory_gib,
+        cast(null as double) as allocated_memory_gib,
+        coalesce(outcome, 'unknown') as status,
         workload_type as workload,
         cluster as partition_name
     from acme.job_v1
@@ -149,9 +158,11 @@ select
     run_s,
     end_s,
     requested_cpus,
+    allocated_cpus,
     requested_gpus,
-    requested_memory_gib,
     allocated_gpus,
+    requested_memory_gib,
+    allocated_memory_gib,
     status,
     requested_gpus * run_s as gpu_s,
     workload,
@@ -170,9 +181,11 @@ comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; N
 comment on column unified.jobs_v1.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, NULL while the task has not ended; derived.';
 comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
 comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
+comment on column unified.jobs_v1.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace tells; measured.';
 comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
-comment on column unified.jobs_v1.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP and Acme; derived.';
-comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the publisher says so: ITP, and Acme''s jobs that ran to an end; measured.';
+comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, and Acme''s of jobs that ran to an end; measured.';
+comment on column unified.jobs_v1.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
+comment on column unified.jobs_v1.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';
 comment on column unified.jobs_v1.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
 comment on column unified.jobs_v1.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
 comment on column unified.jobs_v1.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, for ITP a model name that was drawn at random; derived.';

@@ -1,0 +1,57 @@
+-- How do jobs arrive, evenly or in bursts?
+-- unaffected: acme.failure_needs_a_rule
+-- unaffected: acme.job_zones_differ
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: openb.not_a_snapshot
+-- unaffected: openb.running_outcome_unknown
+-- unaffected: openb.variants_are_resampled
+-- unaffected: pai.gpu_counts_are_fractions
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.sentinel_zero_start
+-- unaffected: pai.shifted_clock
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
+-- unaffected: pai.workload_tag_is_rare
+-- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
+create or replace macro unified.arrivals() as table
+with arrived as (
+    select
+        trace,
+        cluster,
+        submit_s,
+        submit_s - lag(submit_s) over (partition by trace, cluster order by submit_s) as gap_s,
+        count(*) over (partition by trace, cluster, floor(submit_s)) as in_same_second
+    from unified.jobs
+    where submit_s is not null
+),
+
+counted as (
+    select
+        trace,
+        cluster,
+        count(*) as jobs,
+        (max(submit_s) - min(submit_s)) / 86400.0 as span_days,
+        avg(gap_s) as mean_gap_s,
+        stddev_pop(gap_s) as sd_gap_s,
+        100.0 * count(*) filter (where in_same_second > 1) / count(*) as same_second_pct
+    from arrived
+    group by trace, cluster
+)
+
+select
+    trace,
+    cluster,
+    counted.jobs,
+    counted.span_days,
+    counted.jobs / nullif(counted.span_days, 0) as jobs_per_day,
+    counted.mean_gap_s,
+    sd_gap_s / nullif(counted.mean_gap_s, 0) as cv_gap,
+    counted.same_second_pct
+from counted
+order by trace, cluster nulls first;
+
+comment on macro table unified.arrivals is 'Jobs with a submission per cluster, the days from the first to the last, the gaps between one and the next, and the percentage submitted in the same second as another; cv_gap is the standard deviation of the gaps over their mean: 1 where arrivals are independent, more in bursts.';

@@ -1,0 +1,40 @@
+-- How much of a trace's GPU time is in its largest jobs?
+-- unaffected: acme.failure_needs_a_rule
+-- unaffected: acme.job_zones_differ
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: openb.running_outcome_unknown
+-- unaffected: openb.variants_are_resampled
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.sentinel_zero_start
+-- unaffected: pai.shifted_clock
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
+-- unaffected: pai.workload_tag_is_rare
+-- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
+-- chart: bar x=trace y=top_gpu_time_pct
+create or replace macro unified.gpu_time_concentration(top_pct double := 1) as table
+with ranked as (
+    select
+        trace,
+        gpu_s,
+        row_number() over (partition by trace order by gpu_s desc nulls last) as gpu_s_rank,
+        ceil(count(*) over (partition by trace) * top_pct / 100) as top_jobs
+    from unified.jobs
+    where requested_gpus > 0
+)
+
+select
+    trace,
+    count(*) as gpu_jobs,
+    cast(max(ranked.top_jobs) as bigint) as top_jobs,
+    100.0 * coalesce(sum(gpu_s) filter (where gpu_s_rank <= ranked.top_jobs), 0)
+    / nullif(sum(gpu_s), 0) as top_gpu_time_pct
+from ranked
+group by trace
+order by trace;
+
+comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, how many of them are the given part, rounded up, and the percentage of the GPU time that those with most of it took; a job without a run has no GPU time.';

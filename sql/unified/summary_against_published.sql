@@ -1,0 +1,158 @@
+-- Does the table that sets Acme beside other clusters follow from the jobs of each?
+-- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.summary_does_not_reproduce
+-- caveat: acme.summary_gaps_and_zeros
+-- caveat: acme.summary_is_rounded
+-- caveat: acme.summary_pai_counts_tasks
+-- unaffected: acme.job_zones_differ
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.min_duration_600
+-- unaffected: itp.no_wait
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: openb.not_a_snapshot
+-- unaffected: openb.running_outcome_unknown
+-- unaffected: openb.variants_are_resampled
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.sentinel_zero_start
+-- unaffected: pai.shifted_clock
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
+-- unaffected: pai.workload_tag_is_rare
+-- unaffected: pai.plan_is_per_instance
+-- chart: point x=published:log y=measured:log color=trace
+create or replace macro unified.summary_against_published() as table
+with measures as (
+    select
+        known.place,
+        known.measure
+    from (
+        values
+        (1, 'jobs'),
+        (2, 'cpu_jobs'),
+        (3, 'gpu_jobs'),
+        (4, 'mean_run_s'),
+        (5, 'mean_wait_s'),
+        (6, 'mean_gpus'),
+        (7, 'median_run_s'),
+        (8, 'median_wait_s'),
+        (9, 'median_gpus'),
+        (10, 'max_run_s'),
+        (11, 'max_gpus'),
+        (12, 'completed_share'),
+        (13, 'cancelled_share'),
+        (14, 'failed_share'),
+        (15, 'completed_gpu_s'),
+        (16, 'cancelled_gpu_s'),
+        (17, 'failed_gpu_s'),
+        (18, 'completed_gpu_time_share'),
+        (19, 'cancelled_gpu_time_share'),
+        (20, 'failed_gpu_time_share'),
+        (21, 'mean_run_s_cpu'),
+        (22, 'mean_wait_s_cpu'),
+        (23, 'median_run_s_cpu'),
+        (24, 'median_wait_s_cpu'),
+        (25, 'completed_share_cpu'),
+        (26, 'cancelled_share_cpu'),
+        (27, 'failed_share_cpu')
+    ) as known (place, measure)
+),
+
+-- The rows of cluster_summary.csv whose jobs are here; those of Philly and Helios are not.
+clusters as (
+    select
+        known.place,
+        known.trace,
+        known.cluster,
+        known.id
+    from (
+        values
+        (1, 'acme', 'seren', 'Seren'),
+        (2, 'acme', 'kalos', 'Kalos'),
+        (3, 'pai', cast(null as varchar), 'PAI')
+    ) as known (place, trace, cluster, id)
+),
+
+beside as (
+    select
+        clusters.place as cluster_place,
+        clusters.trace,
+        clusters.cluster,
+        measures.place as measure_place,
+        measures.measure,
+        case measures.measure
+            when 'jobs' then summary.jobs
+            when 'cpu_jobs' then summary.cpu_jobs
+            when 'gpu_jobs' then summary.gpu_jobs
+            when 'mean_run_s' then summary.mean_run_s
+            when 'mean_wait_s' then summary.mean_wait_s
+            when 'mean_gpus' then summary.mean_gpus
+            when 'median_run_s' then summary.median_run_s
+            when 'median_wait_s' then summary.median_wait_s
+            when 'median_gpus' then summary.median_gpus
+            when 'max_run_s' then summary.max_run_s
+            when 'max_gpus' then summary.max_gpus
+            when 'completed_share' then summary.completed_share
+            when 'cancelled_share' then summary.cancelled_share
+            when 'failed_share' then summary.failed_share
+            when 'completed_gpu_s' then summary.completed_gpu_s
+            when 'cancelled_gpu_s' then summary.cancelled_gpu_s
+            when 'failed_gpu_s' then summary.failed_gpu_s
+            when 'completed_gpu_time_share' then summary.completed_gpu_time_share
+            when 'cancelled_gpu_time_share' then summary.cancelled_gpu_time_share
+            when 'failed_gpu_time_share' then summary.failed_gpu_time_share
+            when 'mean_run_s_cpu' then summary.mean_run_s_cpu
+            when 'mean_wait_s_cpu' then summary.mean_wait_s_cpu
+            when 'median_run_s_cpu' then summary.median_run_s_cpu
+            when 'median_wait_s_cpu' then summary.median_wait_s_cpu
+            when 'completed_share_cpu' then summary.completed_share_cpu
+            when 'cancelled_share_cpu' then summary.cancelled_share_cpu
+            when 'failed_share_cpu' then summary.failed_share_cpu
+        end as measured,
+        case measures.measure
+            when 'jobs' then published.job_num
+            when 'cpu_jobs' then published.cpu_job_num
+            when 'gpu_jobs' then published.gpu_job_num
+            when 'mean_run_s' then published.avg_run_time_gpu
+            when 'mean_wait_s' then published.avg_que_time_gpu
+            when 'mean_gpus' then published.avg_gpu_num
+            when 'median_run_s' then published.med_run_time_gpu
+            when 'median_wait_s' then published.med_que_time_gpu
+            when 'median_gpus' then published.med_gpu_num
+            when 'max_run_s' then published.max_run_time_gpu
+            when 'max_gpus' then published.max_gpu
+            when 'completed_share' then published.complete_rate_gpu
+            when 'cancelled_share' then published.cancel_rate_gpu
+            when 'failed_share' then published.fail_rate_gpu
+            when 'completed_gpu_s' then published.complete_gpu_time
+            when 'cancelled_gpu_s' then published.cancel_gpu_time
+            when 'failed_gpu_s' then published.fail_gpu_time
+            when 'completed_gpu_time_share' then published.complete_rate_gpu_time
+            when 'cancelled_gpu_time_share' then published.cancel_rate_gpu_time
+            when 'failed_gpu_time_share' then published.fail_rate_gpu_time
+            when 'mean_run_s_cpu' then published.avg_run_time_cpu
+            when 'mean_wait_s_cpu' then published.avg_que_time_cpu
+            when 'median_run_s_cpu' then published.med_run_time_cpu
+            when 'median_wait_s_cpu' then published.med_que_time_cpu
+            when 'completed_share_cpu' then published.complete_rate_cpu
+            when 'cancelled_share_cpu' then published.cancel_rate_cpu
+            when 'failed_share_cpu' then published.fail_rate_cpu
+        end as published
+    from clusters
+    cross join measures
+    inner join acme.cluster_summary as published on clusters.id = published.id
+    left join unified.summary as summary
+        on clusters.trace = summary.trace and clusters.cluster is not distinct from summary.cluster
+)
+
+select
+    trace,
+    cluster,
+    measure,
+    measured,
+    published,
+    measured - published as difference
+from beside
+order by cluster_place, measure_place;
+
+comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv for Seren, Kalos and PAI beside the same one measured on the jobs here; difference is how much more is measured; NULL where the table has none, or there are no jobs.';

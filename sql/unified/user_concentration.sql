@@ -1,0 +1,52 @@
+-- How much of a trace's GPU time is that of its heaviest users?
+-- unaffected: acme.failure_needs_a_rule
+-- unaffected: acme.job_zones_differ
+-- unaffected: acme.kalos_duration_includes_queue
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.min_duration_600
+-- unaffected: itp.no_wait
+-- unaffected: itp.num_gpu_requested_or_used
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: openb.not_a_snapshot
+-- unaffected: openb.running_outcome_unknown
+-- unaffected: openb.variants_are_resampled
+-- unaffected: pai.job_means_task_elsewhere
+-- unaffected: pai.memory_gb_looks_binary
+-- unaffected: pai.sentinel_zero_start
+-- unaffected: pai.shifted_clock
+-- unaffected: pai.tasks_without_instances
+-- unaffected: pai.worker_name_repeats
+-- unaffected: pai.workload_tag_is_rare
+-- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
+-- chart: bar x=trace y=top_gpu_time_pct
+create or replace macro unified.user_concentration(top_pct double := 5) as table
+with loads as (
+    select
+        trace,
+        user_id,
+        sum(gpu_s) as gpu_s
+    from unified.jobs
+    where requested_gpus > 0 and user_id is not null
+    group by trace, user_id
+),
+
+ranked as (
+    select
+        trace,
+        gpu_s,
+        row_number() over (partition by trace order by gpu_s desc nulls last) as gpu_s_rank,
+        ceil(count(*) over (partition by trace) * top_pct / 100) as top_users
+    from loads
+)
+
+select
+    trace,
+    count(*) as users,
+    cast(max(ranked.top_users) as bigint) as top_users,
+    100.0 * coalesce(sum(gpu_s) filter (where gpu_s_rank <= ranked.top_users), 0)
+    / nullif(sum(gpu_s), 0) as top_gpu_time_pct
+from ranked
+group by trace
+order by trace;
+
+comment on macro table unified.user_concentration is 'Users with GPU jobs per trace that tells its users, how many of them are the given part, rounded up, and the percentage of the GPU time of all that the heaviest took; one name on two clusters of a trace is one user.';
