@@ -42,10 +42,10 @@ CHANGED = [
 def other_value(parameter: Parameter) -> Any:
     """A value that is not the default."""
     default = parameter.default.strip("'")
-    if parameter.name in VALUES:
-        return VALUES[parameter.name]
     if parameter.choices:
         return next(choice for choice in parameter.choices if choice != default)
+    if parameter.name in VALUES:
+        return VALUES[parameter.name]
     if parameter.type == "BOOLEAN":
         return default != "true"
     doubled = int(default) * 2 if "INT" in parameter.type else float(default) * 2
