@@ -41,6 +41,40 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter as the catalog has it: with choices, or bounds, or neither."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+    choices: Sequence[str]
+    at_least: float | None
+    at_most: float | None
+
+    @property
+    def limits(self) -> str:
+        """What it may be, apart from its type; empty where that is all."""
+        if self.choices:
+            return " | ".join(self.choices)
+        return "" if self.at_least is None else f"{self.at_least:g} to {self.at_most:g}"
+
+    @property
+    def wanted(self) -> str:
+        """What it may be, in a sentence."""
+        if self.choices:
+            return " or ".join(self.choices)
+        return f"of type {self.type}" + (f" from {self.limits}" if self.limits else "")
+
+    def allows(self, text: str, value: Any) -> bool:
+        """Whether a value of its type, given as a text, is one that it may have."""
+        if self.choices:
+            return text in self.choices
+        # A NaN is not between any two numbers.
+        return self.at_least is None or self.at_most is None or self.at_least <= value <= self.at_most
+
+
 def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     """Open the warehouse's database for questions: it cannot be written, nor any file read or written.
 
@@ -76,16 +110,15 @@ def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapp
     names = [row[0] for row in connection.execute("select query_name from catalog.queries").fetchall()]
     if name not in names:
         raise UsageError(f"no query is called {name}.{nearest(name, names)} `traces list queries` has all")
-    known = {row[0]: row[1:] for row in _parameters(connection, name)} if texts else {}
+    known = {parameter.name: parameter for parameter in _parameters(connection, name)} if texts else {}
     values = {}
     for key, text in texts.items():
         if key not in known:
-            raise UsageError(f"{name} has no parameter {key}. {_listed(name, known)}")
-        kind, _, _, choices = known[key]
-        values[key] = _value(connection, text, kind)
-        if values[key] is None or (choices and text not in choices):
-            wanted = " or ".join(choices) if choices else f"of type {kind}"
-            raise UsageError(f"{name}: {key} is {wanted}, not {text!r}. {_listed(name, known)}")
+            raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
+        values[key] = _value(connection, text, known[key].type)
+        if values[key] is None or not known[key].allows(text, values[key]):
+            wanted = known[key].wanted
+            raise UsageError(f"{name}: {key} is {wanted}, not {text!r}. {_listed(name, known.values())}")
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     return Question(f"from {name}({arguments})", values, name)
 
@@ -187,14 +220,16 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
 
 
-def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
-    return connection.execute(
+def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
+    rows = connection.execute(
         """
-        select parameter, type, default_value, meaning, choices from catalog.query_parameters
+        select parameter, type, default_value, meaning, choices, at_least, at_most
+        from catalog.query_parameters
         where query_name = $name order by position
         """,
         {"name": name},
     ).fetchall()
+    return [_Parameter(*row) for row in rows]
 
 
 def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
@@ -207,14 +242,14 @@ def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
     return value
 
 
-def _listed(name: str, known: Mapping[str, Sequence[Any]]) -> str:
-    if not known:
-        return "It takes none"
+def _listed(name: str, known: Iterable[_Parameter]) -> str:
     lines = [
-        f"  {parameter} {kind}, default {default}: {meaning}"
-        + (f" ({' | '.join(choices)})" if choices else "")
-        for parameter, (kind, default, meaning, choices) in known.items()
+        f"  {parameter.name} {parameter.type}, default {parameter.default}: {parameter.meaning}"
+        + (f" ({parameter.limits})" if parameter.limits else "")
+        for parameter in known
     ]
+    if not lines:
+        return "It takes none"
     return "\n".join([f"Parameters of {name}:", *lines])
 
 

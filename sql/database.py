@@ -223,6 +223,8 @@ def _enter(
             parameter.default,
             parameter.meaning,
             list(parameter.choices),
+            parameter.range.at_least if parameter.range else None,
+            parameter.range.at_most if parameter.range else None,
         )
         for query in queries
         for position, parameter in enumerate(query.parameters, 1)

@@ -107,7 +107,15 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
         return None
     parameters = connection.execute(
         """
-        select parameter, type, default_value, meaning, array_to_string(choices, ' | ')
+        select
+            parameter,
+            type,
+            default_value,
+            meaning,
+            case
+                when at_least is null then array_to_string(choices, ' | ')
+                else printf('%g to %g', at_least, at_most)
+            end
         from catalog.query_parameters where query_name = $name order by position
         """,
         {"name": name},

@@ -3,6 +3,7 @@
 -- Title: the question.
 -- param: min_gpus: only jobs that asked for so many GPUs or more
 -- choices: node_list: all_node gpu_node
+-- range: min_gpus: 0 to 64
 -- chart: bar x=cluster y=gpu_h omit=all
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
@@ -44,17 +45,31 @@ CHART_KEYS = {"x", "y", "color", "omit"}
 
 _MACRO = re.compile(r"create or replace macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the greatest value that a parameter may have, both allowed."""
+
+    at_least: float
+    at_most: float
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a named query. `default` is SQL; `choices` is empty where any value will do."""
+    """One parameter of a named query. `default` is SQL.
+
+    `choices` is empty where there is no list of values, `range` is None where numbers have no bounds.
+    """
 
     name: str
     type: str
     default: str
     meaning: str
     choices: tuple[str, ...]
+    range: Range | None
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,7 @@ def _parameters(signature: str, header: Header, path: Path) -> Iterator[Paramete
     """The parameters between a macro's brackets: `name type := default, …)`."""
     meanings = dict(_keyed(header.all("param")))
     choices = {name: tuple(text.split()) for name, text in _keyed(header.all("choices"))}
+    ranges = {name: _range(text, path) for name, text in _keyed(header.all("range"))}
     for tokens in _by_comma(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
@@ -178,9 +194,18 @@ def _parameters(signature: str, header: Header, path: Path) -> Iterator[Paramete
             default=signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip(),
             meaning=meanings.pop(name),
             choices=choices.pop(name, ()),
+            range=ranges.pop(name, None),
         )
-    if meanings or choices:
-        raise DefinitionError(f"{path}: there is no parameter {next(iter(meanings or choices))}")
+    if meanings or choices or ranges:
+        raise DefinitionError(f"{path}: there is no parameter {next(iter(meanings or choices or ranges))}")
+
+
+def _range(text: str, path: Path) -> Range:
+    match = _RANGE.fullmatch(text)
+    found = Range(float(match["at_least"]), float(match["at_most"])) if match else None
+    if found is None or found.at_least >= found.at_most:
+        raise DefinitionError(f"{path}: write a range as `0 to 1`, not {text!r}")
+    return found
 
 
 def _keyed(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

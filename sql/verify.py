@@ -55,7 +55,17 @@ class _Figure:
     tolerance: float
     measured_by: str
     explanation: str
+    needs_file: str
     reads: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _AtHand:
+    """What there is to measure with: tables without rows and with made-up ones, and the CSVs that were read."""
+
+    empty: set[str]
+    synthetic: set[str]
+    files: set[str]
 
 
 def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
@@ -66,7 +76,7 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
     check_traces(connection, traces)
     rows = connection.execute(
         """
-        select figure, statement, relation, value, unit, tolerance, measured_by, explanation, reads
+        select figure, statement, relation, value, unit, tolerance, measured_by, explanation, needs_file, reads
         from catalog.published
         where len($traces) = 0 or list_contains($traces, trace)
         order by rowid
@@ -76,7 +86,9 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
     tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
-    return [_result(connection, _Figure(*row), empty, synthetic) for row in rows]
+    files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
+    at_hand = _AtHand(empty, synthetic, files)
+    return [_result(connection, _Figure(*row), at_hand) for row in rows]
 
 
 def as_table(results: Sequence[Result]) -> pa.Table:
@@ -105,11 +117,10 @@ def count(results: Sequence[Result], verdict: Verdict) -> int:
     return Counter(result.verdict for result in results)[verdict]
 
 
-def _result(
-    connection: duckdb.DuckDBPyConnection, figure: _Figure, empty: set[str], synthetic: set[str]
-) -> Result:
+def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, at_hand: _AtHand) -> Result:
     tables = base_tables(connection, figure.reads)
-    measurable = bool(figure.measured_by) and not tables & empty
+    lacks_data = bool(tables & at_hand.empty) or figure.needs_file not in {"", *at_hand.files}
+    measurable = bool(figure.measured_by) and not lacks_data
     measured = _measure(connection, figure) if measurable else None
     return Result(
         figure=figure.name,
@@ -117,15 +128,15 @@ def _result(
         published=figure.value,
         measured=measured,
         unit=figure.unit,
-        verdict=_verdict(figure, measured, bool(tables & empty), bool(tables & synthetic)),
+        verdict=_verdict(figure, measured, lacks_data, bool(tables & at_hand.synthetic)),
         explanation=figure.explanation,
     )
 
 
-def _verdict(figure: _Figure, measured: float | None, is_empty: bool, is_synthetic: bool) -> Verdict:
+def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
     if not figure.measured_by:
         return Verdict.NOT_MEASURABLE
-    if is_empty:
+    if lacks_data:
         return Verdict.NO_DATA
     if is_synthetic:
         return Verdict.SYNTHETIC

@@ -148,6 +148,7 @@ def test_list(kind: str, sample_warehouse: Path) -> None:
             ["itp.job_v1", "version 1, released", "tightness", "synthetic", "create or replace view"],
         ),
         ("itp.job_v1", ["version 1", "itp.deadline_synthetic"]),
+        ("zeus.cheapest", ["named query", "eta", "DOUBLE", "0 to 1"]),
         ("acme.states", ["named query", "on_cluster", "seren | kalos", "'seren'", "synthetic data"]),
     ],
 )
@@ -163,6 +164,7 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["query", "itp.gpu_hour"], 2, "Did you mean itp.gpu_hours"),
         (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
+        (["query", "zeus.cheapest", "-p", "eta=2"], 2, "eta is of type DOUBLE from 0 to 1, not '2'"),
         (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png or .svg"),
         (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "not both"),
         (["describe", "pai.tasks"], 2, "Did you mean pai.task"),

@@ -267,6 +267,7 @@ def _published_row(connection: DuckDBPyConnection, figure: ledgers.Figure, known
         figure.trust,
         figure.measured_by,
         figure.explanation,
+        figure.needs_file,
         _measured_from(connection, figure, known) if figure.measured_by else [],
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracehouse.ingest.declare import all_traces
 from tracehouse.views.files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
@@ -64,7 +65,8 @@ class Figure:
     """One figure that a publisher printed, and the SQL that measures it, empty where nothing can.
 
     `relation` is what the measured value must be to the printed one: equal, at least or at most, give or take
-    `tolerance`. `explanation` says why another value is to be expected, where it is.
+    `tolerance`. `explanation` says why another value is to be expected, where it is. `needs_file` is the CSV
+    that the figure is about, where it is one of several that a table is made of: without it there are no data.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Figure:
     trust: str
     measured_by: str
     explanation: str
+    needs_file: str
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,17 @@ def _figure(row: dict[str, str]) -> Figure:
         trust=row["trust"],
         measured_by=row["measured_by"],
         explanation=row["explanation"],
+        needs_file=_known_file(row),
     )
+
+
+def _known_file(row: dict[str, str]) -> str:
+    """The file that a figure needs; a ledger without such figures has no such column."""
+    name = row.get("needs_file", "")
+    tables = all_traces()[row["trace"]].tables
+    if name and not any(re.fullmatch(table.csv_name, name) for table in tables):
+        raise DefinitionError(f"{row['figure']}: no table of {row['trace']} is made of {name}")
+    return name
 
 
 def _number(row: dict[str, str], key: str) -> float:

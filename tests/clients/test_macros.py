@@ -41,7 +41,8 @@ def other_value(parameter: Parameter) -> Any:
         return next(choice for choice in parameter.choices if choice != default)
     if parameter.type == "BOOLEAN":
         return default != "true"
-    return int(default) * 2 if "INT" in parameter.type else float(default) * 2
+    doubled = int(default) * 2 if "INT" in parameter.type else float(default) * 2
+    return min(doubled, parameter.range.at_most) if parameter.range else doubled
 
 
 def plain(value: Any) -> Any:

@@ -47,6 +47,10 @@ def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> Non
         ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER, not '1.5'"),
         ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER, not ''"),
         ("acme.states", {"on_cluster": "saturn"}, "on_cluster is seren or kalos, not 'saturn'"),
+        ("zeus.cheapest", {"eta": "1.5"}, r"eta is of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)"),
+        ("zeus.cheapest", {"eta": "-0.1"}, "eta is of type DOUBLE from 0 to 1, not '-0.1'"),
+        ("zeus.cheapest", {"eta": "nan"}, "eta is of type DOUBLE from 0 to 1, not 'nan'"),
+        ("zeus.cheapest", {"eta": "half"}, "eta is of type DOUBLE from 0 to 1, not 'half'"),
         ("acme.published_summary", {"x": "1"}, "no parameter x. It takes none"),
     ],
 )
@@ -55,6 +59,11 @@ def test_wrong_names_and_values_say_what_is_right(
 ) -> None:
     with pytest.raises(UsageError, match=f"(?s){complaint}"):
         answer.named_question(opened, name, parameters)
+
+
+@pytest.mark.parametrize("eta", [0, 1])
+def test_the_ends_of_a_range_are_in_it(opened: DuckDBPyConnection, eta: int) -> None:
+    assert answer.named_question(opened, "zeus.cheapest", {"eta": str(eta)}).values == {"eta": eta}
 
 
 def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:

@@ -27,6 +27,7 @@ FIGURE = {
     "trust": "publisher",
     "measured_by": GPUS,
     "explanation": "",
+    "needs_file": "",
 }
 
 Build = Callable[..., Path]
@@ -79,6 +80,9 @@ VERDICTS = [
     ({"measured_by": "select count(*) from itp.job"}, Verdict.NO_DATA, None),
     ({"measured_by": f"{GPUS} where (select count(*) from itp.job_v1) = 0"}, Verdict.NO_DATA, None),
     ({"measured_by": "select count(*) from itp.gpu_hours()", "explanation": "Why."}, Verdict.NO_DATA, None),
+    ({"needs_file": "openb_node_list_all_node.csv"}, Verdict.REPRODUCED, 0),
+    # Another file of the same table: what is there says nothing of it.
+    ({"needs_file": "openb_node_list_gpu_node.csv", "explanation": "Why."}, Verdict.NO_DATA, None),
     # Rows, but none that the figure is about: an explanation of another value does not cover it.
     ({"measured_by": "select gpu from openb.node where sn = 'z'"}, Verdict.DIFFERS, None),
     ({"measured_by": f"{GPUS} where sn = 'z'", "explanation": "Why."}, Verdict.DIFFERS, None),
@@ -145,6 +149,7 @@ def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, 
         ({"trust": "hearsay"}, "its trust is publisher or read off a figure or .*, not 'hearsay'"),
         ({"relation": "about"}, "its relation is equal or at least or at most, not 'about'"),
         ({"printed_in": ""}, "openb.gpus: its printed_in is empty"),
+        ({"needs_file": "nodes.csv"}, "openb.gpus: no table of openb is made of nodes.csv"),
     ],
 )
 def test_a_figure_that_makes_no_sense_is_refused(

@@ -131,6 +131,7 @@ create table catalog.published (
     trust varchar,
     measured_by varchar,
     explanation varchar,
+    needs_file varchar,
     reads varchar[]
 );
 comment on table catalog.published is 'The figures that publishers printed: one row per value, with the SQL that measures it.';
@@ -145,6 +146,7 @@ comment on column catalog.published.printed_in is 'Document that prints it, and 
 comment on column catalog.published.trust is 'How it is known: publisher, read off a figure, third party or slides.';
 comment on column catalog.published.measured_by is 'Query of one value that measures it; empty where the warehouse cannot.';
 comment on column catalog.published.explanation is 'Why a measured value differs, or follows another definition; empty where it should not.';
+comment on column catalog.published.needs_file is 'Raw CSV that it is about, where a table is made of several: without it there are no data; empty where that does not matter.';
 comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
 
 create table catalog.metrics (
@@ -220,7 +222,9 @@ create table catalog.query_parameters (
     type varchar,
     default_value varchar,
     meaning varchar,
-    choices varchar[]
+    choices varchar[],
+    at_least double,
+    at_most double
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
 comment on column catalog.query_parameters.query_name is 'Query that takes it.';
@@ -229,7 +233,9 @@ comment on column catalog.query_parameters.parameter is 'Its name.';
 comment on column catalog.query_parameters.type is 'Its SQL type.';
 comment on column catalog.query_parameters.default_value is 'Its value where none is given, as SQL.';
 comment on column catalog.query_parameters.meaning is 'What it means.';
-comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type.';
+comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type, if it has no bounds.';
+comment on column catalog.query_parameters.at_least is 'The least value that it may have; NULL: no bound.';
+comment on column catalog.query_parameters.at_most is 'The greatest value that it may have; NULL: no bound.';
 
 create table catalog.columns (
     object_name varchar,

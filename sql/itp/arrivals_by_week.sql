@@ -1,0 +1,22 @@
+-- How many jobs are submitted to ITP's clusters from week to week?
+-- caveat: itp.last_week_is_partial
+-- caveat: itp.clusters_start_ragged
+-- unaffected: itp.no_wait
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.min_duration_600
+-- chart: bar x=week y=jobs
+create or replace macro itp.arrivals_by_week() as table
+with weeks as (
+    select cast(floor(submit_s / 604800) as bigint) as week
+    from itp.job
+    where submit_s is not null
+)
+
+select
+    week,
+    count(*) as jobs
+from weeks
+group by week
+order by week;
+
+comment on macro table itp.arrivals_by_week is 'Jobs submitted per seven days from the start of the collection, of all clusters; only weeks with jobs.';

@@ -1,0 +1,20 @@
+-- How long do ITP's jobs run, per cluster and all together?
+-- caveat: itp.small_clusters
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
+-- chart: bar x=cluster y=median_run_s omit=all
+create or replace macro itp.durations() as table
+select
+    coalesce(cluster, 'all') as cluster,
+    count(*) as jobs,
+    min(run_s) as min_run_s,
+    median(run_s) as median_run_s,
+    avg(run_s) as mean_run_s,
+    quantile_cont(run_s, 0.9) as p90_run_s,
+    quantile_cont(run_s, 0.99) as p99_run_s,
+    max(run_s) as max_run_s
+from itp.job
+group by grouping sets ((cluster), ())
+order by grouping(cluster), cluster;
+
+comment on macro table itp.durations is 'Jobs and interpolated percentiles of their runs per ITP cluster, with a last row for all clusters.';

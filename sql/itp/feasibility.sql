@@ -1,0 +1,20 @@
+-- How many of ITP's jobs can meet their generated deadline on the GPUs that they asked for?
+-- unaffected: itp.no_wait
+-- unaffected: itp.min_duration_600
+-- chart: bar x=cluster y=feasible_pct omit=all
+create or replace macro itp.feasibility() as table
+select
+    coalesce(cluster, 'all') as cluster,
+    count(*) as jobs,
+    count(*) filter (where is_feasible_as_requested) as feasible_jobs,
+    100.0 * count(*) filter (where is_feasible_as_requested) / nullif(count(*), 0) as feasible_pct,
+    min(tightness) as min_tightness,
+    avg(tightness) as mean_tightness,
+    max(tightness) as max_tightness,
+    median(slack_s) as median_slack_s,
+    median(needed_speedup) as median_needed_speedup
+from itp.job
+group by grouping sets ((cluster), ())
+order by grouping(cluster), cluster;
+
+comment on macro table itp.feasibility is 'Jobs that would meet their deadline if they started when they were submitted, tightness (the time to the deadline over the run), slack and needed speed-up, per cluster, with a last row for all.';

@@ -1,0 +1,56 @@
+-- How does the load that an ITP cluster was offered change from day to day?
+-- caveat: itp.relative_clock
+-- unaffected: itp.no_wait
+-- param: on_cluster: cluster whose jobs count
+-- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
+-- chart: line x=day y=mean_offered_gpus
+create or replace macro itp.load_by_day(on_cluster varchar := 'cluster04') as table
+with load as (
+    select
+        from_s,
+        to_s,
+        offered_gpus,
+        cast(floor(from_s / 86400) as bigint) as first_day,
+        cast(floor((coalesce(to_s, from_s + 1) - 1) / 86400) as bigint) as last_day
+    from itp.offered_load
+    where cluster = on_cluster
+),
+
+-- The last change, after which nothing runs, has no end: it counts for its day, with no time and no GPUs.
+parts as (
+    select
+        from_s,
+        coalesce(to_s, from_s) as to_s,
+        offered_gpus,
+        unnest(generate_series(first_day, last_day)) as day
+    from load
+),
+
+days as (
+    select
+        day,
+        sum((least(to_s, 86400 * (day + 1)) - greatest(from_s, 86400 * day)) * offered_gpus) as gpu_s,
+        max(offered_gpus) as peak_offered_gpus
+    from parts
+    group by day
+),
+
+arrivals as (
+    select
+        cast(floor(submit_s / 86400) as bigint) as day,
+        count(*) as jobs
+    from itp.job
+    where cluster = on_cluster
+    group by day
+)
+
+select
+    days.day,
+    days.gpu_s / 86400.0 as mean_offered_gpus,
+    days.peak_offered_gpus,
+    coalesce(arrivals.jobs, 0) as arrivals
+from days
+left join arrivals on days.day = arrivals.day
+order by days.day;
+
+comment on macro table itp.load_by_day is 'GPUs that a cluster''s jobs would hold if each had started when it was submitted, mean over the day and peak, and the jobs submitted; days count from the start of the collection, from the first submission to the last end.';

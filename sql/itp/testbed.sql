@@ -1,0 +1,15 @@
+-- What did ElasticFlow run on its testbed, and how does it differ from the same jobs of cluster02?
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.training_columns_synthetic
+-- unaffected: itp.no_wait
+-- chart: bar x=jobs y=generated_differs
+create or replace macro itp.testbed() as table
+select
+    count(*) as jobs,
+    sum(requested_gpus * run_s) / 3600.0 as gpu_h,
+    (max(submit_s) - min(submit_s)) / 3600.0 as arrival_span_h,
+    count(*) filter (where is_in_cluster02) as in_cluster02,
+    count(*) filter (where generated_differs) as generated_differs
+from itp.testbed_job;
+
+comment on macro table itp.testbed is 'The testbed''s jobs, their GPU-hours, the hours from the first submission to the last, how many of them cluster02 has, and how many have another model, batch size, number of iterations or deadline there.';

@@ -1,0 +1,21 @@
+-- What throughput do the generated iterations of ITP's jobs imply, per model, batch size and GPUs?
+-- caveat: itp.training_columns_synthetic
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
+-- unaffected: itp.min_duration_600
+-- chart: point x=requested_gpus:log y=median_iterations_per_s:log color=model_name
+create or replace macro itp.throughput() as table
+select
+    model_name,
+    batch_size,
+    requested_gpus,
+    count(*) as jobs,
+    min(iterations_per_s) as min_iterations_per_s,
+    median(iterations_per_s) as median_iterations_per_s,
+    max(iterations_per_s) as max_iterations_per_s
+from itp.job
+where model_name is not null
+group by model_name, batch_size, requested_gpus
+order by model_name, batch_size, requested_gpus;
+
+comment on macro table itp.throughput is 'Jobs, and generated iterations over the run: they give the publisher''s table of throughputs back, less what was cut to whole iterations.';

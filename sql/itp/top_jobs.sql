@@ -1,0 +1,25 @@
+-- How much of ITP's GPU-hours is that of its largest jobs?
+-- caveat: itp.gpu_hours_are_concentrated
+-- unaffected: itp.deadline_synthetic
+-- unaffected: itp.no_wait
+-- param: top_pct: how many jobs count as the largest, in percent of all
+-- range: top_pct: 0 to 100
+-- chart: bar x=top_jobs y=top_gpu_h_pct
+create or replace macro itp.top_jobs(top_pct double := 1) as table
+with ranked as (
+    select
+        requested_gpus * run_s as gpu_s,
+        row_number() over (order by requested_gpus * run_s desc) as place,
+        count(*) over () as jobs,
+        ceil(count(*) over () * top_pct / 100) as top_jobs
+    from itp.job
+)
+
+select
+    count(*) as jobs,
+    cast(coalesce(max(ranked.top_jobs), 0) as bigint) as top_jobs,
+    100.0 * coalesce(sum(gpu_s) filter (where place <= ranked.top_jobs), 0)
+    / nullif(sum(gpu_s), 0) as top_gpu_h_pct
+from ranked;
+
+comment on macro table itp.top_jobs is 'Jobs of all clusters, the largest of them by GPU-hours, and the share of all GPU-hours that these hold.';

@@ -1,0 +1,19 @@
+-- How many epochs does it take to reach a target, as targets get harder?
+-- caveat: zeus.target_never_reached
+-- caveat: zeus.librispeech_lower_is_better
+-- caveat: zeus.target_scales_differ
+-- param: of_dataset: data set that is trained on
+-- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
+-- chart: line x=target_metric y=mean_epochs
+create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
+select
+    target_metric,
+    count(*) as runs,
+    count(target_epoch) as reached_runs,
+    avg(target_epoch) as mean_epochs
+from zeus.train
+where dataset = of_dataset
+group by target_metric
+order by target_metric;
+
+comment on macro table zeus.epochs_by_target is 'Training runs of all batch sizes, those that reached the target, and the mean of the epochs that these took.';

@@ -1,0 +1,49 @@
+-- Which batch size and power limit reach a data set's default target at the least cost, and how much less is that?
+-- param: on_gpu: GPU that was profiled
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
+-- range: eta: 0 to 1
+-- chart: bar x=dataset y=cost_cut_pct
+create or replace macro zeus.optimum(on_gpu varchar := 'v100', eta double := 0.5) as table
+with costs as (
+    select
+        dataset,
+        network,
+        target_metric,
+        batch_size,
+        power_limit_w,
+        time_to_accuracy_s,
+        energy_to_accuracy_j,
+        is_baseline,
+        eta * energy_to_accuracy_j + (1 - eta) * max_power_w * time_to_accuracy_s as cost_j
+    from zeus.config
+    where gpu = on_gpu
+),
+
+compared as (
+    select
+        *,
+        max(case when is_baseline then cost_j end) over (partition by dataset, network) as baseline_cost_j,
+        row_number() over (
+            partition by dataset, network
+            order by cost_j, batch_size, power_limit_w
+        ) as place
+    from costs
+)
+
+select
+    dataset,
+    network,
+    target_metric,
+    batch_size,
+    power_limit_w,
+    time_to_accuracy_s,
+    energy_to_accuracy_j,
+    cost_j,
+    baseline_cost_j,
+    100.0 * (1 - cost_j / nullif(baseline_cost_j, 0)) as cost_cut_pct
+from compared
+where place = 1
+order by dataset, network;
+
+comment on macro table zeus.optimum is 'The configuration of least cost per data set, eta times energy plus (1 - eta) times the largest power limit times time, beside the cost of the default batch size at the largest power limit.';

@@ -1,0 +1,20 @@
+-- Which batch sizes and power limits does no other beat in both time and energy?
+-- param: on_gpu: GPU that was profiled
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- param: of_dataset: data set that is trained on
+-- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
+-- chart: point x=time_to_accuracy_s:log y=energy_to_accuracy_j:log color=is_pareto
+create or replace macro zeus.pareto_front(
+    on_gpu varchar := 'v100', of_dataset varchar := 'librispeech'
+) as table
+select
+    batch_size,
+    power_limit_w,
+    time_to_accuracy_s,
+    energy_to_accuracy_j,
+    is_pareto
+from zeus.pareto
+where gpu = on_gpu and dataset = of_dataset
+order by time_to_accuracy_s, energy_to_accuracy_j, batch_size, power_limit_w;
+
+comment on macro table zeus.pareto_front is 'All configurations whose every run reached the default target, fastest first, and whether they are on the Pareto front.';

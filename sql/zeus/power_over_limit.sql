@@ -1,0 +1,15 @@
+-- How often does a GPU draw more than its power limit on average?
+-- caveat: zeus.power_above_limit
+-- caveat: zeus.power_measured_once
+-- chart: bar x=gpu y=rows_over
+create or replace macro zeus.power_over_limit() as table
+select
+    gpu,
+    count(*) filter (where average_power > power_limit) as rows_over,
+    count(*) as rows,
+    max(average_power / nullif(power_limit, 0)) as largest_ratio
+from zeus.power
+group by gpu
+order by gpu;
+
+comment on macro table zeus.power_over_limit is 'Rows of the power trace whose average power lies above the limit, all rows, and the largest ratio of average power to limit.';

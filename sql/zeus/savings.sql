@@ -1,0 +1,26 @@
+-- What do batch size, power limit and both together save of the energy of a GPU's default configurations?
+-- param: on_gpu: GPU that was profiled
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- chart: bar x=dataset y=joint_pct
+create or replace macro zeus.savings(on_gpu varchar := 'v100') as table
+select
+    gpu,
+    dataset,
+    network,
+    baseline_time_s,
+    baseline_energy_j,
+    batch_only_pct,
+    batch_only_batch_size,
+    power_only_pct,
+    power_only_limit_w,
+    joint_pct,
+    joint_batch_size,
+    joint_power_limit_w,
+    best_time_pct,
+    pareto_configs,
+    configs
+from zeus.saving
+where gpu = on_gpu
+order by dataset, network;
+
+comment on macro table zeus.savings is 'Energy to the publisher''s default target at its default batch size and the largest power limit, and the shares of it that the best other choices save; of the time, what the fastest configuration saves.';

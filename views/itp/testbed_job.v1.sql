@@ -1,0 +1,90 @@
+-- The jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline that it gave them there.
+-- grain: one row per job of 195job
+-- source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces; tightness as in its ElasticFlow simulation
+-- caveat: itp.job_id_not_unique
+-- caveat: itp.deadline_synthetic
+-- caveat: itp.training_columns_synthetic
+-- caveat: itp.no_wait
+-- caveat: itp.min_duration_600
+create or replace view itp.testbed_job_v1 as
+with testbed as (
+    select
+        job_id,
+        submission_time,
+        duration,
+        num_gpu,
+        model_name,
+        batch_size,
+        num_iteration,
+        deadline
+    from itp.elasticflow_job
+    where source_file = '195job'
+),
+
+collected as (
+    select distinct
+        job_id,
+        submission_time,
+        duration,
+        num_gpu
+    from itp.raw_job
+    where source_file = 'cluster02'
+),
+
+generated as (
+    select
+        job_id,
+        model_name,
+        batch_size,
+        num_iteration,
+        deadline
+    from itp.elasticflow_job
+    where source_file = 'cluster02'
+)
+
+select
+    testbed.job_id,
+    testbed.submission_time as submit_s,
+    testbed.duration as run_s,
+    testbed.num_gpu as requested_gpus,
+    testbed.num_gpu * testbed.duration / 3600.0 as gpu_h,
+    testbed.model_name,
+    testbed.batch_size,
+    testbed.num_iteration,
+    testbed.num_iteration / nullif(testbed.duration, 0) as iterations_per_s,
+    testbed.deadline as deadline_s,
+    testbed.deadline - testbed.submission_time - testbed.duration as slack_s,
+    (testbed.deadline - testbed.submission_time) / nullif(testbed.duration, 0) as tightness,
+    testbed.deadline - testbed.submission_time >= testbed.duration as is_feasible_as_requested,
+    testbed.duration / nullif(testbed.deadline - testbed.submission_time, 0) as needed_speedup,
+    collected.job_id is not null as is_in_cluster02,
+    testbed.model_name <> generated.model_name
+    or testbed.batch_size <> generated.batch_size
+    or testbed.num_iteration <> generated.num_iteration
+    or testbed.deadline <> generated.deadline as generated_differs
+from testbed
+left join collected
+    on
+        testbed.job_id = collected.job_id
+        and testbed.submission_time = collected.submission_time
+        and testbed.duration = collected.duration
+        and testbed.num_gpu = collected.num_gpu
+left join generated on testbed.job_id = generated.job_id;
+
+comment on view itp.testbed_job_v1 is 'The jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline that it gave them there.';
+comment on column itp.testbed_job_v1.job_id is 'Job id; the same job has it in cluster02; measured.';
+comment on column itp.testbed_job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';
+comment on column itp.testbed_job_v1.run_s is 'How long the job ran on its cluster, in seconds; no queue is part of it; measured.';
+comment on column itp.testbed_job_v1.requested_gpus is 'GPUs requested or used: the publisher does not tell them apart; measured.';
+comment on column itp.testbed_job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
+comment on column itp.testbed_job_v1.model_name is 'Model, drawn at random by the publisher; synthetic.';
+comment on column itp.testbed_job_v1.batch_size is 'Training batch size, drawn at random by the publisher; synthetic.';
+comment on column itp.testbed_job_v1.num_iteration is 'Training iterations, generated from run and a throughput table; synthetic.';
+comment on column itp.testbed_job_v1.iterations_per_s is 'Throughput that the generated iterations imply; synthetic.';
+comment on column itp.testbed_job_v1.deadline_s is 'Generated deadline in seconds since the start of the collection; synthetic.';
+comment on column itp.testbed_job_v1.slack_s is 'Seconds between the end of a run started at submission and the deadline; negative where it cannot be met; synthetic.';
+comment on column itp.testbed_job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few; synthetic.';
+comment on column itp.testbed_job_v1.is_feasible_as_requested is 'Whether a run started at submission meets the deadline; synthetic.';
+comment on column itp.testbed_job_v1.needed_speedup is 'How many times faster than on the requested GPUs the job must run to meet its deadline; synthetic.';
+comment on column itp.testbed_job_v1.is_in_cluster02 is 'Whether the jobs collected from cluster02 have one of this id, submission, run and GPUs; derived.';
+comment on column itp.testbed_job_v1.generated_differs is 'Whether model, batch size, iterations or deadline are others than those generated for this job of cluster02; NULL if it has none there; synthetic.';

@@ -1,0 +1,90 @@
+-- Time and energy to the publisher's default target, of the configurations whose every run reached it.
+-- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w)
+-- source: NSDI'23, section 2; run_single.py and run_alibaba.py of the Zeus traces for the defaults and their cap
+-- caveat: zeus.target_never_reached
+-- caveat: zeus.fewer_than_four_runs
+-- caveat: zeus.configurations_differ
+-- caveat: zeus.default_batch_is_capped
+-- caveat: zeus.max_power_differs
+-- caveat: zeus.ragged_power_grid
+create or replace view zeus.config_v1 as
+with limits as (
+    select
+        gpu,
+        max(power_limit) as max_power_w
+    from zeus.power
+    group by gpu
+),
+
+largest as (
+    select
+        gpu,
+        dataset,
+        network,
+        optimizer,
+        max(batch_size) as largest_batch_size
+    from zeus.power
+    group by gpu, dataset, network, optimizer
+),
+
+reached as (
+    select
+        costs.gpu,
+        costs.dataset,
+        costs.network,
+        costs.optimizer,
+        costs.batch_size,
+        costs.power_limit_w,
+        costs.target_metric,
+        costs.time_to_accuracy_s,
+        costs.energy_to_accuracy_j,
+        limits.max_power_w,
+        least(defaults.default_batch_size, largest.largest_batch_size) as default_batch_size
+    from zeus.energy_to_accuracy_v1 as costs
+    inner join zeus.default_config_v1 as defaults
+        on
+            costs.dataset = defaults.dataset
+            and costs.network = defaults.network
+            and costs.target_metric = defaults.target_metric
+    inner join limits on costs.gpu = limits.gpu
+    inner join largest
+        on
+            costs.gpu = largest.gpu
+            and costs.dataset = largest.dataset
+            and costs.network = largest.network
+            and costs.optimizer = largest.optimizer
+    where costs.runs_reached = costs.runs
+)
+
+select
+    gpu,
+    dataset,
+    network,
+    optimizer,
+    batch_size,
+    power_limit_w,
+    target_metric,
+    time_to_accuracy_s,
+    energy_to_accuracy_j,
+    max_power_w,
+    default_batch_size,
+    batch_size = default_batch_size as is_default_batch,
+    power_limit_w = max_power_w as is_max_power,
+    batch_size = default_batch_size and power_limit_w = max_power_w as is_baseline
+from reached;
+
+comment on view zeus.config_v1 is 'Time and energy to the publisher''s default target, of the configurations whose every run reached it.';
+comment on column zeus.config_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
+comment on column zeus.config_v1.dataset is 'Data set; measured.';
+comment on column zeus.config_v1.network is 'Model; measured.';
+comment on column zeus.config_v1.optimizer is 'Optimizer; measured.';
+comment on column zeus.config_v1.batch_size is 'Training batch size; measured.';
+comment on column zeus.config_v1.power_limit_w is 'Power limit set on the GPU in watts; average power may exceed it; measured.';
+comment on column zeus.config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate; measured.';
+comment on column zeus.config_v1.time_to_accuracy_s is 'Seconds to the target, by the mean of the runs; derived.';
+comment on column zeus.config_v1.energy_to_accuracy_j is 'Joules to the target, by the mean of the runs; derived.';
+comment on column zeus.config_v1.max_power_w is 'Largest power limit in the GPU''s file in watts; derived.';
+comment on column zeus.config_v1.default_batch_size is 'The publisher''s default batch size, or the largest that was profiled on the GPU, if that is less; derived.';
+comment on column zeus.config_v1.is_default_batch is 'Whether this is the default batch size; derived.';
+comment on column zeus.config_v1.is_max_power is 'Whether this is the largest power limit of the GPU; derived.';
+comment on column zeus.config_v1.is_baseline is 'Whether this is the default batch size at the largest power limit, from which savings are counted; derived.';
