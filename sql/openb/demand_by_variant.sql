@@ -1,0 +1,42 @@
+-- What kind of pods does each of openb's pod lists stress?
+-- caveat: openb.variants_are_resampled
+-- caveat: openb.variant_suffixes_differ
+-- caveat: openb.multigpu_demand_exceeds_capacity
+-- caveat: openb.gpu_spec_only_in_gpuspec
+-- caveat: openb.gpu_milli_is_per_gpu
+-- chart: bar x=variant y=capacity_pct
+create or replace macro openb.demand_by_variant() as table
+with demand as (
+    select
+        variant,
+        count(*) as pods,
+        count(*) filter (where num_gpu > 0) as gpu_pods,
+        count(*) filter (where num_gpu > 0 and gpu_spec is not null) as constrained_pods,
+        sum(num_gpu * gpu_milli) as milli,
+        coalesce(sum(num_gpu * gpu_milli) filter (where gpu_milli < 1000), 0) as sharing_milli,
+        coalesce(sum(num_gpu * gpu_milli) filter (where num_gpu > 1), 0) as multi_gpu_milli
+    from openb.pod
+    group by variant
+),
+
+capacity as (
+    select sum(gpu_milli) as capacity_milli
+    from openb.capacity
+    where node_list = 'gpu_node'
+)
+
+select
+    demand.variant,
+    demand.pods,
+    demand.gpu_pods,
+    100.0 * (demand.pods - demand.gpu_pods) / nullif(demand.gpu_pods, 0) as cpu_only_pct,
+    100.0 * demand.sharing_milli / nullif(demand.milli, 0) as sharing_demand_pct,
+    100.0 * demand.multi_gpu_milli / nullif(demand.milli, 0) as multi_gpu_demand_pct,
+    100.0 * demand.constrained_pods / nullif(demand.gpu_pods, 0) as constrained_pct,
+    cast(demand.milli as bigint) as milli,
+    100.0 * demand.milli / nullif(capacity.capacity_milli, 0) as capacity_pct
+from demand
+cross join capacity
+order by demand.variant;
+
+comment on macro table openb.demand_by_variant is 'Pods per list; in percent of the GPU pods, those without a GPU and those bound to GPU models; in percent of the demand in thousandths of a GPU, that of pods that share a GPU and of pods with several; and that demand in percent of the capacity.';

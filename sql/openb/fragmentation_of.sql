@@ -1,0 +1,90 @@
+-- How much of openb's GPUs is fragmented in a placement of your own, by FGD's measure?
+-- engine: duckdb
+-- caveat: openb.no_placement
+-- caveat: openb.cpu_classes_fragment
+-- param: residual_table: table or view of what is free on each GPU, with the columns of openb.empty_residual
+-- param: in_variant: pod list that says which pods are to be expected
+create or replace macro openb.fragmentation_of(
+    residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
+) as table
+with residual as (
+    select
+        sn,
+        model,
+        free_cpu_milli,
+        free_gpu_milli
+    from query_table(residual_table)
+),
+
+classes as (
+    select
+        variant,
+        class_number,
+        cpu_milli,
+        gpu_milli,
+        num_gpu,
+        gpu_spec,
+        popularity
+    from openb.task_class
+    where variant = in_variant
+),
+
+-- What a node has for a class: GPUs with room for it, what is free, and what of that is too little for it.
+seen as (
+    select
+        residual.sn,
+        residual.model,
+        min(residual.free_cpu_milli) as free_cpu_milli,
+        count(*) filter (where residual.free_gpu_milli >= classes.gpu_milli) as gpus_with_room,
+        sum(residual.free_gpu_milli) as free_gpu_milli,
+        coalesce(
+            sum(residual.free_gpu_milli) filter (where residual.free_gpu_milli < classes.gpu_milli), 0
+        ) as too_little_gpu_milli,
+        classes.variant,
+        classes.class_number,
+        classes.cpu_milli,
+        classes.num_gpu,
+        classes.gpu_spec,
+        classes.popularity
+    from residual
+    cross join classes
+    group by all
+),
+
+-- All that is free on a node is fragmented for a class that it cannot run, and the slivers for one that it can.
+fragmented as (
+    select
+        variant,
+        count(distinct class_number) as classes,
+        sum(
+            popularity
+            * case
+                when
+                    num_gpu > 0
+                    and gpus_with_room >= num_gpu
+                    and free_cpu_milli >= cpu_milli
+                    and (gpu_spec is null or list_contains(string_split(gpu_spec, '|'), model))
+                    then too_little_gpu_milli
+                else free_gpu_milli
+            end
+        ) / 1000 as fragmented_gpus
+    from seen
+    group by variant
+),
+
+capacity as (
+    select sum(gpus) as gpus
+    from openb.capacity
+    where node_list = 'gpu_node'
+)
+
+select
+    fragmented.variant,
+    fragmented.classes,
+    fragmented.fragmented_gpus,
+    cast(capacity.gpus as bigint) as capacity_gpus,
+    100.0 * fragmented.fragmented_gpus / nullif(capacity.gpus, 0) as fragmented_pct
+from fragmented
+cross join capacity;
+
+comment on macro table openb.fragmentation_of is 'What openb.fragmentation_share says of the empty cluster, for any table of what is free: task classes, GPUs of no use to the next pod, and their share of the capacity of all GPU nodes.';

@@ -1,0 +1,39 @@
+-- How much of openb's GPUs is fragmented before any pod runs, by FGD's measure?
+-- caveat: openb.classes_tie_at_the_cut
+-- caveat: openb.variants_are_resampled
+-- chart: bar x=variant y=fragmented_pct
+create or replace macro openb.fragmentation_share() as table
+with classes as (
+    select
+        variant,
+        count(*) as classes
+    from openb.task_class
+    group by variant
+),
+
+fragmented as (
+    select
+        variant,
+        sum(fragmented_gpus) as fragmented_gpus
+    from openb.fragmentation
+    group by variant
+),
+
+capacity as (
+    select sum(gpus) as gpus
+    from openb.capacity
+    where node_list = 'gpu_node'
+)
+
+select
+    classes.variant,
+    classes.classes,
+    fragmented.fragmented_gpus,
+    cast(capacity.gpus as bigint) as capacity_gpus,
+    100.0 * fragmented.fragmented_gpus / nullif(capacity.gpus, 0) as fragmented_pct
+from classes
+left join fragmented on classes.variant = fragmented.variant
+cross join capacity
+order by classes.variant;
+
+comment on macro table openb.fragmentation_share is 'Task classes per pod list, GPUs of the empty cluster that are of no use to the next pod, expected over the classes, and their share of the capacity.';

@@ -1,0 +1,33 @@
+-- How long do openb's pods live?
+-- unaffected: openb.not_a_snapshot
+-- caveat: openb.pending_is_withdrawn
+-- caveat: openb.deletion_never_empty
+-- caveat: openb.running_outcome_unknown
+-- param: in_variant: pod list to count
+-- param: gpu_only: count only pods that request a GPU
+-- chart: bar x=pod_phase y=median_run_s
+create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table
+with lives as (
+    select
+        pod_phase,
+        run_s,
+        -- Of the lists without times nobody knows which pods were scheduled, nor when they were created.
+        case when wait_s is null then end_s - submit_s end as unscheduled_s
+    from openb.pod_lifecycle
+    where variant = in_variant and (not gpu_only or requested_gpus > 0)
+)
+
+select
+    pod_phase,
+    count(*) as pods,
+    median(run_s) as median_run_s,
+    avg(run_s) as mean_run_s,
+    quantile_cont(run_s, 0.99) as p99_run_s,
+    median(unscheduled_s) as median_unscheduled_s,
+    avg(unscheduled_s) as mean_unscheduled_s,
+    max(unscheduled_s) as max_unscheduled_s
+from lives
+group by pod_phase
+order by pod_phase;
+
+comment on macro table openb.lifetimes is 'Pods per last phase: how long they ran, from scheduling to deletion, and how long those lived that were never scheduled, from creation to deletion.';

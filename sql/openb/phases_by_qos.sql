@@ -1,0 +1,28 @@
+-- How did openb's pods of each quality of service end?
+-- caveat: openb.running_outcome_unknown
+-- caveat: openb.count_gpu_pods
+-- param: in_variant: pod list to count
+-- param: gpu_only: count only pods that request a GPU
+-- chart: stack x=qos y=pods color=pod_phase
+create or replace macro openb.phases_by_qos(
+    in_variant varchar := 'default', gpu_only boolean := false
+) as table
+with phases as (
+    select
+        qos,
+        pod_phase,
+        count(*) as pods
+    from openb.pod_lifecycle
+    where variant = in_variant and (not gpu_only or requested_gpus > 0)
+    group by qos, pod_phase
+)
+
+select
+    qos,
+    pod_phase,
+    phases.pods,
+    100.0 * phases.pods / sum(phases.pods) over (partition by qos) as pods_pct
+from phases
+order by qos, pod_phase;
+
+comment on macro table openb.phases_by_qos is 'Pods per quality of service and last phase, and their share of the pods of that quality of service.';

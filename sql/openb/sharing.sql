@@ -1,0 +1,17 @@
+-- How many of openb's GPU pods share a GPU, and how much of one do they ask for?
+-- caveat: openb.variants_are_resampled
+-- caveat: openb.gpu_milli_is_per_gpu
+-- caveat: openb.count_gpu_pods
+-- param: in_variant: pod list to count
+create or replace macro openb.sharing(in_variant varchar := 'default') as table
+select
+    count(*) as gpu_pods,
+    count(*) filter (where gpu_milli < 1000) as sharing_pods,
+    100.0 * count(*) filter (where gpu_milli < 1000) / nullif(count(*), 0) as sharing_pods_pct,
+    avg(gpu_milli) filter (where gpu_milli < 1000) as mean_sharing_milli,
+    avg(gpu_milli) as mean_milli,
+    count(*) filter (where gpu_milli <= 500) as half_or_less_pods
+from openb.pod
+where variant = in_variant and num_gpu > 0;
+
+comment on macro table openb.sharing is 'GPU pods, those that ask for less than a whole GPU, the mean of what these and all ask for of each GPU in thousandths, and pods that ask for half a GPU or less.';

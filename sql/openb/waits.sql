@@ -1,0 +1,16 @@
+-- How long do openb's pods wait to be scheduled?
+-- unaffected: openb.not_a_snapshot
+-- caveat: openb.pending_has_no_schedule
+-- param: in_variant: pod list to count
+-- param: gpu_only: count only pods that request a GPU
+create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
+select
+    count(*) as pods,
+    median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.9) as p90_wait_s,
+    quantile_cont(wait_s, 0.99) as p99_wait_s,
+    max(wait_s) as max_wait_s
+from openb.pod_lifecycle
+where variant = in_variant and wait_s is not null and (not gpu_only or requested_gpus > 0);
+
+comment on macro table openb.waits is 'Pods that were scheduled, and the median, percentiles and longest of their waits from creation.';

@@ -1,0 +1,60 @@
+-- Which of FGD's task classes each type of openb's GPU nodes can run while empty, and the GPUs that are fragmented for it.
+-- grain: one row per (variant, class_number, model, gpus, cpu_milli)
+-- source: Beware of Fragmentation (ATC 2023), F_n(m); kubernetes-scheduler-simulator, pkg/utils/frag.go
+-- caveat: openb.no_placement
+-- caveat: openb.cpu_classes_fragment
+create or replace view openb.node_class_v1 as
+with node_types as (
+    select
+        model,
+        gpu as gpus,
+        cpu_milli,
+        count(*) as nodes
+    from openb.node
+    where node_list = 'gpu_node'
+    group by model, gpu, cpu_milli
+),
+
+-- Every GPU is free, so whether a pod fits is a matter of how many there are.
+fits as (
+    select
+        class.variant,
+        class.class_number,
+        node_types.model,
+        node_types.gpus,
+        node_types.cpu_milli,
+        node_types.nodes,
+        (
+            class.num_gpu > 0
+            and class.num_gpu <= node_types.gpus
+            and class.cpu_milli <= node_types.cpu_milli
+            and (
+                class.gpu_spec is null
+                or coalesce(list_contains(string_split(class.gpu_spec, '|'), node_types.model), false)
+            )
+        ) as can_run
+    from openb.task_class_v1 as class
+    cross join node_types
+)
+
+select
+    variant,
+    class_number,
+    model,
+    gpus,
+    cpu_milli,
+    nodes,
+    can_run,
+    -- A free GPU is never too small for a class: a node is all of use to it, or not at all.
+    cast(case when can_run then 0 else gpus end as double) as fragmented_gpus_per_node
+from fits;
+
+comment on view openb.node_class_v1 is 'Which of FGD''s task classes each type of openb''s GPU nodes can run while empty, and the GPUs that are fragmented for it.';
+comment on column openb.node_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.node_class_v1.class_number is 'Task class, as in openb.task_class; derived.';
+comment on column openb.node_class_v1.model is 'GPU model of the nodes; measured.';
+comment on column openb.node_class_v1.gpus is 'GPUs in each of them; measured.';
+comment on column openb.node_class_v1.cpu_milli is 'CPU of each of them, in thousandths of a core; measured.';
+comment on column openb.node_class_v1.nodes is 'Nodes of this type in the list of GPU nodes; derived.';
+comment on column openb.node_class_v1.can_run is 'Whether such a node, empty, has the GPUs, the model and the CPU for a pod of the class; false for classes without a GPU, which use none; derived.';
+comment on column openb.node_class_v1.fragmented_gpus_per_node is 'GPUs of one such node that are of no use to the class, F_n(m): all, or none; derived.';

@@ -1,0 +1,80 @@
+-- FGD's task classes: the requests that most of openb's pods make, and how often.
+-- grain: one row per (variant, class_number)
+-- source: Beware of Fragmentation (ATC 2023); kubernetes-scheduler-simulator, pkg/utils/frag.go, GetTypicalPods
+-- caveat: openb.variants_are_resampled
+-- caveat: openb.gpu_spec_only_in_gpuspec
+-- caveat: openb.gpu_spec_is_any_of
+-- caveat: openb.multigpu_five_columns
+-- caveat: openb.classes_tie_at_the_cut
+create or replace view openb.task_class_v1 as
+with classes as (
+    select
+        variant,
+        cpu_milli,
+        gpu_milli,
+        num_gpu,
+        gpu_spec,
+        count(*) as pods
+    from openb.pod
+    group by variant, cpu_milli, gpu_milli, num_gpu, gpu_spec
+),
+
+ranked as (
+    select
+        variant,
+        cpu_milli,
+        gpu_milli,
+        num_gpu,
+        gpu_spec,
+        pods,
+        row_number() over by_popularity as class_number,
+        sum(pods) over by_popularity as pods_up_to,
+        sum(pods) over (partition by variant) as all_pods
+    from classes
+    window
+        by_popularity as (
+            partition by variant
+            order by
+                pods desc,
+                cpu_milli asc nulls first,
+                gpu_milli asc nulls first,
+                num_gpu asc nulls first,
+                gpu_spec asc nulls first
+            rows between unbounded preceding and current row
+        )
+),
+
+-- A class is kept while those before it hold under 95 % of the pods; in whole numbers, as 0.95 is none of them.
+kept as (
+    select
+        variant,
+        class_number,
+        cpu_milli,
+        gpu_milli,
+        num_gpu,
+        gpu_spec,
+        pods
+    from ranked
+    where 100 * (pods_up_to - pods) < 95 * all_pods
+)
+
+select
+    variant,
+    class_number,
+    cpu_milli,
+    gpu_milli,
+    num_gpu,
+    gpu_spec,
+    pods,
+    pods / sum(pods) over (partition by variant) as popularity
+from kept;
+
+comment on view openb.task_class_v1 is 'FGD''s task classes: the requests that most of openb''s pods make, and how often.';
+comment on column openb.task_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.task_class_v1.class_number is 'Place among the classes of the list, from 1: most pods first, then by least requests; derived.';
+comment on column openb.task_class_v1.cpu_milli is 'CPU that a pod of the class requests, in thousandths of a core; measured.';
+comment on column openb.task_class_v1.gpu_milli is 'Share that it requests of each GPU, in thousandths; 0 without a GPU; measured.';
+comment on column openb.task_class_v1.num_gpu is 'GPUs that it requests; measured.';
+comment on column openb.task_class_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
+comment on column openb.task_class_v1.pods is 'Pods of the class; derived.';
+comment on column openb.task_class_v1.popularity is 'The same as a share, from 0 to 1, of the pods of the classes kept; derived.';
