@@ -1,4 +1,4 @@
-"""Writes `docs/verified.md`: what `traces verify` finds on the real files of the traces that anybody can have.
+"""Writes `docs/verified.md`: what `traces verify` finds on the real files of three traces.
 
 `python -m tracehouse.sql.verified RAW` makes a warehouse of its own over the raw files in RAW.
 """
@@ -17,7 +17,7 @@ from tracehouse.sql.formats import Format
 from tracehouse.sql.verify import Result, Verdict, as_table, count, figures
 
 PAGE = Path(__file__).parents[1] / "docs" / "verified.md"
-# Their files are small, and whole; of the other traces' this machine need not have any.
+# The traces whose files are small enough for everybody to have.
 TRACES = ("itp", "openb", "zeus")
 
 
@@ -32,10 +32,10 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
     reasons = [result for result in results if result.explanation and not _is_plain(result.verdict)]
     parts = [
         "# What publishers printed, beside what their files give",
-        f"Made by `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, over "
-        "the files that the last table lists; `make verified RAW=folder` makes it again, and a test compares it. "
-        "Where each figure was printed, how well it is known, how far off still counts and the SQL that measures "
-        "it are in `catalog.published`.",
+        f"Made by `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
+        "over the files that the last table lists; `make verified RAW=folder` makes it again, and a test "
+        "compares it. Where each figure was printed, how well it is known, how far off still counts and the "
+        "SQL that measures it are in `catalog.published`.",
         f"{len(results)} figures: {found}.",
         _markdown(results),
         "## Why some differ, or cannot be measured",
