@@ -5,9 +5,10 @@ So one device's hour and all devices' hour are each in few row groups. A column 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
 
@@ -27,19 +28,27 @@ FILE_BYTES = 64 << 20
 # Whatever the machine, so that the same raw files give the same Parquet.
 WRITERS = 4
 
+# Of half a megabyte each.
+_REMEMBERED = 64
 _TESTED_CELLS = 20_000
 _DISTINCT_SHARE_OF_MEASUREMENTS = 0.1
 
 
 @dataclass
 class _Writer:
-    """One thread's file, and the files that it has finished."""
+    """One thread's Parquet file, and those that it has finished."""
 
-    open_file: Callable[[bool], tuple[Path, pq.ParquetWriter]]
+    table: Table
+    folder: Path
+    name: str
     finished: list[HalfFile] = field(default_factory=list)
-    path: Path = Path()
     parquet: pq.ParquetWriter | None = None
     rows: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file that it writes now, or next."""
+        return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
 def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[HalfFile]:
@@ -47,14 +56,14 @@ def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) 
 
     Columns are those of `table`, without its `partition_by` keys. Raises what reading a block raises.
     """
-    writers = [_Writer(_opener(table, folder, f"{name}.{number}")) for number in range(WRITERS)]
+    writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
     try:
         waiting: list[Future[None] | None] = [None] * WRITERS
         for number, lines in zip(cycle(range(WRITERS)), blocks, strict=False):
             if before := waiting[number]:
                 before.result()
-            waiting[number] = threads[number].submit(_write, writers[number], lines, table)
+            waiting[number] = threads[number].submit(_write, writers[number], lines)
         for last in filter(None, waiting):
             last.result()
     finally:
@@ -65,10 +74,10 @@ def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) 
     return [file for writer in writers for file in writer.finished]
 
 
-def _write(writer: _Writer, lines: Lines, table: Table) -> None:
-    for rows in _row_groups(ascending(lines), table):
+def _write(writer: _Writer, lines: Lines) -> None:
+    for rows in _row_groups(ascending(lines), writer.table):
         if writer.parquet is None:
-            writer.path, writer.parquet = writer.open_file(_are_measurements(lines))
+            writer.parquet = _parquet(writer.path, writer.table, _are_measurements(lines))
         writer.parquet.write_table(rows, rows.num_rows)
         writer.rows += rows.num_rows
     if writer.parquet and writer.path.stat().st_size >= FILE_BYTES:
@@ -80,16 +89,6 @@ def _close(writer: _Writer) -> None:
         writer.parquet.close()
         writer.finished.append(store.sealed(writer.path, writer.rows))
         writer.parquet, writer.rows = None, 0
-
-
-def _opener(table: Table, folder: Path, name: str) -> Callable[[bool], tuple[Path, pq.ParquetWriter]]:
-    paths = (folder / f"{name}.{number}.parquet" for number in range(1 << 30))
-
-    def open_file(are_measurements: bool) -> tuple[Path, pq.ParquetWriter]:
-        path = next(paths)
-        return path, _parquet(path, table, are_measurements)
-
-    return open_file
 
 
 def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
@@ -126,8 +125,8 @@ def _stored_type(column: Column) -> pa.DataType:
 
 def _are_measurements(lines: Lines) -> bool:
     """Whether values hardly repeat, as those of a continuous measurement do not."""
-    cells = pa.chunked_array([chunk for column in lines.cells for chunk in column.chunks])
-    tested = cells.slice(0, _TESTED_CELLS).drop_null()
+    devices = -(-_TESTED_CELLS // max(1, len(lines.times)))
+    tested = pa.concat_arrays(lines.cells[:devices]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
@@ -151,26 +150,28 @@ def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wid
     told = [match.groupdict() if (match := re.fullmatch(wide.device_name, name)) else {} for name in names]
     made = {
         wide.time: times,
-        wide.value: pa.concat_arrays([chunk for number in group for chunk in lines.cells[number].chunks]),
+        wide.value: pa.concat_arrays([lines.cells[number] for number in group]),
     }
     for column in table.columns:
         if column.name not in made:
             of_name = names if column.name == wide.device else [groups.get(column.name) for groups in told]
-            made[column.name] = _repeated(pa.array(of_name, pa.string()), len(lines.times), column)
+            made[column.name] = _repeated(of_name, len(lines.times), column)
     schema = _schema(table)
     return pa.Table.from_arrays([made[name] for name in schema.names], schema=schema)
 
 
-def _repeated(texts: pa.Array, count: int, column: Column) -> pa.Array:
+def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
     """Each text so many times, in the column's type."""
-    values = texts.cast(ARROW_TYPES[column.type])
+    values = pa.array(texts, pa.string()).cast(ARROW_TYPES[column.type])
     if values.type == pa.string():
         encoded = values.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(_repeat(encoded.indices, count), encoded.dictionary)
-    return _repeat(values, count)
+        return pa.DictionaryArray.from_arrays(
+            _repeat(tuple(encoded.indices.to_pylist()), count, pa.int32()), encoded.dictionary
+        )
+    return _repeat(tuple(values.to_pylist()), count, values.type)
 
 
-def _repeat(values: pa.Array, count: int) -> pa.Array:
-    if values.null_count:
-        return values.take(pa.array(np.repeat(np.arange(len(values)), count)))
-    return pa.array(np.repeat(values.to_numpy(), count))
+# The devices of the next block are those of this one, in the same order.
+@lru_cache(maxsize=_REMEMBERED)
+def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
+    return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

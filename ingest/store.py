@@ -37,8 +37,9 @@ REJECTED_COLUMNS = (
 )
 
 _WORK = ".ingest"
-# What DuckDB says of a full disk depends on what it was writing.
+# Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
 _CANNOT_WRITE = (
+    OSError,
     duckdb.IOException,
     duckdb.TransactionException,
     duckdb.FatalException,
@@ -141,7 +142,7 @@ def lock(warehouse: Path) -> Iterator[None]:
 
 @contextmanager
 def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
-    """Turn what DuckDB says where it cannot write into a UserError that says what to do."""
+    """Turn what is raised where nothing can be written into a UserError that says what to do."""
     try:
         yield
     except _CANNOT_WRITE as refusal:

@@ -43,6 +43,7 @@ ARROW_TYPES: dict[str, pa.DataType] = {
 
 # From here on, a float no longer tells every integer from the next.
 _FIRST_INEXACT_FLOAT = 2**53
+_BLOCK_BYTES = 1 << 30
 _REJECTS_THAT_CONDEMN = 1000
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 
@@ -54,6 +55,17 @@ class Reject:
     line: int
     reason: str
     raw_text: str
+
+
+@dataclass(frozen=True)
+class _Parser:
+    """What Arrow is told of the columns of a file, once for all of its chunks."""
+
+    columns: Sequence[Column]
+    null_texts: Sequence[str]
+    types: dict[str, pa.DataType]
+    read_options: arrow_csv.ReadOptions
+    convert_options: arrow_csv.ConvertOptions
 
 
 @dataclass(frozen=True)
@@ -87,7 +99,7 @@ def read_chunks(
     """
     rows_read = 0
     rejects: list[Reject] = []
-    read = partial(_read_chunk, columns=columns, null_texts=null_texts, file=file)
+    read = partial(_read_chunk, parser=_parser(columns, null_texts), file=file)
     coming = one_ahead(iter(chunks))
     for chunk, batch in several_ahead(read, coming, at_once) if at_once > 1 else map(read, coming):
         rejects += batch.rejects
@@ -131,16 +143,14 @@ def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], C
     return declared, first
 
 
-def _read_chunk(
-    chunk: Chunk, columns: Sequence[Column], null_texts: Sequence[str], file: str
-) -> tuple[Chunk, Batch]:
+def _read_chunk(chunk: Chunk, parser: _Parser, file: str) -> tuple[Chunk, Batch]:
     rejects: list[Reject] = []
     try:
-        rows = _parse(chunk.data, columns, null_texts)
+        rows = _parse(chunk.data, parser)
     except pa.ArrowInvalid:
         records = list(records_of(chunk))
-        tables = [_parse(b"", columns, ())]
-        for sifted in _sift(records, columns, null_texts):
+        tables = [_parse(b"", parser)]
+        for sifted in _sift(records, parser):
             if isinstance(sifted, Reject):
                 rejects.append(sifted)
                 # Not only when all have been sifted: each costs several attempts.
@@ -162,20 +172,40 @@ def _arranged(rows: pa.Table, table: Table) -> pa.Table:
     return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
-def _parse(data: bytes, columns: Sequence[Column], null_texts: Sequence[str]) -> pa.Table:
+def _parser(columns: Sequence[Column], null_texts: Sequence[str]) -> _Parser:
+    # An offset is read off the text of its time.
+    types = {
+        column.name: pa.string() if column.offset_name else ARROW_TYPES[column.type] for column in columns
+    }
+    return _Parser(columns, null_texts, types, *_options(types, null_texts))
+
+
+def _options(
+    types: dict[str, pa.DataType], null_texts: Sequence[str]
+) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
+    return (
+        # One thread a chunk: several are parsed at once, and Arrow's threads double the cost. One block a
+        # chunk: thousands of columns in small pieces cost more than their numbers.
+        arrow_csv.ReadOptions(column_names=list(types), use_threads=False, block_size=_BLOCK_BYTES),
+        arrow_csv.ConvertOptions(
+            column_types=types,
+            null_values=["", *null_texts],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _parse(data: bytes, parser: _Parser) -> pa.Table:
     """All of `data` as rows, or ArrowInvalid. Whole numbers may be written as floats: `1.0`, `1e+05`.
 
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
-    types = {column.name: ARROW_TYPES[column.type] for column in columns}
-    with_offset = [(index, column) for index, column in enumerate(columns) if column.offset_name]
-    if with_offset:
-        as_text = types | {column.name: pa.string() for _, column in with_offset}
-        rows = _parse_strictly(data, as_text, null_texts)
-        for index, column in with_offset:
+    rows = _parse_strictly(data, parser)
+    for index, column in enumerate(parser.columns):
+        if column.offset_name:
             rows = _with_offset(rows, index, column)
-        return rows
-    return _parse_strictly(data, types, null_texts)
+    return rows
 
 
 def _with_offset(rows: pa.Table, index: int, column: Column) -> pa.Table:
@@ -193,16 +223,18 @@ def _with_offset(rows: pa.Table, index: int, column: Column) -> pa.Table:
     return rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
 
 
-def _parse_strictly(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
+def _parse_strictly(data: bytes, parser: _Parser) -> pa.Table:
+    types = parser.types
     if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     try:
-        return _parse_as(data, types, null_texts)
+        return _parse_as(data, parser.read_options, parser.convert_options)
     except pa.ArrowInvalid:
         whole = [name for name, kind in types.items() if kind == pa.int64()]
         if not whole:
             raise
-        rows = _parse_as(data, types | dict.fromkeys(whole, pa.string()), null_texts)
+        as_text = types | dict.fromkeys(whole, pa.string())
+        rows = _parse_as(data, *_options(as_text, parser.null_texts))
         for index, name in enumerate(types):
             if name in whole:
                 rows = rows.set_column(index, name, _whole_numbers(rows[name], index))
@@ -232,39 +264,26 @@ def _is_whole(numbers: pa.ChunkedArray) -> bool:
     return pc.all(exact, min_count=0).as_py()
 
 
-def _parse_as(data: bytes, types: dict[str, pa.DataType], null_texts: Sequence[str]) -> pa.Table:
-    return arrow_csv.read_csv(
-        pa.BufferReader(data),
-        # One thread a table: several tables are read at once, and Arrow's threads double the cost. One block:
-        # thousands of columns in small pieces cost more than their numbers.
-        read_options=arrow_csv.ReadOptions(
-            column_names=list(types), use_threads=False, block_size=len(data) + 1
-        ),
-        parse_options=arrow_csv.ParseOptions(newlines_in_values=b'"' in data),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=types,
-            null_values=["", *null_texts],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
+def _parse_as(
+    data: bytes, read_options: arrow_csv.ReadOptions, convert_options: arrow_csv.ConvertOptions
+) -> pa.Table:
+    parse_options = arrow_csv.ParseOptions(newlines_in_values=b'"' in data)
+    return arrow_csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
 
 
-def _sift(
-    records: list[tuple[int, bytes]], columns: Sequence[Column], null_texts: Sequence[str]
-) -> Iterator[pa.Table | Reject]:
+def _sift(records: list[tuple[int, bytes]], parser: _Parser) -> Iterator[pa.Table | Reject]:
     """Halve what does not parse until the rows at fault stand alone."""
     try:
-        yield _parse(b"".join(record + b"\n" for _, record in records), columns, null_texts)
+        yield _parse(b"".join(record + b"\n" for _, record in records), parser)
         return
     except pa.ArrowInvalid as invalid:
         if len(records) == 1:
             line, record = records[0]
-            yield Reject(line, _reason(str(invalid), columns), printable(record))
+            yield Reject(line, _reason(str(invalid), parser.columns), printable(record))
             return
     middle = len(records) // 2
-    yield from _sift(records[:middle], columns, null_texts)
-    yield from _sift(records[middle:], columns, null_texts)
+    yield from _sift(records[:middle], parser)
+    yield from _sift(records[middle:], parser)
 
 
 def _reason(message: str, columns: Sequence[Column]) -> str:

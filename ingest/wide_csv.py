@@ -37,7 +37,7 @@ class Lines:
 
     devices: tuple[str, ...]
     times: pa.Array
-    cells: tuple[pa.ChunkedArray, ...]
+    cells: tuple[pa.Array, ...]
     rejects: tuple[Reject, ...]
 
 
@@ -59,8 +59,10 @@ def read_wide(
     rest = chain([without(first, len(header))], chunks)
     for chunk, batch in read_chunks(rest, columns, table.null_texts, file, PARSED_AT_ONCE):
         rows, rejects = _without_known_times(chunk, batch, seen)
-        times, *cells = rows.columns
-        yield Lines(devices, times.combine_chunks(), tuple(cells), rejects)
+        # One array a device: thousands of columns in pieces cost more than their numbers.
+        whole = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
+        times, *cells = whole[0].columns
+        yield Lines(devices, times, tuple(cells), rejects)
 
 
 def _devices(header: list[str], table: Table, time_name: str, file: str, line: int) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class _Figure:
 
 @dataclass(frozen=True)
 class _AtHand:
-    """What there is to measure with: tables without rows and with made-up ones, and the CSVs that were read."""
+    """What there is to measure with: tables that are empty or made up, and the CSVs that were read."""
 
     empty: set[str]
     synthetic: set[str]
@@ -76,7 +76,8 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
     check_traces(connection, traces)
     rows = connection.execute(
         """
-        select figure, statement, relation, value, unit, tolerance, measured_by, explanation, needs_file, reads
+        select
+            figure, statement, relation, value, unit, tolerance, measured_by, explanation, needs_file, reads
         from catalog.published
         where len($traces) = 0 or list_contains($traces, trace)
         order by rowid

@@ -21,19 +21,29 @@ SPEC.loader.exec_module(acme_in_pandas)
 SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
 pai_in_pandas = module_from_spec(SPEC)
 SPEC.loader.exec_module(pai_in_pandas)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
 SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
 raw_dumps = module_from_spec(SPEC)
 SPEC.loader.exec_module(raw_dumps)
+SPEC = spec_from_file_location("itp_in_pandas", Path(__file__).parents[1] / "itp_in_pandas.py")
+itp_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(itp_in_pandas)
+SPEC = spec_from_file_location("unified_in_pandas", Path(__file__).parents[1] / "unified_in_pandas.py")
+unified_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(unified_in_pandas)
+SPEC = spec_from_file_location("zeus_in_pandas", Path(__file__).parents[1] / "zeus_in_pandas.py")
+zeus_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(zeus_in_pandas)
 
-CONFIG = ["gpu", "dataset", "network", "optimizer", "batch_size", "power_limit_w", "target_metric"]
-WITH_REAL_FILES = {
-    "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
+OF_OPENB = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
-    "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, CONFIG),
-    "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
 }
+WITH_REAL_FILES = itp_in_pandas.VIEWS | OF_OPENB | openb_in_pandas.VIEWS
+WITH_REAL_FILES |= zeus_in_pandas.VIEWS | unified_in_pandas.VIEWS
 ALL = WITH_REAL_FILES | acme_in_pandas.VIEWS | pai_in_pandas.VIEWS
 
 

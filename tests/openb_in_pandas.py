@@ -1,0 +1,408 @@
+"""What openb's views and named queries claim to hold, computed by pandas from the raw files alone.
+
+Each function takes the folder of the raw dump and returns the rows expected. Views come first, then the
+named queries, which read the views' frames and never the database. The capacity, the pods' lifecycles and
+their phases are in raw_frames.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from math import fsum
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
+raw_frames = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_frames)
+
+HOUR_S = 3600
+WHOLE_GPU = 1000
+KEPT_PCT = 95
+CLASS_KEY = ["cpu_milli", "gpu_milli", "num_gpu", "gpu_spec"]
+NODE_TYPE = ["model", "gpus", "cpu_milli"]
+
+
+def pods_of(raw: Path) -> pd.DataFrame:
+    pods = raw_frames.openb_pods(raw)
+    pods["milli"] = pods["num_gpu"] * pods["gpu_milli"]
+    pods["is_gpu_pod"] = pods["num_gpu"] > 0
+    pods["run_s"] = pods["deletion_time"] - pods["scheduled_time"]
+    return pods
+
+
+def pods_in(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    pods = pods_of(raw)
+    pods = pods[pods["variant"] == in_variant]
+    return pods[pods["is_gpu_pod"]] if gpu_only else pods
+
+
+def gpu_nodes(raw: Path) -> pd.DataFrame:
+    nodes = raw_frames.openb_nodes(raw)
+    nodes = nodes[nodes["node_list"] == "gpu_node"].drop(columns="node_list")
+    return nodes.rename(columns={"gpu": "gpus"}).reset_index(drop=True)
+
+
+def capacity_gpus(raw: Path) -> int:
+    return int(gpu_nodes(raw)["gpus"].sum())
+
+
+def percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+# Views.
+
+
+def allocation(raw: Path) -> pd.DataFrame:
+    pods, capacity = pods_of(raw), capacity_gpus(raw) * WHOLE_GPU
+    rows = []
+    for variant, mine in pods.groupby("variant"):
+        phases = [("all", mine), *mine.groupby("pod_phase")]
+        for phase, group in phases:
+            gpu_pods = group[group["is_gpu_pod"]]
+            by_card, milli = gpu_pods["gpu_milli"].sum(), gpu_pods["milli"].sum()
+            shares = percent(by_card, capacity), percent(milli, capacity)
+            rows.append((variant, phase, len(gpu_pods), by_card, milli, capacity, *shares))
+    names = ["variant", "pod_phase", "gpu_pods", "milli_by_card", "milli", "capacity_milli"]
+    return pd.DataFrame(rows, columns=[*names, "by_card_pct", "pct"])
+
+
+def in_force(times: np.ndarray, begun: pd.Series, weights: pd.Series) -> np.ndarray:
+    """Sum of the weights of all that has begun at each of the times, that very second included."""
+    order = begun.to_numpy().argsort(kind="stable")
+    sums = np.concatenate([[0], weights.to_numpy()[order].cumsum()])
+    return sums[begun.to_numpy()[order].searchsorted(times, side="right")]
+
+
+def concurrency(raw: Path) -> pd.DataFrame:
+    pods = pods_of(raw)
+    ran = pods[pods["run_s"].notna()]
+    variants = []
+    for variant, mine in ran.groupby("variant"):
+        starts, ends = mine["scheduled_time"].astype("int64"), mine["deletion_time"].astype("int64")
+        times = np.unique(np.concatenate([starts, ends]))
+        weights = {"pods": mine["run_s"].notna().astype(int), "gpu_pods": mine["is_gpu_pod"].astype(int)}
+        weights["used_gpus"] = mine["milli"]
+        held = {
+            name: in_force(times, starts, weight) - in_force(times, ends, weight)
+            for name, weight in weights.items()
+        }
+        held["used_gpus"] = held["used_gpus"] / WHOLE_GPU
+        until = [*times[1:].tolist(), None]
+        variants.append(pd.DataFrame({"variant": variant, "from_s": times, "to_s": until, **held}))
+    return pd.concat(variants, ignore_index=True)
+
+
+MEMORY_GB = {"A10": 16, "G2": 24, "G3": 40, "P100": 16, "T4": 16, "V100M16": 16, "V100M32": 32}
+
+
+def gpu_memory(_: Path) -> pd.DataFrame:
+    return pd.DataFrame(MEMORY_GB.items(), columns=["model", "assumed_memory_gb"])
+
+
+def task_class(raw: Path) -> pd.DataFrame:
+    rows = []
+    for variant, mine in pods_of(raw).groupby("variant"):
+        counts = mine.groupby(CLASS_KEY, dropna=False).size().rename("pods").reset_index()
+        counts["gpu_spec"] = counts["gpu_spec"].astype(object).where(counts["gpu_spec"].notna(), None)
+        classes = sorted(counts.itertuples(index=False), key=by_popularity)
+        before, kept = 0, []
+        for one in classes:
+            if 100 * before < KEPT_PCT * len(mine):
+                kept.append(one)
+            before += one.pods
+        covered = sum(one.pods for one in kept)
+        rows += [(variant, number, *one, one.pods / covered) for number, one in enumerate(kept, 1)]
+    return pd.DataFrame(rows, columns=["variant", "class_number", *CLASS_KEY, "pods", "popularity"])
+
+
+def by_popularity(one: tuple) -> tuple[object, ...]:
+    has_spec = one.gpu_spec is not None
+    return (-one.pods, one.cpu_milli, one.gpu_milli, one.num_gpu, has_spec, one.gpu_spec or "")
+
+
+def empty_residual(raw: Path) -> pd.DataFrame:
+    rows = [
+        (node.sn, node.model, number, node.cpu_milli, WHOLE_GPU)
+        for node in gpu_nodes(raw).itertuples()
+        for number in range(node.gpus)
+    ]
+    return pd.DataFrame(rows, columns=["sn", "model", "gpu_number", "free_cpu_milli", "free_gpu_milli"])
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What is free on a node."""
+
+    model: str
+    cpu_milli: int
+    gpu_milli: tuple[int, ...]
+
+    def can_run(self, task: tuple) -> bool:
+        """Whether a pod of the class that needs a GPU finds all that it needs here."""
+        fitting = sum(free >= task.gpu_milli for free in self.gpu_milli)
+        allowed = task.gpu_spec is None or self.model in task.gpu_spec.split("|")
+        return task.num_gpu > 0 and fitting >= task.num_gpu and self.cpu_milli >= task.cpu_milli and allowed
+
+    def fragmented_gpus(self, task: tuple) -> float:
+        """Free GPUs of no use to the class: all of them, or those with too little left for it."""
+        least = min(task.num_gpu * task.gpu_milli, WHOLE_GPU)
+        useless = [free for free in self.gpu_milli if free < least or not self.can_run(task)]
+        return sum(useless) / WHOLE_GPU
+
+
+def classes_by_variant(raw: Path) -> Iterator[tuple[str, list[tuple]]]:
+    classes = task_class(raw)
+    classes["gpu_spec"] = classes["gpu_spec"].astype(object).where(classes["gpu_spec"].notna(), None)
+    for variant, mine in classes.groupby("variant"):
+        yield variant, list(mine.itertuples(index=False))
+
+
+def node_class(raw: Path) -> pd.DataFrame:
+    types = gpu_nodes(raw).groupby(NODE_TYPE, dropna=False).size()
+    rows = []
+    for variant, classes in classes_by_variant(raw):
+        for (model, gpus, cpu_milli), nodes in types.items():
+            free = Residual(model, cpu_milli, (WHOLE_GPU,) * gpus)
+            rows += [
+                (
+                    *(variant, task.class_number, model, gpus, cpu_milli, nodes),
+                    *(free.can_run(task), free.fragmented_gpus(task)),
+                )
+                for task in classes
+            ]
+    names = ["variant", "class_number", *NODE_TYPE, "nodes", "can_run", "fragmented_gpus_per_node"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def fragmentation_left_by(residual: pd.DataFrame, variant: str, classes: list[tuple]) -> pd.DataFrame:
+    """Per node the GPUs expected to be of no use to the next pod; nodes as they are, whatever their type."""
+    known: dict[Residual, float] = {}
+    rows = []
+    for sn, gpus in residual.groupby("sn"):
+        model, cpu_milli = gpus["model"].iloc[0], gpus["free_cpu_milli"].iloc[0]
+        free = Residual(model, cpu_milli, tuple(gpus["free_gpu_milli"]))
+        if free not in known:
+            known[free] = fsum(task.popularity * free.fragmented_gpus(task) for task in classes)
+        free_gpus = sum(free.gpu_milli) / WHOLE_GPU
+        rate = known[free] / free_gpus if free_gpus else None
+        rows.append((variant, sn, model, free_gpus, known[free], rate))
+    names = ["variant", "sn", "model", "free_gpus", "fragmented_gpus", "fragmentation_rate"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def fragmentation(raw: Path) -> pd.DataFrame:
+    residual = empty_residual(raw)
+    variants = [fragmentation_left_by(residual, *variant) for variant in classes_by_variant(raw)]
+    return pd.concat(variants, ignore_index=True)
+
+
+# Named queries.
+
+
+def phases_by_qos(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    rows = []
+    for qos, mine in pods_in(raw, in_variant, gpu_only).groupby("qos", dropna=False):
+        phases = mine.groupby("pod_phase", dropna=False).size()
+        rows += [(qos, phase, pods, percent(pods, len(mine))) for phase, pods in phases.items()]
+    return pd.DataFrame(rows, columns=["qos", "pod_phase", "pods", "pods_pct"])
+
+
+def gpu_request(num_gpu: int, gpu_milli: int) -> str:
+    return "below 1" if num_gpu == 1 and gpu_milli < WHOLE_GPU else str(num_gpu)
+
+
+def requests_by_gpus(raw: Path, in_variant: str) -> pd.DataFrame:
+    pods = pods_in(raw, in_variant, False)
+    requests = zip(pods["num_gpu"], pods["gpu_milli"], strict=True)
+    pods["gpu_request"] = [gpu_request(num_gpu, gpu_milli) for num_gpu, gpu_milli in requests]
+    rows = [
+        (
+            *(request, len(mine), percent(len(mine), len(pods))),
+            *(mine["milli"].sum(), percent(mine["milli"].sum(), pods["milli"].sum())),
+        )
+        for request, mine in pods.groupby("gpu_request")
+    ]
+    rows.sort(key=lambda row: 0.5 if row[0] == "below 1" else float(row[0]))
+    return pd.DataFrame(rows, columns=["gpu_request", "pods", "pods_pct", "milli", "milli_pct"])
+
+
+def waits(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    pods = pods_in(raw, in_variant, gpu_only)
+    wait = (pods["scheduled_time"] - pods["creation_time"]).dropna()
+    row = {
+        "pods": len(wait),
+        "median_wait_s": wait.median(),
+        "p90_wait_s": wait.quantile(0.9),
+        "p99_wait_s": wait.quantile(0.99),
+        "max_wait_s": wait.max(),
+    }
+    return pd.DataFrame([row])
+
+
+def lifetimes(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    pods = pods_in(raw, in_variant, gpu_only)
+    pods["unscheduled_s"] = pods["deletion_time"] - pods["creation_time"]
+    pods["unscheduled_s"] = pods["unscheduled_s"].where(pods["scheduled_time"].isna())
+    phases = pods.groupby("pod_phase", dropna=False).agg(
+        pods=("name", "size"),
+        median_run_s=("run_s", "median"),
+        mean_run_s=("run_s", "mean"),
+        p99_run_s=("run_s", lambda runs: runs.quantile(0.99)),
+        median_unscheduled_s=("unscheduled_s", "median"),
+        mean_unscheduled_s=("unscheduled_s", "mean"),
+        max_unscheduled_s=("unscheduled_s", "max"),
+    )
+    return phases.reset_index()
+
+
+def sharing(raw: Path, in_variant: str) -> pd.DataFrame:
+    milli = pods_in(raw, in_variant, True)["gpu_milli"]
+    below_whole = milli[milli < WHOLE_GPU]
+    row = {
+        "gpu_pods": len(milli),
+        "sharing_pods": len(below_whole),
+        "sharing_pods_pct": percent(len(below_whole), len(milli)),
+        "mean_sharing_milli": below_whole.mean(),
+        "mean_milli": milli.mean(),
+        "half_or_less_pods": (milli <= WHOLE_GPU / 2).sum(),
+    }
+    return pd.DataFrame([row])
+
+
+def demand_by_variant(raw: Path) -> pd.DataFrame:
+    capacity = capacity_gpus(raw) * WHOLE_GPU
+    rows = []
+    for variant, pods in pods_of(raw).groupby("variant"):
+        gpu_pods = pods[pods["is_gpu_pod"]]
+        milli = gpu_pods["milli"]
+        rows.append(
+            {
+                "variant": variant,
+                "pods": len(pods),
+                "gpu_pods": len(gpu_pods),
+                "cpu_only_pct": percent(len(pods) - len(gpu_pods), len(gpu_pods)),
+                "sharing_demand_pct": percent(milli[gpu_pods["gpu_milli"] < WHOLE_GPU].sum(), milli.sum()),
+                "multi_gpu_demand_pct": percent(milli[gpu_pods["num_gpu"] > 1].sum(), milli.sum()),
+                "constrained_pct": percent(gpu_pods["gpu_spec"].notna().sum(), len(gpu_pods)),
+                "milli": milli.sum(),
+                "capacity_pct": percent(milli.sum(), capacity),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def allocation_share(raw: Path, in_variant: str) -> pd.DataFrame:
+    rows = allocation(raw)
+    return rows[rows["variant"] == in_variant].reset_index(drop=True)
+
+
+PEAK = ["peak_used_gpus", "peak_at_s", "capacity_pct", "mean_used_gpus", "gpu_h", "running_at_end"]
+
+
+def peak_concurrency(raw: Path, in_variant: str) -> pd.DataFrame:
+    """Use of GPUs at its highest and on average; of the pods that are there to the end, those with GPUs."""
+    pods, sweep = pods_in(raw, in_variant, False), concurrency(raw)
+    sweep = sweep[sweep["variant"] == in_variant]
+    if sweep.empty:
+        return pd.DataFrame([(None,) * 5 + (0,)], columns=PEAK)
+    peak = sweep.loc[sweep["used_gpus"].idxmax()]
+    last = pods["deletion_time"].max()
+    is_running = pods["is_gpu_pod"] & (pods["pod_phase"] == "Running")
+    gpu_s = fsum((pods["milli"] * pods["run_s"]).dropna()) / WHOLE_GPU
+    row = {
+        "peak_used_gpus": peak["used_gpus"],
+        "peak_at_s": peak["from_s"],
+        "capacity_pct": percent(peak["used_gpus"], capacity_gpus(raw)),
+        "mean_used_gpus": gpu_s / (last - pods["creation_time"].min()),
+        "gpu_h": gpu_s / HOUR_S,
+        "running_at_end": (is_running & (pods["deletion_time"] == last)).sum(),
+    }
+    return pd.DataFrame([row])
+
+
+def share_of_capacity(raw: Path, nodes: pd.DataFrame, variant: str, classes: int) -> tuple[object, ...]:
+    fragmented, capacity = fsum(nodes["fragmented_gpus"]), capacity_gpus(raw)
+    return variant, classes, fragmented, capacity, percent(fragmented, capacity)
+
+
+SHARE = ["variant", "classes", "fragmented_gpus", "capacity_gpus", "fragmented_pct"]
+
+
+def fragmentation_share(raw: Path) -> pd.DataFrame:
+    classes, nodes = task_class(raw), fragmentation(raw)
+    rows = [
+        share_of_capacity(raw, mine, variant, (classes["variant"] == variant).sum())
+        for variant, mine in nodes.groupby("variant")
+    ]
+    return pd.DataFrame(rows, columns=SHARE)
+
+
+def fragmentation_of(raw: Path, residual: pd.DataFrame, in_variant: str) -> pd.DataFrame:
+    classes = dict(classes_by_variant(raw))[in_variant]
+    nodes = fragmentation_left_by(residual, in_variant, classes)
+    return pd.DataFrame([share_of_capacity(raw, nodes, in_variant, len(classes))], columns=SHARE)
+
+
+def fragmentation_when_empty(raw: Path, in_variant: str) -> pd.DataFrame:
+    return fragmentation_of(raw, empty_residual(raw), in_variant)
+
+
+def memory(raw: Path) -> pd.DataFrame:
+    models = gpu_nodes(raw).groupby("model").agg(nodes=("sn", "size"), gpus=("gpus", "sum")).reset_index()
+    models["assumed_memory_gb"] = models["model"].map(MEMORY_GB)
+    models["memory_gb"] = models["gpus"] * models["assumed_memory_gb"]
+    total = models[["nodes", "gpus", "memory_gb"]].sum().to_dict()
+    return pd.concat([models.astype(object), pd.DataFrame([{"model": "all", **total}])], ignore_index=True)
+
+
+# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+
+VIEWS = {
+    "openb.allocation_v1": (allocation, ["variant", "pod_phase"]),
+    "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
+    "openb.gpu_memory_v1": (gpu_memory, ["model"]),
+    "openb.task_class_v1": (task_class, ["variant", "class_number"]),
+    "openb.empty_residual_v1": (empty_residual, ["sn", "gpu_number"]),
+    "openb.node_class_v1": (node_class, ["variant", "class_number", *NODE_TYPE]),
+    "openb.fragmentation_v1": (fragmentation, ["variant", "sn"]),
+}
+
+EMPTY = "'openb.empty_residual_v1'"
+BY_PHASE = ["pod_phase"]
+BY_QOS = ["qos", "pod_phase"]
+QUERIES = {
+    "openb.phases_by_qos()": (phases_by_qos, ("default", False), BY_QOS),
+    "openb.phases_by_qos(gpu_only := true)": (phases_by_qos, ("default", True), BY_QOS),
+    "openb.phases_by_qos(in_variant := 'gpushare40')": (phases_by_qos, ("gpushare40", False), BY_QOS),
+    "openb.phases_by_qos(in_variant := 'multigpu50')": (phases_by_qos, ("multigpu50", False), BY_QOS),
+    "openb.requests_by_gpus()": (requests_by_gpus, ("default",), None),
+    "openb.requests_by_gpus(in_variant := 'multigpu50')": (requests_by_gpus, ("multigpu50",), None),
+    "openb.waits()": (waits, ("default", True), None),
+    "openb.waits(gpu_only := false)": (waits, ("default", False), None),
+    "openb.waits(in_variant := 'cpu100')": (waits, ("cpu100", True), None),
+    "openb.waits(in_variant := 'multigpu50')": (waits, ("multigpu50", True), None),
+    "openb.lifetimes()": (lifetimes, ("default", True), BY_PHASE),
+    "openb.lifetimes(gpu_only := false)": (lifetimes, ("default", False), BY_PHASE),
+    "openb.lifetimes(in_variant := 'gpushare40')": (lifetimes, ("gpushare40", True), BY_PHASE),
+    "openb.sharing()": (sharing, ("default",), None),
+    "openb.sharing(in_variant := 'gpushare40')": (sharing, ("gpushare40",), None),
+    "openb.demand_by_variant()": (demand_by_variant, (), ["variant"]),
+    "openb.allocation_share()": (allocation_share, ("default",), BY_PHASE),
+    "openb.allocation_share(in_variant := 'cpu100')": (allocation_share, ("cpu100",), BY_PHASE),
+    "openb.allocation_share(in_variant := 'multigpu50')": (allocation_share, ("multigpu50",), BY_PHASE),
+    "openb.peak_concurrency()": (peak_concurrency, ("default",), None),
+    "openb.peak_concurrency(in_variant := 'gpushare40')": (peak_concurrency, ("gpushare40",), None),
+    "openb.peak_concurrency(in_variant := 'multigpu50')": (peak_concurrency, ("multigpu50",), None),
+    "openb.fragmentation_share()": (fragmentation_share, (), ["variant"]),
+    f"openb.fragmentation_of({EMPTY})": (fragmentation_when_empty, ("default",), None),
+    f"openb.fragmentation_of({EMPTY}, in_variant := 'gpuspec33')": (
+        fragmentation_when_empty,
+        ("gpuspec33",),
+        None,
+    ),
+    "openb.memory()": (memory, (), None),
+}

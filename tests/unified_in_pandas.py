@@ -1,0 +1,314 @@
+"""What the views and named queries on all traces claim to hold, computed by pandas from the raw files alone.
+
+Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
+in which they read each other; then the named queries, which read the views' frames and never the database.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pandas as pd
+
+SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
+raw_frames = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_frames)
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+UTC_OFFSET_H = 8
+OUTCOMES = ("completed", "cancelled", "failed")
+CLUSTER = ["trace", "cluster"]
+NUMBERS = ["submit_s", "wait_s", "run_s", "requested_gpus", "gpu_s"]
+
+
+def percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+def share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+@lru_cache(maxsize=2)
+def jobs_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.unified_jobs(raw).astype(dict.fromkeys(NUMBERS, float))
+
+
+def gpu_jobs_of(raw: Path) -> pd.DataFrame:
+    jobs = jobs_of(raw)
+    return jobs[jobs["requested_gpus"] > 0]
+
+
+def by_cluster(jobs: pd.DataFrame) -> Iterator[tuple[dict[str, str | None], pd.DataFrame]]:
+    """Jobs of each cluster and its names; a trace without clusters is one whose name is missing."""
+    for names, mine in jobs.groupby(CLUSTER, dropna=False):
+        yield {key: None if pd.isna(name) else name for key, name in zip(CLUSTER, names, strict=True)}, mine
+
+
+def known_of(jobs: pd.DataFrame) -> pd.DataFrame:
+    return jobs[jobs["status"].isin(OUTCOMES)]
+
+
+# Views.
+
+
+def gpus_per_instance(raw: Path) -> dict[str, float]:
+    """Of each task of PAI: published tables count the GPUs of one of its instances."""
+    if not any((raw / "pai" / "data").glob("pai_task_table.*z*")):
+        return {}
+    tasks = raw_frames.pai_table(raw, "pai_task_table")
+    return dict(zip(tasks["job_name"] + "/" + tasks["task_name"], tasks["plan_gpu"] / 100, strict=True))
+
+
+def spread_of(jobs: pd.DataFrame, name: str, ending: str = "") -> dict[str, float]:
+    return {f"mean_{name}{ending}": jobs[name].mean(), f"median_{name}{ending}": jobs[name].median()}
+
+
+def shares_of_jobs(jobs: pd.DataFrame, ending: str = "") -> dict[str, float | None]:
+    known = known_of(jobs)["status"]
+    return {f"{name}_share{ending}": share((known == name).sum(), len(known)) for name in OUTCOMES}
+
+
+def gpu_time_of(jobs: pd.DataFrame) -> dict[str, float | None]:
+    """Where no outcome is known, the GPU-time of an outcome is not known either, rather than 0."""
+    known = known_of(jobs).dropna(subset="gpu_s")
+    sums = {name: known.loc[known["status"] == name, "gpu_s"].sum() for name in OUTCOMES}
+    row = {f"{name}_gpu_s": seconds if len(known) else None for name, seconds in sums.items()}
+    return row | {f"{name}_gpu_time_share": share(sums[name], known["gpu_s"].sum()) for name in OUTCOMES}
+
+
+SUMMARY = ["trace", "cluster", "jobs", "cpu_jobs", "gpu_jobs", "mean_run_s", "mean_wait_s", "mean_gpus"]
+SUMMARY += ["median_run_s", "median_wait_s", "median_gpus", "max_run_s", "max_gpus"]
+SUMMARY += [f"{name}_share" for name in OUTCOMES]
+SUMMARY += [f"{name}_gpu_s" for name in OUTCOMES]
+SUMMARY += [f"{name}_gpu_time_share" for name in OUTCOMES]
+SUMMARY += ["mean_run_s_cpu", "mean_wait_s_cpu", "median_run_s_cpu", "median_wait_s_cpu"]
+SUMMARY += [f"{name}_share_cpu" for name in OUTCOMES]
+
+
+def summary_rows(raw: Path) -> list[dict[str, object]]:
+    per_instance = gpus_per_instance(raw)
+    rows = []
+    for names, jobs in by_cluster(jobs_of(raw)):
+        on_gpus, on_cpus = jobs[jobs["requested_gpus"] > 0], jobs[jobs["requested_gpus"] == 0]
+        is_pai = names["trace"] == "pai"
+        gpus = on_gpus["job_id"].map(per_instance) if is_pai else on_gpus["requested_gpus"]
+        on_gpus = on_gpus.assign(gpus=gpus)
+        row = names | {"jobs": len(jobs), "cpu_jobs": len(on_cpus), "gpu_jobs": len(on_gpus)}
+        for name in ("run_s", "wait_s", "gpus"):
+            row |= spread_of(on_gpus, name)
+        row |= {"max_run_s": on_gpus["run_s"].max(), "max_gpus": gpus.max()}
+        row |= shares_of_jobs(on_gpus) | gpu_time_of(on_gpus)
+        row |= spread_of(on_cpus, "run_s", "_cpu") | spread_of(on_cpus, "wait_s", "_cpu")
+        rows.append(row | shares_of_jobs(on_cpus, "_cpu"))
+    return rows
+
+
+def summary(raw: Path) -> pd.DataFrame:
+    return pd.DataFrame(summary_rows(raw), columns=SUMMARY)
+
+
+# Named queries. The two that are older come first.
+
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+
+
+def traces(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    rows = []
+    for names, jobs in by_cluster(gpu_jobs_of(raw) if gpu_only else jobs_of(raw)):
+        known = known_of(jobs)["status"]
+        row = {
+            "jobs": len(jobs),
+            "gpu_h": jobs["gpu_s"].sum() / HOUR_S,
+            "mean_gpus": jobs["requested_gpus"].mean(),
+            "median_run_s": jobs["run_s"].median(),
+            "median_wait_s": jobs["wait_s"].median(),
+            "known_outcome_pct": percent(len(known), len(jobs)),
+            "failed_pct": percent((known == "failed").sum(), len(known)),
+        }
+        rows.append(names | row)
+    return pd.DataFrame(rows)
+
+
+def run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
+    """Each percentile is a run that occurs: the least that so many percent of the jobs do not exceed."""
+    jobs = gpu_jobs_of(raw)
+    rows = []
+    for trace, values in jobs[jobs["run_s"] >= min_run_s].groupby("trace")["run_s"]:
+        ordered = sorted(values)
+        for percentile in PERCENTILES:
+            rank = -(-percentile * len(ordered) // 100)
+            rows.append({"trace": trace, "percentile": percentile, "run_s": ordered[rank - 1]})
+    return pd.DataFrame(rows)
+
+
+# What the published table calls a column of the summary; both tables have the same columns in one order.
+PUBLISHED = (
+    "job_num",
+    "cpu_job_num",
+    "gpu_job_num",
+    "avg_run_time_gpu",
+    "avg_que_time_gpu",
+    "avg_gpu_num",
+    "med_run_time_gpu",
+    "med_que_time_gpu",
+    "med_gpu_num",
+    "max_run_time_gpu",
+    "max_gpu",
+    "complete_rate_gpu",
+    "cancel_rate_gpu",
+    "fail_rate_gpu",
+    "complete_gpu_time",
+    "cancel_gpu_time",
+    "fail_gpu_time",
+    "complete_rate_gpu_time",
+    "cancel_rate_gpu_time",
+    "fail_rate_gpu_time",
+    "avg_run_time_cpu",
+    "avg_que_time_cpu",
+    "med_run_time_cpu",
+    "med_que_time_cpu",
+    "complete_rate_cpu",
+    "cancel_rate_cpu",
+    "fail_rate_cpu",
+)
+ROWS = {"Seren": ("acme", "seren"), "Kalos": ("acme", "kalos"), "PAI": ("pai", None)}
+AGAINST = ["trace", "cluster", "measure", "measured", "published", "difference"]
+
+
+def summary_against_published(raw: Path) -> pd.DataFrame:
+    """Every line of the published table that a trace here can stand beside, though it have no jobs."""
+    printed = raw_frames.acme_summary(raw).set_index("id")
+    rows = []
+    mine = {(row["trace"], row["cluster"]): row for row in summary_rows(raw)}
+    for line in printed.index.intersection(list(ROWS)):
+        for measure, column in zip(SUMMARY[2:], PUBLISHED, strict=True):
+            names = ROWS[line]
+            measured, published = mine.get(names, {}).get(measure), printed.at[line, column]
+            is_pair = not pd.isna(measured) and not pd.isna(published)
+            rows.append((*names, measure, measured, published, measured - published if is_pair else None))
+    return pd.DataFrame(rows, columns=AGAINST)
+
+
+SIZES = (0.25, 0.5, *(2**power for power in range(11)))
+
+
+def size_cdf(raw: Path) -> pd.DataFrame:
+    rows = []
+    for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
+        for at_most in SIZES:
+            small = jobs[jobs["requested_gpus"] <= at_most]
+            gpu_time_pct = percent(small["gpu_s"].sum(), jobs["gpu_s"].sum())
+            rows.append((trace, at_most, percent(len(small), len(jobs)), gpu_time_pct))
+    return pd.DataFrame(rows, columns=["trace", "at_most_gpus", "jobs_pct", "gpu_time_pct"])
+
+
+def top_share(gpu_s: pd.Series, top_pct: float) -> tuple[int, int, float | None]:
+    """How many there are, how many of them are the top, and what part of all GPU-time the top has."""
+    ranked = gpu_s.fillna(0).sort_values(ascending=False)
+    top = math.ceil(len(ranked) * top_pct / 100)
+    return len(ranked), top, percent(ranked.head(top).sum(), ranked.sum())
+
+
+def gpu_time_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+    groups = gpu_jobs_of(raw).groupby("trace")["gpu_s"]
+    rows = [(trace, *top_share(gpu_s, top_pct)) for trace, gpu_s in groups]
+    return pd.DataFrame(rows, columns=["trace", "gpu_jobs", "top_jobs", "top_gpu_time_pct"])
+
+
+def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+    jobs = gpu_jobs_of(raw).dropna(subset="user_id")
+    users = jobs.groupby(["trace", "user_id"])["gpu_s"].sum()
+    rows = [(trace, *top_share(gpu_s, top_pct)) for trace, gpu_s in users.groupby(level="trace")]
+    return pd.DataFrame(rows, columns=["trace", "users", "top_users", "top_gpu_time_pct"])
+
+
+def failure_share(raw: Path) -> pd.DataFrame:
+    rows = []
+    for names, jobs in by_cluster(jobs_of(raw)):
+        known = known_of(jobs)
+        is_failed = known["status"] == "failed"
+        row = {
+            "known_jobs": len(known),
+            "failed_pct": percent(is_failed.sum(), len(known)),
+            "cancelled_pct": percent((known["status"] == "cancelled").sum(), len(known)),
+            "failed_gpu_time_pct": percent(known.loc[is_failed, "gpu_s"].sum(), known["gpu_s"].sum()),
+        }
+        rows.append(names | row)
+    return pd.DataFrame(rows)
+
+
+def arrivals(raw: Path) -> pd.DataFrame:
+    rows = []
+    for names, jobs in by_cluster(jobs_of(raw).dropna(subset="submit_s")):
+        times = jobs["submit_s"].sort_values()
+        gaps = times.diff().dropna()
+        days = (times.max() - times.min()) / DAY_S
+        in_one_second = (times // 1).duplicated(keep=False).sum()
+        row = {
+            "jobs": len(times),
+            "span_days": days,
+            "jobs_per_day": share(len(times), days),
+            "mean_gap_s": gaps.mean(),
+            "cv_gap": share(gaps.std(ddof=0), gaps.mean()),
+            "same_second_pct": percent(in_one_second, len(times)),
+        }
+        rows.append(names | row)
+    return pd.DataFrame(rows)
+
+
+def local_hours(raw: Path) -> pd.DataFrame:
+    """Hours since 1970 in UTC+8, by a clock whose hours and weekdays are true."""
+    jobs = jobs_of(raw)
+    jobs = jobs[jobs["trace"].isin(["acme", "pai"])].dropna(subset="submit_s")
+    hours = (jobs["submit_s"] // HOUR_S).astype("int64") + UTC_OFFSET_H
+    return pd.DataFrame({"trace": jobs["trace"], "hour": hours})
+
+
+def profile(jobs: pd.DataFrame, name: str, places: range) -> pd.DataFrame:
+    rows = []
+    for trace, mine in jobs.groupby("trace"):
+        for place in places:
+            count = int((mine[name] == place).sum())
+            rows.append((trace, place, count, percent(count, len(mine))))
+    return pd.DataFrame(rows, columns=["trace", name, "jobs", "jobs_pct"])
+
+
+def hour_profile(raw: Path) -> pd.DataFrame:
+    jobs = local_hours(raw)
+    return profile(jobs.assign(hour_of_day=jobs["hour"] % 24), "hour_of_day", range(24))
+
+
+def weekday_profile(raw: Path) -> pd.DataFrame:
+    """Day 0, 1 January 1970, is a Thursday."""
+    jobs = local_hours(raw)
+    return profile(jobs.assign(weekday=(jobs["hour"] // 24 + 3) % 7 + 1), "weekday", range(1, 8))
+
+
+# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+
+VIEWS = {
+    "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
+    "unified.summary_v1": (summary, CLUSTER),
+}
+
+QUERIES = {
+    "unified.traces()": (traces, (True,), CLUSTER),
+    "unified.traces(gpu_only := false)": (traces, (False,), CLUSTER),
+    "unified.run_cdf()": (run_cdf, (600,), ["trace", "percentile"]),
+    "unified.run_cdf(min_run_s := 0)": (run_cdf, (0,), ["trace", "percentile"]),
+    "unified.summary_against_published()": (summary_against_published, (), [*CLUSTER, "measure"]),
+    "unified.size_cdf()": (size_cdf, (), ["trace", "at_most_gpus"]),
+    "unified.gpu_time_concentration()": (gpu_time_concentration, (1,), ["trace"]),
+    "unified.gpu_time_concentration(top_pct := 12.5)": (gpu_time_concentration, (12.5,), ["trace"]),
+    "unified.gpu_time_concentration(top_pct := 100)": (gpu_time_concentration, (100,), ["trace"]),
+    "unified.user_concentration()": (user_concentration, (5,), ["trace"]),
+    "unified.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["trace"]),
+    "unified.failure_share()": (failure_share, (), CLUSTER),
+    "unified.arrivals()": (arrivals, (), CLUSTER),
+    "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),
+    "unified.weekday_profile()": (weekday_profile, (), ["trace", "weekday"]),
+}

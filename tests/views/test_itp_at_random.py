@@ -1,0 +1,245 @@
+"""ITP's views and queries on small tables at random: against pandas, and the load against counting by hand.
+
+The tables hold what the sample has little of or nothing: jobs that start at the instant at which others end,
+or at midnight; more GPUs at once than a cluster is said to have; a cluster with a single job, and one
+whose size nobody states; and jobs of the testbed that cluster02 knows in part, otherwise or not at all.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+SPEC = spec_from_file_location("itp_in_pandas", Path(__file__).parents[1] / "itp_in_pandas.py")
+itp_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(itp_in_pandas)
+
+# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
+QUICK = settings(
+    deadline=None,
+    max_examples=5,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+SEEDS = st.integers(1, 2**32)
+DAY_S = 86_400
+Job = dict[str, object]
+Members = dict[str, list[Job]]
+
+COLLECTED = ("job_id", "submission_time", "duration", "num_gpu")
+GENERATED = (
+    "job_id",
+    "submission_time",
+    "num_iteration",
+    "model_name",
+    "deadline",
+    "batch_size",
+    "num_gpu",
+    "duration",
+)
+# What each cluster is simulated with, as far as that is known.
+CLUSTERS = {"cluster02": 512, "cluster04": 1_024, "cluster09": 1_024, "cluster10": 256, "cluster11": None}
+
+
+def collected_job(random: Random, name: str) -> Job:
+    """A job on a coarse grid of times, so that many start and end together."""
+    start = random.choice((0, 1, 6, 7, 8)) * DAY_S + random.choice((0, 0, 600, 1_200, DAY_S - 600, DAY_S - 1))
+    return {
+        "job_id": name,
+        "submission_time": start,
+        "duration": random.choice((600, 600, 601, 1_200, DAY_S - 600, DAY_S, 2 * DAY_S + 600)),
+        "num_gpu": random.choice((1, 2, 8, 64, 64, 64)),
+    }
+
+
+def with_generated(random: Random, job: Job) -> Job:
+    run = job["duration"]
+    allowed = random.choice((run // 2, run - 1, run, run + 1, 3 * run // 2))
+    return {
+        **job,
+        "num_iteration": random.choice((600, 12_345)),
+        "model_name": random.choice(("bert", "vgg16")),
+        "batch_size": random.choice((64, 128)),
+        "deadline": job["submission_time"] + allowed,
+    }
+
+
+def jobs_of_testbed(random: Random, collected: Sequence[Job], generated: Sequence[Job]) -> list[Job]:
+    """Jobs of the cluster with the same and with other generated values, and jobs that it knows less of."""
+    same, redrawn, moved, grown, one_column, *_ = random.sample(range(len(collected)), len(collected))
+    changed = random.choice(("num_iteration", "model_name", "batch_size", "deadline"))
+    value = "gpt2" if changed == "model_name" else generated[one_column][changed] + 1
+    only_generated = generated[-1]
+    return [
+        dict(generated[same]),
+        with_generated(random, collected[redrawn]),
+        {**generated[moved], "submission_time": generated[moved]["submission_time"] + 1},
+        {**generated[grown], "num_gpu": 128},
+        {**generated[one_column], changed: value},
+        {**only_generated, "batch_size": random.choice((only_generated["batch_size"], 32))},
+        with_generated(random, collected_job(random, "unknown")),
+    ]
+
+
+def itp_tables(seed: int) -> tuple[Members, Members]:
+    random = Random(seed)
+    collected = {
+        cluster: [
+            collected_job(random, f"{cluster}-{number}")
+            for number in range(1 if cluster == "cluster11" else random.randint(8, 40))
+        ]
+        for cluster in CLUSTERS
+    }
+    generated = {
+        cluster: [with_generated(random, job) for job in jobs] for cluster, jobs in collected.items()
+    }
+    # One job that was simulated and not collected.
+    generated["cluster02"].append(with_generated(random, collected_job(random, "uncollected")))
+    generated["195job"] = jobs_of_testbed(random, collected["cluster02"], generated["cluster02"])
+    return collected, generated
+
+
+@contextmanager
+def warehouse_of(
+    collected: Mapping[str, Sequence[Job]], generated: Mapping[str, Sequence[Job]]
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    archives = ("raw-traces", COLLECTED, collected), ("elasticflow-traces", GENERATED, generated)
+    with TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw"
+        for name, columns, members in archives:
+            texts = {f"{stem}.csv": raw_dumps.csv_text(columns, rows, True) for stem, rows in members.items()}
+            raw_dumps.write_archive(raw / "itp" / "data" / f"{name}.tar.gz", texts)
+        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
+            tables = {"itp.raw_job": collected, "itp.elasticflow_job": generated}
+            written = {name: sum(map(len, members.values())) for name, members in tables.items()}
+            raw_dumps.assert_accounts_add_up(connection, written)
+            yield connection, raw
+
+
+def check(
+    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
+) -> None:
+    try:
+        itp_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from None
+
+
+@QUICK
+@given(SEEDS)
+def test_views_and_queries(seed: int) -> None:
+    with warehouse_of(*itp_tables(seed)) as (connection, raw):
+        for view, (compute, keys) in itp_in_pandas.VIEWS.items():
+            check(connection, view, compute(raw), keys)
+        for call, (compute, arguments, keys) in itp_in_pandas.QUERIES.items():
+            check(connection, call, compute(raw, *arguments), keys)
+
+
+@QUICK
+@given(SEEDS)
+def test_load_is_what_is_counted_at_each_instant(seed: int) -> None:
+    collected, generated = itp_tables(seed)
+    with warehouse_of(collected, generated) as (connection, _):
+        load = raw_dumps.columns_of(connection, "itp.offered_load_v1 order by cluster, from_s")
+        clusters = raw_dumps.columns_of(connection, "itp.cluster_load_v1 order by cluster")
+        days = {
+            cluster: raw_dumps.columns_of(connection, f"itp.load_by_day(on_cluster := '{cluster}')")
+            for cluster in CLUSTERS
+        }
+    assert load == [row for cluster, jobs in collected.items() for row in counted_load(cluster, jobs)]
+    assert [row["cluster"] for row in clusters] == list(CLUSTERS)
+    for row in clusters:
+        assert_load_of_cluster(row, collected[row["cluster"]])
+    for cluster, jobs in collected.items():
+        assert_load_of_days(days[cluster], jobs)
+
+
+def end_of(job: Job) -> int:
+    return job["submission_time"] + job["duration"]
+
+
+def running_at(jobs: Sequence[Job], time: int) -> list[Job]:
+    return [job for job in jobs if job["submission_time"] <= time < end_of(job)]
+
+
+def gpus_at(jobs: Sequence[Job], time: int) -> int:
+    return sum(job["num_gpu"] for job in running_at(jobs, time))
+
+
+def instants(jobs: Sequence[Job]) -> list[int]:
+    return sorted({job["submission_time"] for job in jobs} | {end_of(job) for job in jobs})
+
+
+def counted_load(cluster: str, jobs: Sequence[Job]) -> list[dict[str, object]]:
+    return [
+        {
+            "cluster": cluster,
+            "from_s": time,
+            "to_s": after,
+            "jobs": len(running_at(jobs, time)),
+            "offered_gpus": gpus_at(jobs, time),
+        }
+        for time, after in pairwise([*instants(jobs), None])
+    ]
+
+
+def assert_load_of_cluster(row: Mapping[str, object], jobs: Sequence[Job]) -> None:
+    peak = max(gpus_at(jobs, time) for time in instants(jobs))
+    submissions = [job["submission_time"] for job in jobs]
+    span, gpu_s = max(submissions) - min(submissions), sum(job["num_gpu"] * job["duration"] for job in jobs)
+    capacity = CLUSTERS[row["cluster"]]
+    assert row["jobs"] == len(jobs)
+    assert row["gpu_h"] == pytest.approx(gpu_s / 3_600)
+    assert (row["first_submit_s"], row["last_submit_s"]) == (min(submissions), max(submissions))
+    assert (row["arrival_span_s"], row["last_end_s"]) == (span, max(map(end_of, jobs)))
+    assert row["peak_offered_gpus"] == peak
+    assert row["peak_at_s"] == next(time for time in instants(jobs) if gpus_at(jobs, time) == peak)
+    assert row["mean_offered_gpus"] == (pytest.approx(gpu_s / span) if span else None)
+    assert row["simulated_gpus"] == capacity
+    utilization = pytest.approx(gpu_s / span / capacity) if span and capacity else None
+    assert row["offered_utilization"] == utilization
+    assert row["exceeds_capacity"] == (peak > capacity if capacity else None)
+
+
+def assert_load_of_days(days: Sequence[Mapping[str, object]], jobs: Sequence[Job]) -> None:
+    """Between two instants, midnights among them, nothing changes: a day is a row of such pieces."""
+    first, last = instants(jobs)[0] // DAY_S, instants(jobs)[-1] // DAY_S
+    assert [row["day"] for row in days] == list(range(first, last + 1))
+    midnights = [day * DAY_S for day in range(first, last + 2)]
+    pieces = list(pairwise(sorted({*instants(jobs), *midnights})))
+    for row in days:
+        mine = [(begin, end) for begin, end in pieces if begin // DAY_S == row["day"]]
+        mean = sum(gpus_at(jobs, begin) * (end - begin) for begin, end in mine) / DAY_S
+        assert row["mean_offered_gpus"] == pytest.approx(mean)
+        assert row["peak_offered_gpus"] == max(gpus_at(jobs, begin) for begin, _ in mine)
+        assert row["arrivals"] == sum(job["submission_time"] // DAY_S == row["day"] for job in jobs)
+
+
+@QUICK
+@given(SEEDS)
+def test_testbed_is_matched_with_cluster02_alone(seed: int) -> None:
+    collected, generated = itp_tables(seed)
+    with warehouse_of(collected, generated) as (connection, _):
+        rows = raw_dumps.columns_of(connection, "itp.testbed_job_v1")
+    found = {row["job_id"]: (row["is_in_cluster02"], row["generated_differs"]) for row in rows}
+    expected = {}
+    for job in generated["195job"]:
+        simulated = [other for other in generated["cluster02"] if other["job_id"] == job["job_id"]]
+        drawn = ("model_name", "batch_size", "num_iteration", "deadline")
+        differs = any(job[name] != simulated[0][name] for name in drawn) if simulated else None
+        bare = {name: job[name] for name in COLLECTED}
+        expected[job["job_id"]] = (bare in collected["cluster02"], differs)
+    assert found == expected
+    assert len(rows) == len(expected) == 7

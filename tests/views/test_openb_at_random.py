@@ -1,0 +1,307 @@
+"""openb's views and queries on small clusters and pod lists at random: against pandas and plain Python.
+
+The tables hold what the sample has little of or nothing: pods that start and end in the same second, also
+the same pod, one or another; classes of equally many pods, also where 95 % of the pods are just covered;
+pods that fit a node to the last milli-CPU; models whose names begin alike; nodes that are partly taken.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
+openb_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(openb_in_pandas)
+
+# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
+QUICK = settings(
+    deadline=None,
+    max_examples=5,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+SEEDS = st.integers(1, 2**32)
+Row = raw_dumps.Row
+Lists = dict[str, list[Row]]
+
+NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+REQUEST = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+POD = (*REQUEST, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
+PHASES = ("Failed", "Pending", "Running", "Succeeded")
+MODELS = ("A10", "G2", "P100", "T4", "V100M16", "V100M32")
+# No node is a T40 or a V100M3, but whoever searches a text for T4 finds the first of them.
+SPECS = (None, "T4", "T40", "T40|V100M3", "V100M16|V100M32|V100M32", "G2|T4", "V100M32|A10")
+CPUS = (0, 4_000, 8_000, 8_001, 16_000, 64_000)
+# Pods with several GPUs take whole ones, as in the publisher's lists.
+REQUESTS = (
+    (0, 0),
+    (1, 1),
+    (1, 250),
+    (1, 500),
+    (1, 501),
+    (1, 999),
+    (1, 1_000),
+    (2, 1_000),
+    (3, 1_000),
+    (8, 1_000),
+)
+
+
+def random_nodes(random: Random) -> list[Row]:
+    return [
+        {
+            "sn": f"openb-node-{number:04}",
+            "cpu_milli": random.choice((4_000, 8_000, 16_000, 96_000)),
+            "memory_mib": 1_024 * random.randint(16, 512),
+            "gpu": random.choice((1, 2, 4, 8)),
+            "model": random.choice(MODELS),
+        }
+        for number in range(random.randint(1, 12))
+    ]
+
+
+def random_pods(random: Random, variant: str) -> list[Row]:
+    """Few kinds of pods at few times, so that there is much of everything that is equal."""
+    kinds = [
+        (random.choice(CPUS), *random.choice(REQUESTS), random.choice(SPECS))
+        for _ in range(random.randint(3, 14))
+    ]
+    # The first pods want GPUs, one in each phase, whatever the kinds are.
+    wanted = [(4_000, 1, 500, None)] * len(PHASES)
+    wanted += random.choices(kinds, k=random.choice((16, 16, 36, 56, 13, 41)))
+    phases = [*PHASES, *random.choices(PHASES, k=len(wanted) - len(PHASES))]
+    pods = []
+    for (cpu_milli, num_gpu, gpu_milli, gpu_spec), phase in zip(wanted, phases, strict=True):
+        created = random.randint(0, 30)
+        scheduled = created + random.choice((0, 0, 1, 5))
+        pods.append(
+            {
+                "cpu_milli": cpu_milli,
+                "memory_mib": random.choice((0, 1_024, 5_000)),
+                "num_gpu": num_gpu,
+                "gpu_milli": gpu_milli,
+                "gpu_spec": gpu_spec if variant.startswith("gpuspec") else None,
+                "qos": random.choice(("LS", "BE", "Burstable")),
+                "pod_phase": phase,
+                "creation_time": created,
+                "scheduled_time": None if phase == "Pending" else scheduled,
+                "deletion_time": random.choice((scheduled + random.randint(0, 20), 60)),
+            }
+        )
+    random.shuffle(pods)
+    return [{"name": f"openb-pod-{number:04}", **pod} for number, pod in enumerate(pods)]
+
+
+def random_lists(seed: int) -> tuple[list[Row], Lists]:
+    random = Random(seed)
+    variants = ("default", "cpu100", "gpushare40", "gpuspec33", "multigpu50")
+    return random_nodes(random), {variant: random_pods(random, variant) for variant in variants}
+
+
+@contextmanager
+def warehouse_of(nodes: Sequence[Row], pods: Lists) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """The list of all nodes names the same ones anew and has one without a GPU."""
+    without_gpu = {
+        "sn": "openb-node-9999",
+        "cpu_milli": 32_000,
+        "memory_mib": 65_536,
+        "gpu": 0,
+        "model": None,
+    }
+    renamed = [{**node, "sn": nodes[-1 - place]["sn"]} for place, node in enumerate(nodes)]
+    with TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw"
+        csv = raw / "openb" / "csv"
+        csv.mkdir(parents=True)
+        for name, rows in (("gpu_node", nodes), ("all_node", [*renamed, without_gpu])):
+            (csv / f"openb_node_list_{name}.csv").write_bytes(raw_dumps.csv_text(NODE, rows, True))
+        for variant, rows in pods.items():
+            columns = REQUEST if variant.startswith("multigpu") else POD
+            (csv / f"openb_pod_list_{variant}.csv").write_bytes(raw_dumps.csv_text(columns, rows, True))
+        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
+            written = {"openb.node": 2 * len(nodes) + 1, "openb.pod": sum(map(len, pods.values()))}
+            raw_dumps.assert_accounts_add_up(connection, written)
+            yield connection, raw
+
+
+def check(
+    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
+) -> None:
+    try:
+        openb_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from None
+
+
+@QUICK
+@given(SEEDS)
+def test_views_and_queries_agree_with_pandas(seed: int) -> None:
+    nodes, pods = random_lists(seed)
+    with warehouse_of(nodes, pods) as (connection, raw):
+        for view, (compute, keys) in openb_in_pandas.VIEWS.items():
+            check(connection, view, compute(raw), keys)
+        for call, (compute, arguments, keys) in openb_in_pandas.QUERIES.items():
+            check(connection, call, compute(raw, *arguments), keys)
+
+
+# From here: what the definitions say, in plain Python, from the rows that were written.
+
+
+@QUICK
+@given(SEEDS)
+def test_concurrency_is_what_a_count_at_every_time_finds(seed: int) -> None:
+    nodes, pods = random_lists(seed)
+    with warehouse_of(nodes, pods) as (connection, _):
+        rows = raw_dumps.columns_of(connection, "openb.concurrency_v1 order by variant, from_s")
+        peaks = {
+            variant: raw_dumps.columns_of(connection, f"openb.peak_concurrency('{variant}')")[0]
+            for variant in pods
+            if variant != "multigpu50"
+        }
+    sweep = defaultdict(list)
+    for row in rows:
+        sweep[row["variant"]].append(row)
+    assert sweep.keys() == peaks.keys()
+    for variant, peak in peaks.items():
+        ran = [pod for pod in pods[variant] if pod["scheduled_time"] is not None]
+        times = sorted({pod[name] for pod in ran for name in ("scheduled_time", "deletion_time")})
+        spans = zip(times, [*times[1:], None], strict=True)
+        wanted = [(time, until, *running_at(time, ran)) for time, until in spans]
+        names = ("from_s", "to_s", "pods", "gpu_pods", "used_gpus")
+        found = [tuple(row[name] for name in names) for row in sweep[variant]]
+        assert found == [(*counts, pytest.approx(used, abs=1e-9)) for *counts, used in wanted]
+        highest = max(used for *_, used in wanted)
+        assert peak["peak_used_gpus"] == pytest.approx(highest)
+        assert peak["peak_at_s"] == next(time for time, *_, used in wanted if used == highest)
+        first = min(pod["creation_time"] for pod in pods[variant])
+        last = max(pod["deletion_time"] for pod in pods[variant])
+        each_second = [running_at(second, ran)[2] for second in range(first, last)]
+        assert peak["mean_used_gpus"] == pytest.approx(sum(each_second) / (last - first))
+        assert peak["gpu_h"] == pytest.approx(sum(each_second) / 3_600)
+
+
+def running_at(time: int, pods: Sequence[Row]) -> tuple[int, int, float]:
+    running = [pod for pod in pods if pod["scheduled_time"] <= time < pod["deletion_time"]]
+    milli = sum(pod["num_gpu"] * pod["gpu_milli"] for pod in running)
+    return len(running), sum(pod["num_gpu"] > 0 for pod in running), milli / 1_000
+
+
+Residual = Mapping[str, tuple[str, int, list[int]]]
+
+
+def classes_of(pods: Sequence[Row]) -> list[tuple[tuple[object, ...], Fraction]]:
+    """The commonest kinds of pods until 95 % are covered, each with its share of those that are."""
+    names = ("cpu_milli", "gpu_milli", "num_gpu", "gpu_spec")
+    counts = Counter(tuple(pod.get(name) for name in names) for pod in pods)
+    kinds = sorted(counts, key=lambda kind: (-counts[kind], *kind[:3], kind[3] is not None, kind[3] or ""))
+    kept, covered = [], 0
+    while covered < Fraction(95, 100) * len(pods):
+        kept.append(kinds[len(kept)])
+        covered += counts[kept[-1]]
+    return [(kind, Fraction(counts[kind], covered)) for kind in kept]
+
+
+def fragmented_in(model: str, free_cpu: int, gpus: Sequence[int], pods: Sequence[Row]) -> Fraction:
+    total = Fraction(0)
+    for (cpu_milli, gpu_milli, num_gpu, gpu_spec), share in classes_of(pods):
+        large_enough = 0
+        for free in gpus:
+            if free >= gpu_milli:
+                large_enough += 1
+        runs = num_gpu > 0 and large_enough >= num_gpu and free_cpu >= cpu_milli
+        runs = runs and (gpu_spec is None or model in gpu_spec.split("|"))
+        for free in gpus:
+            if not runs or free < gpu_milli:
+                total += share * Fraction(free, 1_000)
+    return total
+
+
+@QUICK
+@given(SEEDS)
+def test_fragmentation_is_that_of_a_loop_over_nodes_gpus_and_classes(seed: int) -> None:
+    nodes, lists = random_lists(seed)
+    taken = partly_taken(Random(seed), nodes)
+    capacity = sum(node["gpu"] for node in nodes)
+    with warehouse_of(nodes, lists) as (connection, _):
+        found = raw_dumps.columns_of(connection, "openb.fragmentation_v1")
+        classes = raw_dumps.columns_of(connection, "openb.task_class_v1 order by variant, class_number")
+        shares = raw_dumps.columns_of(connection, "openb.fragmentation_share()")
+        write_residual(connection, taken)
+        left = {
+            variant: raw_dumps.columns_of(connection, f"openb.fragmentation_of('residual', '{variant}')")
+            for variant in lists
+        }
+    assert [row["variant"] for row in shares] == sorted(lists)
+    for share in shares:
+        variant = share["variant"]
+        pods = lists_as_read(variant, lists[variant])
+        wanted = {
+            node["sn"]: fragmented_in(node["model"], node["cpu_milli"], [1_000] * node["gpu"], pods)
+            for node in nodes
+        }
+        mine = {row["sn"]: row for row in found if row["variant"] == variant}
+        assert {sn: row["fragmented_gpus"] for sn, row in mine.items()} == close_to(wanted)
+        rates = {node["sn"]: wanted[node["sn"]] / node["gpu"] for node in nodes}
+        assert {sn: row["fragmentation_rate"] for sn, row in mine.items()} == close_to(rates)
+        names = ("cpu_milli", "gpu_milli", "num_gpu", "gpu_spec")
+        kinds = [tuple(row[name] for name in names) for row in classes if row["variant"] == variant]
+        assert kinds == [kind for kind, _ in classes_of(pods)]
+        assert_share(share, len(kinds), sum(wanted.values()), capacity)
+        (row,) = left[variant]
+        assert row["variant"] == variant
+        assert_share(row, len(kinds), sum(fragmented_in(*node, pods) for node in taken.values()), capacity)
+
+
+def lists_as_read(variant: str, pods: Sequence[Row]) -> list[Row]:
+    """Without the columns that the file does not have."""
+    columns = REQUEST if variant.startswith("multigpu") else POD
+    return [{name: pod[name] for name in columns} for pod in pods]
+
+
+def partly_taken(random: Random, nodes: Sequence[Row]) -> Residual:
+    """Nodes on which something runs already: some GPUs are whole, some shared, some taken."""
+    return {
+        node["sn"]: (
+            node["model"],
+            random.choice((0, node["cpu_milli"] // 2, node["cpu_milli"])),
+            [random.choice((0, 1, 249, 250, 500, 501, 999, 1_000, 1_000)) for _ in range(node["gpu"])],
+        )
+        for node in nodes
+    }
+
+
+def write_residual(connection: duckdb.DuckDBPyConnection, residual: Residual) -> None:
+    connection.execute(
+        "create temp table residual"
+        " (sn varchar, model varchar, gpu_number integer, free_cpu_milli bigint, free_gpu_milli bigint)"
+    )
+    rows = [
+        (sn, model, number, free_cpu, free)
+        for sn, (model, free_cpu, gpus) in residual.items()
+        for number, free in enumerate(gpus)
+    ]
+    connection.executemany("insert into residual values (?, ?, ?, ?, ?)", rows)
+
+
+def close_to(numbers: Mapping[str, Fraction]) -> object:
+    return pytest.approx({name: float(value) for name, value in numbers.items()}, rel=1e-9, abs=1e-12)
+
+
+def assert_share(row: Row, classes: int, fragmented: Fraction, capacity: int) -> None:
+    assert (row["classes"], row["capacity_gpus"]) == (classes, capacity)
+    assert row["fragmented_gpus"] == pytest.approx(float(fragmented), rel=1e-9, abs=1e-12)
+    assert row["fragmented_pct"] == pytest.approx(float(100 * fragmented / capacity), rel=1e-9, abs=1e-12)

@@ -1,0 +1,348 @@
+"""Zeus's views and queries on small tables at random: against pandas, and each rule against plain Python.
+
+The tables hold what the sample has little of or nothing: configurations of equal time or energy or both,
+runs that never reach a target, one run or several, a workload that the replay script does not know, an
+optimizer that was measured and never trained with, and baselines that were not measured.
+"""
+
+import lzma
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+SPEC = spec_from_file_location("zeus_in_pandas", Path(__file__).parents[1] / "zeus_in_pandas.py")
+zeus_in_pandas = module_from_spec(SPEC)
+SPEC.loader.exec_module(zeus_in_pandas)
+
+# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
+QUICK = settings(
+    deadline=None,
+    max_examples=5,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+SEEDS = st.integers(1, 2**32)
+Row = dict[str, object]
+Rows = list[Row]
+Tables = dict[str, Rows]
+
+TRAIN = ("dataset", "network", "batch_size", "optimizer", "learning_rate", "run")
+TRAIN += ("target_metric", "target_epoch")
+POWER = ("dataset", "network", "batch_size", "optimizer", "power_limit", "time_per_epoch", "average_power")
+GROUP = ("group", "start_time", "end_time", "dataset", "runtime_ratio")
+GPUS = ("a40", "p100", "v100")
+CONFIG = ("dataset", "network", "optimizer", "batch_size")
+
+# Each workload's optimizer, batch sizes and targets, of which the first is the one to reach.
+WORKLOADS = {
+    ("squad", "bert_base_uncased"): ("adamw", (8, 16, 32, 48), (84.0, 85.0)),
+    ("librispeech", "deepspeech2"): ("adamw", (64, 128, 192, 256), (40.0, 35.0)),
+    ("cifar100", "shufflenetv2"): ("adadelta", (256, 512, 1024, 2048), (0.6, 0.65)),
+    ("mnist", "lenet"): ("sgd", (32, 64), (0.9, 0.95)),
+}
+# The target and the default batch size of those that the replay script knows.
+REPLAYED = {
+    ("squad", "bert_base_uncased"): (84.0, 32),
+    ("librispeech", "deepspeech2"): (40.0, 192),
+    ("cifar100", "shufflenetv2"): (0.6, 1024),
+}
+
+
+def train_rows(random: Random) -> Rows:
+    """Means over one, two or four runs, so that equal times are equal to the last digit."""
+    rows = []
+    for (dataset, network), (optimizer, batch_sizes, targets) in WORKLOADS.items():
+        for batch_size in random.sample(batch_sizes, random.randint(2, len(batch_sizes))):
+            named = {
+                "dataset": dataset,
+                "network": network,
+                "batch_size": batch_size,
+                "optimizer": optimizer,
+                "learning_rate": "1e-1",
+            }
+            never = random.choice((0, 0, 0.3))
+            rows += [
+                named | {"run": run, "target_metric": target, "target_epoch": epoch}
+                for run in range(1, random.choice((1, 2, 4)) + 1)
+                for target in targets
+                for epoch in ["nan" if random.random() < never else random.randint(1, 3)]
+            ]
+    return rows
+
+
+def power_rows(random: Random) -> Rows:
+    """A few times and powers, of which many are equal and some above their limit; ragged limits."""
+    rows = []
+    for (dataset, network), (optimizer, batch_sizes, _) in WORKLOADS.items():
+        measured = [
+            (size, optimizer) for size in random.sample(batch_sizes, random.randint(1, len(batch_sizes)))
+        ]
+        measured += [(size, "adam") for size in random.sample(batch_sizes, 1)]
+        for batch_size, trained_with in measured:
+            most = random.choice(([200], [200], []))
+            rows += [
+                {
+                    "dataset": dataset,
+                    "network": network,
+                    "batch_size": batch_size,
+                    "optimizer": trained_with,
+                    "power_limit": power_limit,
+                    "time_per_epoch": random.choice((1.0, 1.5, 2.0, 4.0)),
+                    "average_power": random.choice((75.0, 100.0, 150.0, 200.0)),
+                }
+                for power_limit in [*random.sample((100, 125, 150), random.randint(1, 3)), *most]
+            ]
+    return rows
+
+
+def alibaba_rows(random: Random) -> tuple[Rows, Rows]:
+    """Jobs of groups, one data set for each, and tags of PAI with other groups and with none."""
+    datasets = {f"g{number}": random.choice(list(WORKLOADS))[0] for number in range(6)}
+    groups = []
+    for group in random.choices(list(datasets), k=20):
+        start = float(random.randint(1, 9_000))
+        groups.append(
+            {
+                "group": group,
+                "start_time": start,
+                "end_time": start + random.randint(1, 900),
+                "dataset": datasets[group],
+                "runtime_ratio": random.randint(1, 8) / 4,
+            }
+        )
+    tags = [
+        {
+            "inst_id": f"i{number}",
+            "user": "u1",
+            "gpu_type_spec": None,
+            "group": random.choice((None, "g0", "g1", "g2", "stranger")),
+            "workload": None,
+        }
+        for number in range(15)
+    ]
+    return groups, tags
+
+
+def zeus_tables(seed: int) -> Tables:
+    random = Random(seed)
+    groups, tags = alibaba_rows(random)
+    powers = {f"summary_power_{gpu}": power_rows(random) for gpu in GPUS}
+    return {"summary_train": train_rows(random), **powers, "alibaba_groups": groups, "pai_tags": tags}
+
+
+def write_zeus(raw: Path, tables: Tables) -> None:
+    folder = raw / "zeus"
+    folder.mkdir(parents=True)
+    (folder / "summary_train.csv").write_bytes(raw_dumps.csv_text(TRAIN, tables["summary_train"], True))
+    for gpu in GPUS:
+        text = raw_dumps.csv_text(POWER, tables[f"summary_power_{gpu}"], True)
+        (folder / f"summary_power_{gpu}.csv").write_bytes(text)
+    text = raw_dumps.csv_text(GROUP, tables["alibaba_groups"], True)
+    (folder / "alibaba_groups.csv.xz").write_bytes(lzma.compress(text))
+    raw_dumps.write_pai(raw / "pai" / "data", {"pai_group_tag_table": tables["pai_tags"]})
+
+
+@contextmanager
+def warehouse_of(tables: Tables) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    with TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw"
+        write_zeus(raw, tables)
+        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
+            written = {
+                "zeus.train": len(tables["summary_train"]),
+                "zeus.power": sum(len(tables[f"summary_power_{gpu}"]) for gpu in GPUS),
+                "zeus.alibaba_group": len(tables["alibaba_groups"]),
+                "pai.group_tag": len(tables["pai_tags"]),
+            }
+            raw_dumps.assert_accounts_add_up(connection, written)
+            yield connection, raw
+
+
+def check(
+    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
+) -> None:
+    try:
+        zeus_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
+    except AssertionError as error:
+        raise AssertionError(f"{name}: {error}") from None
+
+
+@QUICK
+@given(SEEDS)
+def test_views_and_queries(seed: int) -> None:
+    """All but the cheapest at the hardest target: which of two equally cheap ones that is, nobody says."""
+    calls = zeus_in_pandas.QUERIES | zeus_in_pandas.OTHER_GPU_QUERIES
+    with warehouse_of(zeus_tables(seed)) as (connection, raw):
+        for view, (compute, keys) in zeus_in_pandas.VIEWS.items():
+            check(connection, view, compute(raw), keys)
+        for call, (compute, arguments, keys) in calls.items():
+            if compute is not zeus_in_pandas.cheapest:
+                check(connection, call, compute(raw, *arguments), keys)
+
+
+@QUICK
+@given(SEEDS)
+def test_rules(seed: int) -> None:
+    tables = zeus_tables(seed)
+    with warehouse_of(tables) as (connection, _):
+        coverage = raw_dumps.columns_of(connection, "zeus.coverage_v1")
+        configs = raw_dumps.columns_of(connection, "zeus.pareto_v1")
+        savings = raw_dumps.columns_of(connection, "zeus.saving_v1")
+        matches = raw_dumps.columns_of(connection, "zeus.group_match_v1")
+    assert_coverage(tables, coverage)
+    assert_configs(tables, configs)
+    assert_front(configs)
+    assert_savings(configs, savings)
+    assert_matches(tables, matches)
+
+
+def config_of(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in CONFIG)
+
+
+def assert_coverage(tables: Tables, coverage: Rows) -> None:
+    trained = {config_of(row) for row in tables["summary_train"]}
+    expected = {}
+    for gpu in GPUS:
+        powered = {config_of(row) for row in tables[f"summary_power_{gpu}"]}
+        for config in trained | powered:
+            expected[gpu, *config] = (config in trained, config in powered)
+    assert len(coverage) == len(expected)
+    found = {(row["gpu"], *config_of(row)): (row["in_train"], row["in_power"]) for row in coverage}
+    assert found == expected
+
+
+def expected_configs(tables: Tables) -> dict[tuple[object, ...], tuple[object, ...]]:
+    """Of each configuration in question: time, energy, what it is compared with, and what it is itself."""
+    expected = {}
+    for gpu in GPUS:
+        powers = tables[f"summary_power_{gpu}"]
+        most = max(row["power_limit"] for row in powers)
+        for power in powers:
+            workload = power["dataset"], power["network"]
+            target, default = REPLAYED.get(workload, (None, None))
+            runs = [
+                row["target_epoch"]
+                for row in tables["summary_train"]
+                if config_of(row) == config_of(power) and row["target_metric"] == target
+            ]
+            if not runs or "nan" in runs:
+                continue
+            sizes = [
+                row["batch_size"]
+                for row in powers
+                if (row["dataset"], row["network"], row["optimizer"]) == (*workload, power["optimizer"])
+            ]
+            time = fmean(runs) * power["time_per_epoch"]
+            at = min(default, max(sizes))
+            is_default, is_most = power["batch_size"] == at, power["power_limit"] == most
+            compared = most, at, is_default, is_most, is_default and is_most
+            key = gpu, *config_of(power), power["power_limit"]
+            expected[key] = (target, time, time * power["average_power"], *compared)
+    return expected
+
+
+def assert_configs(tables: Tables, configs: Rows) -> None:
+    names = ("target_metric", "time_to_accuracy_s", "energy_to_accuracy_j", "max_power_w")
+    names += ("default_batch_size", "is_default_batch", "is_max_power", "is_baseline")
+    found = {
+        (row["gpu"], *config_of(row), row["power_limit_w"]): tuple(row[name] for name in names)
+        for row in configs
+    }
+    assert len(found) == len(configs)
+    assert found == expected_configs(tables)
+
+
+def assert_front(configs: Rows) -> None:
+    """Every configuration is set beside every other of its workload on its GPU."""
+    for row in configs:
+        mine = row["time_to_accuracy_s"], row["energy_to_accuracy_j"]
+        others = [
+            (other["time_to_accuracy_s"], other["energy_to_accuracy_j"])
+            for other in configs
+            if workload_of(other) == workload_of(row)
+        ]
+        is_beaten = any(
+            time <= mine[0] and energy <= mine[1] and (time, energy) != mine for time, energy in others
+        )
+        assert row["is_pareto"] is not is_beaten
+
+
+def workload_of(row: Row) -> tuple[object, ...]:
+    return row["gpu"], row["dataset"], row["network"]
+
+
+def cheapest(configs: Rows) -> Row:
+    """Of equally cheap ones that of the smaller batch, then that of the smaller limit."""
+    by = ("energy_to_accuracy_j", "batch_size", "power_limit_w")
+    return min(configs, key=lambda row: tuple(row[name] for name in by))
+
+
+def assert_savings(configs: Rows, savings: Rows) -> None:
+    workloads = {workload_of(row) for row in configs}
+    assert Counter(map(workload_of, savings)) == dict.fromkeys(workloads, 1)
+    for row in savings:
+        mine = [config for config in configs if workload_of(config) == workload_of(row)]
+        assert row["configs"] == len(mine)
+        assert row["pareto_configs"] == sum(config["is_pareto"] for config in mine)
+        assert_saving(row, mine)
+
+
+def assert_saving(row: Mapping[str, object], configs: Rows) -> None:
+    baselines = [config for config in configs if config["is_baseline"]]
+    if not baselines:
+        said = {"gpu", "dataset", "network", "pareto_configs", "configs"}
+        assert all(row[name] is None for name in row.keys() - said)
+        return
+    (baseline,) = baselines
+    time, energy = baseline["time_to_accuracy_s"], baseline["energy_to_accuracy_j"]
+    assert (row["baseline_time_s"], row["baseline_energy_j"]) == (time, energy)
+    chosen = {
+        "batch_only": cheapest([config for config in configs if config["is_max_power"]]),
+        "power_only": cheapest([config for config in configs if config["is_default_batch"]]),
+        "joint": cheapest(configs),
+    }
+    for name, config in chosen.items():
+        saved = 100 * (1 - config["energy_to_accuracy_j"] / energy)
+        assert row[f"{name}_pct"] == pytest.approx(saved, abs=1e-9)
+    assert row["batch_only_batch_size"] == chosen["batch_only"]["batch_size"]
+    assert row["power_only_limit_w"] == chosen["power_only"]["power_limit_w"]
+    joint = chosen["joint"]
+    assert (row["joint_batch_size"], row["joint_power_limit_w"]) == (
+        joint["batch_size"],
+        joint["power_limit_w"],
+    )
+    fastest = min(config["time_to_accuracy_s"] for config in configs)
+    assert row["best_time_pct"] == pytest.approx(100 * (1 - fastest / time), abs=1e-9)
+
+
+def assert_matches(tables: Tables, matches: Rows) -> None:
+    tagged = Counter(row["group"] for row in tables["pai_tags"])
+    expected = {}
+    for group in {row["group"] for row in tables["alibaba_groups"]}:
+        jobs = [row for row in tables["alibaba_groups"] if row["group"] == group]
+        expected[group] = {
+            "group_id": group,
+            "dataset": jobs[0]["dataset"],
+            "jobs": len(jobs),
+            "first_start_s": min(job["start_time"] for job in jobs),
+            "last_end_s": max(job["end_time"] for job in jobs),
+            "pai_jobs": tagged[group],
+            "pai_group_matches": tagged[group] > 0,
+        }
+    assert {row["group_id"]: row for row in matches} == expected
+    assert len(matches) == len(expected)

@@ -1,0 +1,293 @@
+"""What Zeus's views and named queries claim to hold, computed by pandas from the raw files alone.
+
+Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
+in which they read each other; then the named queries, which read the views' frames and never the database.
+"""
+
+import lzma
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pandas as pd
+
+SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
+raw_frames = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_frames)
+
+WORKLOAD = ["dataset", "network"]
+TRAINED = [*WORKLOAD, "optimizer", "batch_size"]
+CONFIG = ["gpu", *TRAINED, "power_limit_w"]
+
+
+def percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+# Views.
+
+# What the publisher's replay script starts from: target and batch size.
+DEFAULTS = {
+    ("cifar100", "shufflenetv2"): (0.6, 1024),
+    ("imagenet", "resnet50"): (0.65, 256),
+    ("squad", "bert_base_uncased"): (84.0, 32),
+    ("librispeech", "deepspeech2"): (40.0, 192),
+    ("movielens-1m", "ncf"): (0.41, 1024),
+    ("sentiment140", "bert_base_uncased"): (0.84, 128),
+}
+
+
+def default_config(_: Path) -> pd.DataFrame:
+    rows = [(*workload, *default) for workload, default in DEFAULTS.items()]
+    return pd.DataFrame(rows, columns=[*WORKLOAD, "target_metric", "default_batch_size"])
+
+
+def coverage(raw: Path) -> pd.DataFrame:
+    """Any GPU of which power is known might have run what was trained."""
+    power, train = raw_frames.zeus_power(raw), raw_frames.zeus_train(raw)
+    trained = set(train[TRAINED].itertuples(index=False, name=None))
+    rows = []
+    for gpu, of_gpu in power.groupby("gpu"):
+        powered = set(of_gpu[TRAINED].itertuples(index=False, name=None))
+        rows += [(gpu, *names, names in trained, names in powered) for names in trained | powered]
+    return pd.DataFrame(rows, columns=["gpu", *TRAINED, "in_train", "in_power"])
+
+
+def config(raw: Path) -> pd.DataFrame:
+    power = raw_frames.zeus_power(raw)
+    max_power = power.groupby("gpu")["power_limit"].max()
+    largest = power.groupby(["gpu", *WORKLOAD, "optimizer"])["batch_size"].max().rename("largest")
+    rows = raw_frames.zeus_energy_to_accuracy(raw)
+    rows = rows[rows["runs"] == rows["runs_reached"]]
+    rows = rows.merge(default_config(raw), on=[*WORKLOAD, "target_metric"], validate="many_to_one")
+    rows = rows.merge(largest.reset_index(), on=["gpu", *WORKLOAD, "optimizer"], validate="many_to_one")
+    rows["max_power_w"] = rows["gpu"].map(max_power)
+    rows["default_batch_size"] = rows[["default_batch_size", "largest"]].min(axis=1)
+    rows["is_default_batch"] = rows["batch_size"] == rows["default_batch_size"]
+    rows["is_max_power"] = rows["power_limit_w"] == rows["max_power_w"]
+    rows["is_baseline"] = rows["is_default_batch"] & rows["is_max_power"]
+    measured = ["target_metric", "time_to_accuracy_s", "energy_to_accuracy_j"]
+    compared = ["max_power_w", "default_batch_size", "is_default_batch", "is_max_power", "is_baseline"]
+    return rows[[*CONFIG, *measured, *compared]]
+
+
+def pareto(raw: Path) -> pd.DataFrame:
+    """From the fastest to the slowest: one is on the front that needs less energy than all faster ones."""
+    frames = []
+    for _, rows in config(raw).groupby(["gpu", *WORKLOAD]):
+        least = rows.groupby("time_to_accuracy_s")["energy_to_accuracy_j"].min()
+        faster = least.cummin().shift(1, fill_value=float("inf"))
+        times, energy = rows["time_to_accuracy_s"], rows["energy_to_accuracy_j"]
+        is_least = energy == times.map(least)
+        frames.append(rows.assign(is_pareto=is_least & (energy < times.map(faster))))
+    return pd.concat(frames, ignore_index=True) if frames else config(raw).assign(is_pareto=False)
+
+
+SAVING = [
+    "gpu",
+    *WORKLOAD,
+    "baseline_time_s",
+    "baseline_energy_j",
+    "batch_only_pct",
+    "batch_only_batch_size",
+    "power_only_pct",
+    "power_only_limit_w",
+    "joint_pct",
+    "joint_batch_size",
+    "joint_power_limit_w",
+    "best_time_pct",
+    "pareto_configs",
+    "configs",
+]
+
+
+def saving(raw: Path) -> pd.DataFrame:
+    """Without a baseline there is nothing to save from, so nothing is said but how many there are."""
+    rows = []
+    for names, configs in pareto(raw).groupby(["gpu", *WORKLOAD]):
+        row = dict(zip(["gpu", *WORKLOAD], names, strict=True))
+        row |= {"pareto_configs": int(configs["is_pareto"].sum()), "configs": len(configs)}
+        if configs["is_baseline"].any():
+            row |= savings_against(configs[configs["is_baseline"]].iloc[0], configs)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=SAVING)
+
+
+def savings_against(baseline: pd.Series, configs: pd.DataFrame) -> dict[str, object]:
+    by_energy = configs.sort_values(["energy_to_accuracy_j", "batch_size", "power_limit_w"])
+    batch_only = by_energy[by_energy["is_max_power"]].iloc[0]
+    power_only = by_energy[by_energy["is_default_batch"]].iloc[0]
+    joint = by_energy.iloc[0]
+
+    def cut(name: str, least: float) -> float | None:
+        return percent(baseline[name] - least, baseline[name])
+
+    return {
+        "baseline_time_s": baseline["time_to_accuracy_s"],
+        "baseline_energy_j": baseline["energy_to_accuracy_j"],
+        "batch_only_pct": cut("energy_to_accuracy_j", batch_only["energy_to_accuracy_j"]),
+        "batch_only_batch_size": batch_only["batch_size"],
+        "power_only_pct": cut("energy_to_accuracy_j", power_only["energy_to_accuracy_j"]),
+        "power_only_limit_w": power_only["power_limit_w"],
+        "joint_pct": cut("energy_to_accuracy_j", joint["energy_to_accuracy_j"]),
+        "joint_batch_size": joint["batch_size"],
+        "joint_power_limit_w": joint["power_limit_w"],
+        "best_time_pct": cut("time_to_accuracy_s", configs["time_to_accuracy_s"].min()),
+    }
+
+
+MATCH = ["group_id", "dataset", "jobs", "first_start_s", "last_end_s", "pai_jobs", "pai_group_matches"]
+
+
+def alibaba_groups(raw: Path) -> pd.DataFrame:
+    data = lzma.decompress((raw / "zeus" / "alibaba_groups.csv.xz").read_bytes())
+    return raw_frames.with_numbers(raw_frames.read_text_table(data), ["start_time", "end_time"])
+
+
+def group_match(raw: Path) -> pd.DataFrame:
+    if not (raw / "zeus" / "alibaba_groups.csv.xz").exists():
+        return pd.DataFrame(columns=MATCH)
+    columns = {
+        "dataset": ("dataset", "min"),
+        "jobs": ("start_time", "size"),
+        "first_start_s": ("start_time", "min"),
+        "last_end_s": ("end_time", "max"),
+    }
+    groups = alibaba_groups(raw).groupby("group").agg(**columns).rename_axis("group_id").reset_index()
+    is_tagged = any((raw / "pai" / "data").glob("pai_group_tag_table.tar*"))
+    tags = raw_frames.pai_table(raw, "pai_group_tag_table")["group"].value_counts() if is_tagged else {}
+    groups["pai_jobs"] = [tags.get(group, 0) for group in groups["group_id"]]
+    return groups.assign(pai_group_matches=groups["pai_jobs"] > 0)
+
+
+# Named queries. The two that are older come first.
+
+
+def cheapest(raw: Path, on_gpu: str, eta: float) -> pd.DataFrame:
+    max_power = raw_frames.zeus_power(raw).groupby("gpu")["power_limit"].max()[on_gpu]
+    rows = raw_frames.zeus_energy_to_accuracy(raw)
+    rows = rows[(rows["gpu"] == on_gpu) & (rows["runs"] == rows["runs_reached"])]
+    least = []
+    for dataset, reached in rows.groupby("dataset"):
+        targets = reached["target_metric"]
+        hardest = reached[targets == (targets.min() if dataset == "librispeech" else targets.max())]
+        energy, time = hardest["energy_to_accuracy_j"], hardest["time_to_accuracy_s"]
+        cost = eta * energy + (1 - eta) * max_power * time
+        least.append(hardest.assign(cost_j=cost).loc[cost.idxmin()])
+    columns = ["dataset", "network", "target_metric", "batch_size", "power_limit_w"]
+    return pd.DataFrame(least)[[*columns, "time_to_accuracy_s", "energy_to_accuracy_j", "cost_j"]]
+
+
+def train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
+    train = raw_frames.zeus_train(raw)
+    train = train[train["batch_size"] <= max_batch_size]
+    columns = {
+        "train_rows": ("run", "size"),
+        "unreached_rows": ("target_epoch", lambda epochs: epochs.isna().sum()),
+        "batch_sizes": ("batch_size", "nunique"),
+        "targets": ("target_metric", "nunique"),
+    }
+    datasets = train.groupby("dataset").agg(**columns).reset_index()
+    total = {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()}
+    return pd.concat([datasets.astype(object), pd.DataFrame([total])], ignore_index=True)
+
+
+def savings(raw: Path, on_gpu: str) -> pd.DataFrame:
+    rows = saving(raw)
+    return rows[rows["gpu"] == on_gpu].sort_values(WORKLOAD)
+
+
+OPTIMUM = [*WORKLOAD, "target_metric", "batch_size", "power_limit_w", "time_to_accuracy_s"]
+OPTIMUM += ["energy_to_accuracy_j", "cost_j", "baseline_cost_j", "cost_cut_pct"]
+
+
+def optimum(raw: Path, on_gpu: str, eta: float) -> pd.DataFrame:
+    rows = config(raw)
+    rows = rows[rows["gpu"] == on_gpu]
+    as_if_at_most = rows["max_power_w"] * rows["time_to_accuracy_s"]
+    rows = rows.assign(cost_j=eta * rows["energy_to_accuracy_j"] + (1 - eta) * as_if_at_most)
+    best = []
+    for _, configs in rows.groupby(WORKLOAD):
+        baseline = configs.loc[configs["is_baseline"], "cost_j"].min()
+        least = configs.sort_values(["cost_j", "batch_size", "power_limit_w"]).iloc[0].to_dict()
+        cut = percent(baseline - least["cost_j"], baseline)
+        best.append(least | {"baseline_cost_j": baseline, "cost_cut_pct": cut})
+    return pd.DataFrame(best, columns=OPTIMUM)
+
+
+def pareto_front(raw: Path, on_gpu: str, of_dataset: str) -> pd.DataFrame:
+    rows = pareto(raw)
+    rows = rows[(rows["gpu"] == on_gpu) & (rows["dataset"] == of_dataset)]
+    return rows[["batch_size", "power_limit_w", "time_to_accuracy_s", "energy_to_accuracy_j", "is_pareto"]]
+
+
+def coverage_by_gpu(raw: Path) -> pd.DataFrame:
+    rows = coverage(raw)
+    counted = pd.DataFrame(
+        {
+            "gpu": rows["gpu"],
+            "power_only": rows["in_power"] & ~rows["in_train"],
+            "train_only": rows["in_train"] & ~rows["in_power"],
+            "both": rows["in_train"] & rows["in_power"],
+        }
+    )
+    return counted.groupby("gpu").sum().astype(int).reset_index()
+
+
+def epochs_by_target(raw: Path, of_dataset: str) -> pd.DataFrame:
+    train = raw_frames.zeus_train(raw)
+    groups = train[train["dataset"] == of_dataset].groupby("target_metric")["target_epoch"]
+    return groups.agg(runs="size", reached_runs="count", mean_epochs="mean").reset_index()
+
+
+def power_over_limit(raw: Path) -> pd.DataFrame:
+    power = raw_frames.zeus_power(raw)
+    ratios = power["average_power"] / power["power_limit"].where(power["power_limit"] != 0)
+    groups = ratios.groupby(power["gpu"])
+    over = (power["average_power"] > power["power_limit"]).groupby(power["gpu"]).sum()
+    columns = {"rows_over": over, "rows": groups.size(), "largest_ratio": groups.max()}
+    return pd.DataFrame(columns).reset_index()
+
+
+# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+
+VIEWS = {
+    "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, [*CONFIG, "target_metric"]),
+    "zeus.default_config_v1": (default_config, WORKLOAD),
+    "zeus.coverage_v1": (coverage, ["gpu", *TRAINED]),
+    "zeus.config_v1": (config, CONFIG),
+    "zeus.pareto_v1": (pareto, CONFIG),
+    "zeus.saving_v1": (saving, ["gpu", *WORKLOAD]),
+    "zeus.group_match_v1": (group_match, ["group_id"]),
+}
+
+AT = ["batch_size", "power_limit_w"]
+QUERIES = {
+    "zeus.cheapest()": (cheapest, ("v100", 0.5), ["dataset"]),
+    "zeus.cheapest(on_gpu := 'a40', eta := 1.0)": (cheapest, ("a40", 1.0), ["dataset"]),
+    "zeus.cheapest(eta := 0.0)": (cheapest, ("v100", 0.0), ["dataset"]),
+    "zeus.train_coverage()": (train_coverage, (1_000_000,), ["dataset"]),
+    "zeus.train_coverage(max_batch_size := 64)": (train_coverage, (64,), ["dataset"]),
+    "zeus.savings()": (savings, ("v100",), None),
+    "zeus.savings(on_gpu := 'a40')": (savings, ("a40",), None),
+    "zeus.optimum()": (optimum, ("v100", 0.5), WORKLOAD),
+    "zeus.optimum(on_gpu := 'a40')": (optimum, ("a40", 0.5), WORKLOAD),
+    "zeus.optimum(eta := 0)": (optimum, ("v100", 0), WORKLOAD),
+    "zeus.optimum(eta := 0.75)": (optimum, ("v100", 0.75), WORKLOAD),
+    "zeus.optimum(eta := 1)": (optimum, ("v100", 1), WORKLOAD),
+    "zeus.pareto_front()": (pareto_front, ("v100", "librispeech"), AT),
+    "zeus.pareto_front(of_dataset := 'squad')": (pareto_front, ("v100", "squad"), AT),
+    "zeus.pareto_front(on_gpu := 'a40', of_dataset := 'cifar100')": (pareto_front, ("a40", "cifar100"), AT),
+    "zeus.coverage_by_gpu()": (coverage_by_gpu, (), None),
+    "zeus.epochs_by_target()": (epochs_by_target, ("librispeech",), None),
+    "zeus.epochs_by_target(of_dataset := 'imagenet')": (epochs_by_target, ("imagenet",), None),
+    "zeus.power_over_limit()": (power_over_limit, (), None),
+}
+# Of two GPUs power is not among the real files at hand.
+OTHER_GPU_QUERIES = {
+    "zeus.cheapest(on_gpu := 'p100')": (cheapest, ("p100", 0.5), ["dataset"]),
+    "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (cheapest, ("rtx6000", 0.9), ["dataset"]),
+    "zeus.savings(on_gpu := 'p100')": (savings, ("p100",), None),
+    "zeus.savings(on_gpu := 'rtx6000')": (savings, ("rtx6000",), None),
+    "zeus.optimum(on_gpu := 'p100', eta := 0.25)": (optimum, ("p100", 0.25), WORKLOAD),
+    "zeus.pareto_front(on_gpu := 'rtx6000')": (pareto_front, ("rtx6000", "librispeech"), AT),
+}
