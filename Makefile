@@ -2,6 +2,7 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
+# make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
 # make clean               remove what the others made, synthetic dumps and demo warehouses too
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench verified clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +67,9 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
 	$(BIN)/python -m tracehouse.bench.telemetry
+
+verified: $(VENV)/ready
+	$(BIN)/python -m tracehouse.sql.verified $(RAW)
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,326 @@
+"""What all traces have in common, on a few jobs whose results can be reckoned on paper."""
+
+import datetime as dt
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import duckdb
+import pytest
+
+SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
+raw_dumps = module_from_spec(SPEC)
+SPEC.loader.exec_module(raw_dumps)
+
+POD_HEADER = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+    "creation_time,deletion_time,scheduled_time"
+)
+PODS = (
+    "p1,4000,2048,1,500,,LS,Succeeded,0,110,10",  # half a GPU for 100 s
+    "p2,4000,2048,2,1000,,LS,Failed,0,30,20",  # two GPUs for 10 s
+    "p3,4000,2048,1,1000,,BE,Running,40,70,50",  # a GPU for 20 s, its outcome unknown
+    "p4,4000,2048,1,1000,,BE,Pending,80,90,",
+    "p5,1000,2048,0,0,,LS,Succeeded,100,105,101",
+    "p6,1000,2048,0,0,,LS,Failed,100,107,101",
+)
+JOB_HEADER = (
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
+)
+# Job, user, GPUs, state; seconds of submission, start and end. The published sums are left out.
+SEREN = (
+    ("1", "ua", 8, "COMPLETED", 0, 10, 110),
+    ("2", "ua", 8, "FAILED", 3600, 3600, 3650),
+    ("3", "ub", 1, "CANCELLED", 3600, 3601, 3641),
+    ("4", "uc", 1, "PREEMPTED", 7200, 7210, 7220),
+    ("5", "ub", 0, "TIMEOUT", 90000, 90000, 90004),
+)
+MIDNIGHT = dt.datetime(2023, 3, 6, tzinfo=dt.timezone(dt.timedelta(hours=8)))  # a Monday
+# Job, task, instances, status, start, plan_gpu in percent; start and end of the instances.
+HOUR_0 = 4 * 86400 - 8 * 3600  # midnight of the clock's first Monday, 1970-01-05, in UTC+8
+PAI = (
+    ("j1", "worker", 2, "Terminated", HOUR_0, 50, 10, 110),  # one GPU for 100 s
+    ("j2", "worker", 1, "Failed", HOUR_0 + 86400, 800, 20, 30),  # eight GPUs for 10 s
+    ("j3", "ps", 4, "Terminated", HOUR_0 + 86400, None, 30, 60),
+    ("j4", "worker", 1, "Running", HOUR_0 + 7200, 100, 40, None),
+    ("j5", "worker", 1, "Waiting", None, 100, None, None),
+)
+SUMMARY = {
+    "id": "Seren",
+    "job_num": 7,
+    "cpu_job_num": 1,
+    "gpu_job_num": 6,
+    "complete_rate_gpu": 0.5,
+    "fail_gpu_time": 400,
+}
+
+
+def stamp(second: int) -> str:
+    return str(MIDNIGHT + dt.timedelta(seconds=second))
+
+
+def seren_line(job: tuple) -> str:
+    job_id, user, gpus, state, *seconds = job
+    return ",".join([job_id, user, "1", str(gpus), "8", "Eval", state, *map(stamp, seconds), "", "", ""])
+
+
+def pai_tables() -> dict[str, list[dict[str, object]]]:
+    tables: dict[str, list[dict[str, object]]] = {"pai_job_table": [], "pai_task_table": []}
+    tables["pai_instance_table"] = []
+    for name, task, instances, status, submit, plan_gpu, start, end in PAI:
+        span = {"status": status, "start_time": submit, "end_time": None}
+        user = "v1" if name < "j3" else "v2"
+        tables["pai_job_table"].append({"job_name": name, "inst_id": f"i{name}", "user": user} | span)
+        plan = {"inst_num": float(instances), "plan_cpu": 100.0, "plan_mem": 2.0}
+        plan |= {"plan_gpu": plan_gpu, "gpu_type": "T4"}
+        tables["pai_task_table"].append({"job_name": name, "task_name": task} | span | plan)
+        if start is not None:
+            times = {"start_time": submit + start, "end_time": None if end is None else submit + end}
+            ids = {"inst_name": f"n{name}", "worker_name": f"w{name}", "inst_id": f"i{name}", "machine": "m"}
+            instance = {"job_name": name, "task_name": task, "status": status}
+            tables["pai_instance_table"].append(instance | ids | times)
+    return tables
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A warehouse of a few pods, jobs and tasks, and of a summary of one cluster."""
+    folder = tmp_path_factory.mktemp("unified")
+    raw = folder / "raw"
+    (raw / "acme").mkdir(parents=True)
+    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *PODS]) + "\n")
+    (raw / "acme" / "trace_seren.csv").write_text("\n".join([JOB_HEADER, *map(seren_line, SEREN)]) + "\n")
+    raw_dumps.write_pai(raw / "pai", pai_tables())
+    write_summary(raw / "acme" / "cluster_summary.csv")
+    return raw_dumps.ingested(raw, folder / "warehouse")
+
+
+def write_summary(path: Path) -> None:
+    header = (
+        "id,job_num,cpu_job_num,gpu_job_num,avg_run_time_gpu,avg_que_time_gpu,avg_gpu_num,"
+        "med_run_time_gpu,med_que_time_gpu,med_gpu_num,max_run_time_gpu,max_gpu,"
+        "complete_rate_gpu,cancel_rate_gpu,fail_rate_gpu,complete_gpu_time,cancel_gpu_time,fail_gpu_time,"
+        "complete_rate_gpu_time,cancel_rate_gpu_time,fail_rate_gpu_time,avg_run_time_cpu,avg_que_time_cpu,"
+        "med_run_time_cpu,med_que_time_cpu,complete_rate_cpu,cancel_rate_cpu,fail_rate_cpu"
+    )
+    cells = [str(SUMMARY.get(name, 0)) for name in header.split(",")]
+    other = ["Philly", *cells[1:]]
+    path.write_text("\n".join([header, ",".join(cells), ",".join(other)]) + "\n")
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
+    return connection.execute(sql).fetchall()
+
+
+def test_what_is_requested_and_what_is_held(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(
+        few,
+        """
+        select trace, sum(requested_cpus), sum(requested_gpus), sum(allocated_gpus),
+            sum(requested_memory_gib), count(allocated_cpus), count(allocated_memory_gib)
+        from unified.jobs group by trace order by trace
+        """,
+    ) == [
+        ("acme", 40.0, 18.0, 18.0, None, 0, 0),
+        ("openb", 18.0, 4.5, None, 12.0, 0, 0),
+        ("pai", 9.0, 11.0, None, 18.0, 0, 0),
+    ]
+
+
+def test_the_summary_of_gpu_jobs(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(
+        few,
+        """
+        select trace, cluster, jobs, cpu_jobs, gpu_jobs, mean_run_s, mean_wait_s, mean_gpus,
+            median_run_s, median_wait_s, median_gpus, max_run_s, max_gpus
+        from unified.summary order by trace
+        """,
+    ) == [
+        ("acme", "seren", 5, 1, 4, 50.0, 5.25, 4.5, 45.0, 5.5, 4.5, 100.0, 8.0),
+        (
+            "openb",
+            None,
+            6,
+            2,
+            4,
+            pytest.approx(130 / 3),
+            pytest.approx(40 / 3),
+            1.125,
+            20.0,
+            10.0,
+            1.0,
+            100.0,
+            2.0,
+        ),
+        # Per instance: the first task's two halves are not one GPU here. One still runs, and one still waits.
+        ("pai", None, 5, 1, 4, 55.0, pytest.approx(70 / 3), 2.625, 55.0, 20.0, 1.0, 100.0, 8.0),
+    ]
+
+
+def test_the_summary_of_outcomes(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(
+        few,
+        """
+        select trace, completed_share, cancelled_share, failed_share,
+            completed_gpu_s, cancelled_gpu_s, failed_gpu_s,
+            completed_gpu_time_share, cancelled_gpu_time_share, failed_gpu_time_share
+        from unified.summary order by trace
+        """,
+    ) == [
+        ("acme", 0.25, 0.25, 0.5, 800.0, 40.0, 410.0, 0.64, 0.032, 0.328),
+        ("openb", 0.5, 0.0, 0.5, 50.0, 0.0, 20.0, 5 / 7, 0.0, 2 / 7),
+        ("pai", 0.5, 0.0, 0.5, 100.0, 0.0, 80.0, 5 / 9, 0.0, 4 / 9),
+    ]
+
+
+def test_the_summary_of_cpu_jobs(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(
+        few,
+        """
+        select trace, mean_run_s_cpu, mean_wait_s_cpu, median_run_s_cpu, median_wait_s_cpu,
+            completed_share_cpu, cancelled_share_cpu, failed_share_cpu
+        from unified.summary order by trace
+        """,
+    ) == [
+        ("acme", 4.0, 0.0, 4.0, 0.0, 0.0, 0.0, 1.0),
+        ("openb", 5.0, 1.0, 5.0, 1.0, 0.5, 0.0, 0.5),
+        ("pai", 30.0, 30.0, 30.0, 30.0, 1.0, 0.0, 0.0),
+    ]
+
+
+def test_without_outcomes_there_is_no_share(real: duckdb.DuckDBPyConnection) -> None:
+    told = rows(
+        real,
+        """
+        select count(*), count(completed_share), count(completed_gpu_s), count(failed_gpu_time_share),
+            count(mean_wait_s), count(mean_run_s_cpu), sum(gpu_jobs)
+        from unified.summary where trace = 'itp'
+        """,
+    )
+    assert told == [(10, 0, 0, 0, 0, 0, 69_351)]
+
+
+def test_summary_beside_the_published_one(few: duckdb.DuckDBPyConnection) -> None:
+    every = rows(few, "from unified.summary_against_published()")
+    # Philly's jobs are not here; Kalos and PAI are not in this summary.
+    assert {row[:2] for row in every} == {("acme", "seren")} and len(every) == 27
+    measures = [name for (name, *_) in rows(few, "describe unified.summary")][2:]
+    assert [row[2] for row in every] == measures
+    found = {row[2]: row[3:] for row in every}
+    assert found["jobs"] == (5.0, 7.0, -2.0)
+    assert found["cpu_jobs"] == (1.0, 1.0, 0.0)
+    assert found["completed_share"] == (0.25, 0.5, -0.25)
+    assert found["failed_gpu_s"] == (410.0, 400.0, 10.0)
+
+
+def test_each_measure_is_set_beside_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """A sample's summary is that of its jobs, but that Kalos's published runs hold the queue."""
+    for measure, measured, published in rows(
+        synthetic,
+        "select measure, measured, published from unified.summary_against_published()"
+        " where cluster = 'seren'",
+    ):
+        assert measured == pytest.approx(published, rel=0.01, abs=0.0006), measure
+
+
+def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
+    sizes = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    assert rows(few, "select at_most_gpus from unified.size_cdf() where trace = 'pai'") == [
+        (s,) for s in sizes
+    ]
+    assert rows(few, "from unified.size_cdf() where at_most_gpus in (0.25, 0.5, 1, 2, 8)") == [
+        ("acme", 0.25, 0.0, 0.0),
+        ("acme", 0.5, 0.0, 0.0),
+        ("acme", 1.0, 50.0, 4.0),
+        ("acme", 2.0, 50.0, 4.0),
+        ("acme", 8.0, 100.0, 100.0),
+        ("openb", 0.25, 0.0, 0.0),
+        ("openb", 0.5, 25.0, pytest.approx(500 / 9)),
+        ("openb", 1.0, 75.0, pytest.approx(700 / 9)),
+        ("openb", 2.0, 100.0, 100.0),
+        ("openb", 8.0, 100.0, 100.0),
+        ("pai", 0.25, 0.0, 0.0),
+        ("pai", 0.5, 0.0, 0.0),
+        ("pai", 1.0, 75.0, pytest.approx(500 / 9)),
+        ("pai", 2.0, 75.0, pytest.approx(500 / 9)),
+        ("pai", 8.0, 100.0, 100.0),
+    ]
+
+
+def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(few, "from unified.gpu_time_concentration()") == [
+        ("acme", 4, 1, 64.0),
+        ("openb", 4, 1, pytest.approx(500 / 9)),
+        ("pai", 4, 1, pytest.approx(500 / 9)),
+    ]
+    assert rows(few, "from unified.gpu_time_concentration(top_pct := 26) where trace = 'acme'") == [
+        ("acme", 4, 2, 96.0)
+    ]
+    assert rows(few, "from unified.gpu_time_concentration(top_pct := 0) where trace = 'acme'") == [
+        ("acme", 4, 0, 0.0)
+    ]
+
+
+def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(few, "from unified.user_concentration()") == [("acme", 3, 1, 96.0), ("pai", 2, 1, 100.0)]
+    assert rows(few, "from unified.user_concentration(top_pct := 50) where trace = 'acme'") == [
+        ("acme", 3, 2, pytest.approx(99.2))
+    ]
+
+
+def test_failures(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(few, "from unified.failure_share()") == [
+        ("acme", "seren", 5, 60.0, 20.0, pytest.approx(32.8)),
+        ("openb", None, 4, 50.0, 0.0, pytest.approx(200 / 7)),
+        ("pai", None, 3, pytest.approx(100 / 3), 0.0, pytest.approx(400 / 9)),
+    ]
+
+
+def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
+    gaps = [3600, 0, 3600, 82800]
+    mean = sum(gaps) / 4
+    deviation = (sum((gap - mean) ** 2 for gap in gaps) / 4) ** 0.5
+    seren, openb, pai = rows(few, "from unified.arrivals()")
+    days = 90000 / 86400
+    assert seren == (
+        "acme",
+        "seren",
+        5,
+        pytest.approx(days),
+        5 / days,
+        mean,
+        pytest.approx(deviation / mean),
+        40.0,
+    )
+    assert openb[:2] + openb[2:3] == ("openb", None, 6)
+    assert openb[-1] == pytest.approx(400 / 6)
+    # The task that waits has no submission.
+    assert pai[2:5] == (4, 1.0, 4.0) and pai[-1] == 50.0
+
+
+def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -> None:
+    assert rows(few, "from unified.hour_profile()") == [
+        ("acme", 0, 1, 20.0),
+        ("acme", 1, 3, 60.0),
+        ("acme", 2, 1, 20.0),
+        ("pai", 0, 3, 75.0),
+        ("pai", 2, 1, 25.0),
+    ]
+    assert rows(few, "from unified.weekday_profile()") == [
+        ("acme", 1, 4, 80.0),
+        ("acme", 2, 1, 20.0),
+        ("pai", 1, 2, 50.0),
+        ("pai", 2, 2, 50.0),
+    ]
+
+
+def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.DuckDBPyConnection) -> None:
+    before = rows(few, "from unified.hour_profile()")
+    with few.cursor() as elsewhere:
+        elsewhere.execute("set timezone = 'America/New_York'")
+        assert rows(elsewhere, "from unified.hour_profile()") == before
+
+
+def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
+    assert rows(real, "from unified.gpu_time_concentration() where trace = 'itp'") == [
+        ("itp", 69_351, 694, pytest.approx(47.2, abs=0.05))
+    ]
