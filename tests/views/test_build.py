@@ -75,7 +75,8 @@ def test_every_column_says_whether_it_was_measured(empty: duckdb.DuckDBPyConnect
     ).fetchall()
     assert len(rows) > 200
     assert [name for name, provenance, _ in rows if provenance not in PROVENANCES] == []
-    views = {view.versioned for view in view_files()}
+    # What a view lays down comes from nowhere, and nor does a count of rows.
+    views = {view.versioned for view in view_files() if view.references}
     traced = [name for name, _, lineage in rows if name.rsplit(".", 1)[0] in views and lineage]
     in_views = [name for name, _, _ in rows if name.rsplit(".", 1)[0] in views]
     assert len(traced) > 0.9 * len(in_views)
@@ -110,8 +111,10 @@ def test_a_view_says_its_grain_and_source(empty: duckdb.DuckDBPyConnection) -> N
 def test_a_view_that_reads_nothing_holds_what_nobody_measured(empty: duckdb.DuckDBPyConnection) -> None:
     assumed = column(empty, "select versioned_name from catalog.views where len(reads) = 0")
     assert "itp.simulated_capacity_v1" in assumed
-    sql = "select provenance from catalog.columns where object_name in (select unnest($names))"
-    assert set(empty.execute(sql, {"names": assumed}).fetchall()) == {("synthetic",)}
+    synthetic = column(
+        empty, "select distinct object_name from catalog.columns where provenance = 'synthetic'"
+    )
+    assert set(assumed) <= set(synthetic)
 
 
 def test_the_comment_on_a_view_is_its_title(empty: duckdb.DuckDBPyConnection) -> None:
