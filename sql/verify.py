@@ -61,7 +61,7 @@ class _Figure:
 
 @dataclass(frozen=True)
 class _AtHand:
-    """What there is to measure with: tables that are empty or made up, and the CSVs that were read."""
+    """What there is to measure with: tables without rows, tables with made-up ones, and the CSVs read."""
 
     empty: set[str]
     synthetic: set[str]

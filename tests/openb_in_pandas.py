@@ -304,14 +304,14 @@ PEAK = ["peak_used_gpus", "peak_at_s", "capacity_pct", "mean_used_gpus", "gpu_h"
 
 
 def peak_concurrency(raw: Path, in_variant: str) -> pd.DataFrame:
-    """Use of GPUs at its highest and on average; of the pods that are there to the end, those with GPUs."""
+    """Use of GPUs at its highest and on average, and the Running pods that are there to the end."""
     pods, sweep = pods_in(raw, in_variant, False), concurrency(raw)
     sweep = sweep[sweep["variant"] == in_variant]
     if sweep.empty:
-        return pd.DataFrame([(None,) * 5 + (0,)], columns=PEAK)
+        return pd.DataFrame([(None,) * 6], columns=PEAK)
     peak = sweep.loc[sweep["used_gpus"].idxmax()]
     last = pods["deletion_time"].max()
-    is_running = pods["is_gpu_pod"] & (pods["pod_phase"] == "Running")
+    is_running = pods["pod_phase"] == "Running"
     gpu_s = fsum((pods["milli"] * pods["run_s"]).dropna()) / WHOLE_GPU
     row = {
         "peak_used_gpus": peak["used_gpus"],

@@ -141,8 +141,8 @@ def run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
         ordered = sorted(values)
         for percentile in PERCENTILES:
             rank = -(-percentile * len(ordered) // 100)
-            rows.append({"trace": trace, "percentile": percentile, "run_s": ordered[rank - 1]})
-    return pd.DataFrame(rows)
+            rows.append((trace, percentile, ordered[rank - 1]))
+    return pd.DataFrame(rows, columns=["trace", "percentile", "run_s"])
 
 
 # What the published table calls a column of the summary; both tables have the same columns in one order.

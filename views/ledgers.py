@@ -66,7 +66,7 @@ class Figure:
 
     `relation` is what the measured value must be to the printed one: equal, at least or at most, give or take
     `tolerance`. `explanation` says why another value is to be expected, where it is. `needs_file` is the CSV
-    that the figure is about, where it is one of several that make a table: without it there are no data.
+    that the figure is about, where a table is made of several: without it there are no data.
     """
 
     name: str

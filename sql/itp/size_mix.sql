@@ -15,15 +15,26 @@ with sizes as (
     from itp.job
     where on_cluster = 'all' or cluster = on_cluster
     group by requested_gpus
+),
+
+-- DuckDB 1.4.0 takes no arithmetic on a window.
+shares as (
+    select
+        requested_gpus,
+        jobs,
+        gpu_s,
+        sum(jobs) over () as all_jobs,
+        sum(gpu_s) over () as all_gpu_s
+    from sizes
 )
 
 select
     requested_gpus,
     jobs,
-    100.0 * jobs / nullif(sum(jobs) over (), 0) as jobs_pct,
+    100.0 * jobs / nullif(all_jobs, 0) as jobs_pct,
     gpu_s / 3600.0 as gpu_h,
-    100.0 * gpu_s / nullif(sum(gpu_s) over (), 0) as gpu_h_pct
-from sizes
+    100.0 * gpu_s / nullif(all_gpu_s, 0) as gpu_h_pct
+from shares
 order by requested_gpus;
 
 comment on macro table itp.size_mix is 'Jobs and GPU-hours per number of GPUs, and the shares of both, in percent.';

@@ -4,6 +4,7 @@
 -- caveat: openb.cpu_classes_fragment
 -- param: residual_table: table or view of what is free on each GPU, with the columns of openb.empty_residual
 -- param: in_variant: pod list that says which pods are to be expected
+-- chart: bar x=variant y=fragmented_pct
 create or replace macro openb.fragmentation_of(
     residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
 ) as table
@@ -48,7 +49,15 @@ seen as (
         classes.popularity
     from residual
     cross join classes
-    group by all
+    group by
+        residual.sn,
+        residual.model,
+        classes.variant,
+        classes.class_number,
+        classes.cpu_milli,
+        classes.num_gpu,
+        classes.gpu_spec,
+        classes.popularity
 ),
 
 -- All that is free on a node is fragmented for a class that it cannot run, and the slivers for one that it can.

@@ -4,24 +4,48 @@
 -- param: in_variant: pod list to count
 -- chart: bar x=gpu_request y=pods_pct
 create or replace macro openb.requests_by_gpus(in_variant varchar := 'default') as table
-with requests as (
+with labelled as (
     select
+        case
+            when num_gpu = 1 and gpu_milli < 1000 then 'below 1'
+            else cast(num_gpu as varchar)
+        end as gpu_request,
         num_gpu,
-        num_gpu = 1 and gpu_milli < 1000 as is_part,
-        count(*) as pods,
-        sum(num_gpu * gpu_milli) as milli
+        num_gpu * gpu_milli as milli
     from openb.pod
     where variant = in_variant
-    group by all
+),
+
+requests as (
+    select
+        gpu_request,
+        num_gpu,
+        count(*) as pods,
+        sum(milli) as milli
+    from labelled
+    group by gpu_request, num_gpu
+),
+
+-- Apart, as DuckDB 1.4.0 reads no window back from within a nullif in a macro.
+with_totals as (
+    select
+        gpu_request,
+        num_gpu,
+        pods,
+        milli,
+        sum(pods) over () as all_pods,
+        sum(milli) over () as all_milli
+    from requests
 )
 
 select
-    case when is_part then 'below 1' else cast(requests.num_gpu as varchar) end as gpu_request,
-    requests.pods,
-    100.0 * requests.pods / sum(requests.pods) over () as pods_pct,
-    cast(requests.milli as bigint) as milli,
-    100.0 * requests.milli / nullif(sum(requests.milli) over (), 0) as milli_pct
-from requests
-order by requests.num_gpu asc, is_part desc;
+    gpu_request,
+    totals.pods,
+    100.0 * totals.pods / totals.all_pods as pods_pct,
+    cast(totals.milli as bigint) as milli,
+    100.0 * totals.milli / nullif(totals.all_milli, 0) as milli_pct
+from with_totals as totals
+-- A part of a GPU has num_gpu 1 too, and stands before a whole one.
+order by num_gpu asc, gpu_request desc;
 
 comment on macro table openb.requests_by_gpus is 'Pods per number of GPUs that they request, where below 1 is a part of one, and the thousandths of a GPU that they request.';

@@ -3,6 +3,7 @@
 -- caveat: openb.pending_has_no_schedule
 -- param: in_variant: pod list to count
 -- param: gpu_only: count only pods that request a GPU
+-- chart: bar x=pods y=p90_wait_s
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select
     count(*) as pods,

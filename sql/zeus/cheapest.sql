@@ -1,4 +1,5 @@
 -- Which batch size and power limit reach a data set's hardest target at the least cost?
+-- caveat: zeus.target_decides_optimum
 -- param: on_gpu: GPU that was profiled
 -- choices: on_gpu: v100 a40 p100 rtx6000
 -- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)

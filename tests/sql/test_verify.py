@@ -207,13 +207,47 @@ def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
     assert {result.verdict for result in others if result not in of_others} == {Verdict.NO_DATA}
 
 
+def test_real_itp_is_as_published(real_warehouse: Path) -> None:
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["itp"])
+    others = {result.figure: result for result in results if result.verdict is not Verdict.REPRODUCED}
+    assert {name.removeprefix("itp."): result.verdict for name, result in others.items()} == {
+        "I6_example_id": Verdict.EXPLAINED,
+        "I7_min_tightness": Verdict.EXPLAINED,
+        "I12_deadlines_least": Verdict.NOT_MEASURABLE,
+        "I12_deadlines_most": Verdict.NOT_MEASURABLE,
+    }
+    assert others["itp.I7_min_tightness"].measured == pytest.approx(0.49938, abs=5e-6)
+    assert len(results) > 90
+
+
+def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
+    """Of Zeus's power files those of V100 and A40 are at hand."""
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["zeus"])
+    verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
+    of_others = {name for name in verdicts if name.endswith(("_p100", "_rtx6000"))}
+    assert len(of_others) == 8
+    assert {verdicts.pop(name) for name in of_others} == {Verdict.NO_DATA}
+    assert {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED} == {
+        "Z2_batch_least": Verdict.EXPLAINED,
+        "Z3_power_most": Verdict.EXPLAINED,
+        "Z4_energy_least": Verdict.NOT_MEASURABLE,
+        "Z4_energy_most": Verdict.NOT_MEASURABLE,
+        "Z4_time_most": Verdict.NOT_MEASURABLE,
+    }
+    assert len([name for name in verdicts if name.startswith("v100_")]) == 6 * 13
+
+
 def test_every_figure_can_be_computed(sample_warehouse: Path) -> None:
     with answer.connect(sample_warehouse) as connection:
         results = verify.figures(connection, [])
     computed = [result for result in results if result.verdict is not Verdict.NOT_MEASURABLE]
     assert {result.verdict for result in computed} == {Verdict.SYNTHETIC}
-    # A made-up summary has no other publisher's trace in it.
-    assert [result.figure for result in computed if result.measured is None] == ["acme.A3_philly_run"]
+    # Made-up data have neither the trace of another publisher nor the job that is ITP's example.
+    without = {result.figure for result in computed if result.measured is None}
+    examples = {result.figure for result in computed if result.figure.startswith("itp.I6_example_")}
+    assert without == {"acme.A3_philly_run"} | examples
 
 
 def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(sample_warehouse: Path) -> None:
@@ -238,7 +272,8 @@ def test_the_printed_value_stands_in_the_statement() -> None:
     """So that a digit that is wrong in one of them is seen."""
     words = {"pai.P7_first_hour": "00:00:03", "pai.P11_tasks": "1.2 million"}
     words |= {"pai.P11_instances": "7.5 million", "pai.P12_bottom_users": "fewer than 180"}
-    words |= {"acme.A2_jobs": "1.09 million"}
+    words |= {"acme.A2_jobs": "1.09 million", "openb.demand_multigpu50": "11.36 million"}
+    words |= {"openb.O7_used": "3.36 billion", "openb.O7_capacity": "6.21 billion"}
     for figure in ledgers.published():
-        value = words.get(figure.name, f"{figure.value:,g}" if figure.value < 1e5 else f"{figure.value:,.0f}")
+        value = words.get(figure.name, f"{figure.value:,.15g}")
         assert value in figure.statement, figure.name

@@ -45,11 +45,12 @@ def write_raw(raw: Path) -> None:
         | {"start_time": start, "end_time": end}
         for job, (start, end) in SPANS.items()
     ]
+    tag = {"inst_id": "ij1", "user": "u1", "gpu_type_spec": None, "group": "g1", "workload": None}
     tables = {
         "pai_job_table": jobs,
         "pai_task_table": [NOTHING | {"task_name": "t"} | task for task in TASKS],
         "pai_instance_table": instances,
-        "pai_group_tag_table": [],
+        "pai_group_tag_table": [tag],
     }
     raw_dumps.write_pai(raw / "pai" / "data", tables)
     names = ("id", *unified_in_pandas.PUBLISHED)

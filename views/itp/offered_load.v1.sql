@@ -5,6 +5,7 @@
 -- caveat: itp.no_wait
 -- caveat: itp.min_duration_600
 -- caveat: itp.clusters_start_ragged
+-- caveat: itp.load_starts_empty
 create or replace view itp.offered_load_v1 as
 with edges as (
     select

@@ -2,6 +2,7 @@
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w)
 -- source: NSDI'23, section 2; run_single.py and run_alibaba.py of the Zeus traces for the defaults and their cap
 -- caveat: zeus.target_never_reached
+-- caveat: zeus.target_decides_optimum
 -- caveat: zeus.fewer_than_four_runs
 -- caveat: zeus.configurations_differ
 -- caveat: zeus.default_batch_is_capped
