@@ -5,6 +5,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,7 @@ TRACES = ("itp", "openb", "zeus")
 
 def page(connection: duckdb.DuckDBPyConnection) -> str:
     """The page over a warehouse. Raises UserError where some of its data are synthetic, or not there."""
-    results = figures(connection, TRACES)
+    results = [_rounded(result) for result in figures(connection, TRACES)]
     for result in results:
         if result.verdict is Verdict.SYNTHETIC:
             raise UserError(f"{result.figure} rests on synthetic data: bring the publishers' files")
@@ -35,7 +36,7 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
         f"Made by `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
         "over the files that the last table lists; `make verified RAW=folder` makes it again, and a test "
         "compares it. Where each figure was printed, how well it is known, how far off still counts and the "
-        "SQL that measures it are in `catalog.published`.",
+        "SQL that measures it are in `catalog.published`. Measured values are rounded to ten digits.",
         f"{len(results)} figures: {found}.",
         _markdown(results),
         "## Why some differ, or cannot be measured",
@@ -53,6 +54,13 @@ def write_page(raw: Path) -> Path:
         database.ingest([raw], warehouse, TRACES, lambda *_: None)
         PAGE.write_text(page(answer.connect(warehouse)))
     return PAGE
+
+
+def _rounded(result: Result) -> Result:
+    """A result without the last digits of what is measured: they depend on the order in which it is added."""
+    if result.measured is None:
+        return result
+    return replace(result, measured=float(f"{result.measured:.10g}"))
 
 
 def _is_plain(verdict: Verdict) -> bool:
