@@ -23,8 +23,9 @@ margins as (
             when 'gpu' then tasks.gpu_margin_of_capacity
             else tasks.memory_margin_of_capacity
         end as margin
-    from tasks
-    cross join resources
+    from resources
+    -- Each resource has its line, also where no task has so many workers.
+    left join tasks on true
 )
 
 select
