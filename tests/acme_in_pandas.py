@@ -12,15 +12,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
+import raw_frames
 
 CURVES = Path(__file__).parents[1] / "ingest" / "acme_curves.csv"
 LOCAL = pd.Timedelta(hours=8)

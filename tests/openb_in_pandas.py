@@ -7,16 +7,12 @@ their phases are in raw_frames.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
 from math import fsum
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
+import raw_frames
 
 HOUR_S = 3600
 WHOLE_GPU = 1000

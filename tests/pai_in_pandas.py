@@ -5,16 +5,12 @@ in which they read each other; then the named queries, which read the views' fra
 """
 
 import math
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
+import raw_frames
 
 HOUR_S = 3600
 UTC_OFFSET_H = 8

@@ -7,14 +7,10 @@ in which they read each other; then the named queries, which read the views' fra
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pandas as pd
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
+import raw_frames
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S

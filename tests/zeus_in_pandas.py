@@ -5,14 +5,10 @@ in which they read each other; then the named queries, which read the views' fra
 """
 
 import lzma
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pandas as pd
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parent / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
+import raw_frames
 
 WORKLOAD = ["dataset", "network"]
 TRAINED = [*WORKLOAD, "optimizer", "batch_size"]

@@ -10,23 +10,17 @@ time zone, and durations by every rule and by none.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta, timezone
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import acme_in_pandas
 import duckdb
 import pandas as pd
 import pytest
+import raw_dumps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("acme_in_pandas", Path(__file__).parents[1] / "acme_in_pandas.py")
-acme_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(acme_in_pandas)
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

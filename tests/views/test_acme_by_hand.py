@@ -1,15 +1,10 @@
 """Acme's views and queries over jobs, on a few rows whose results can be reckoned on paper."""
 
 import datetime as dt
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import duckdb
 import pytest
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
+import raw_dumps
 
 HEADER = (
     "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"

@@ -2,40 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import acme_in_pandas
 import duckdb
+import itp_in_pandas
+import openb_in_pandas
+import pai_in_pandas
 import pandas as pd
 import pytest
+import raw_dumps
+import raw_frames
+import unified_in_pandas
+import zeus_in_pandas
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-SPEC = spec_from_file_location("raw_frames", Path(__file__).parents[1] / "raw_frames.py")
-raw_frames = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_frames)
-SPEC = spec_from_file_location("acme_in_pandas", Path(__file__).parents[1] / "acme_in_pandas.py")
-acme_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(acme_in_pandas)
-SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
-pai_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(pai_in_pandas)
-SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
-openb_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(openb_in_pandas)
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("itp_in_pandas", Path(__file__).parents[1] / "itp_in_pandas.py")
-itp_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(itp_in_pandas)
-SPEC = spec_from_file_location("unified_in_pandas", Path(__file__).parents[1] / "unified_in_pandas.py")
-unified_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(unified_in_pandas)
-SPEC = spec_from_file_location("zeus_in_pandas", Path(__file__).parents[1] / "zeus_in_pandas.py")
-zeus_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(zeus_in_pandas)
 
 OF_OPENB = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),

@@ -7,24 +7,18 @@ whose size nobody states; and jobs of the testbed that cluster02 knows in part, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
+import itp_in_pandas
 import pandas as pd
 import pytest
+import raw_dumps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("itp_in_pandas", Path(__file__).parents[1] / "itp_in_pandas.py")
-itp_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(itp_in_pandas)
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

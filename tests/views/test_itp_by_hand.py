@@ -1,14 +1,8 @@
 """ITP's load and its testbed, on a few jobs whose results can be reckoned on paper."""
 
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-
 import duckdb
 import pytest
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
+import raw_dumps
 
 RAW = ("job_id", "submission_time", "duration", "num_gpu")
 DAY = 86_400

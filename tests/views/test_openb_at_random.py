@@ -9,23 +9,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
+import openb_in_pandas
 import pandas as pd
 import pytest
+import raw_dumps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("openb_in_pandas", Path(__file__).parents[1] / "openb_in_pandas.py")
-openb_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(openb_in_pandas)
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

@@ -1,18 +1,13 @@
 """openb on two nodes and a few pods, whose results can be reckoned on paper; and its published figures."""
 
 from collections.abc import Sequence
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import duckdb
 import pytest
+import raw_dumps
 
 from tracehouse.sql import verify
 from tracehouse.sql.verify import Verdict
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
 
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 NODES = [("a", 8000, 1024, 2, "T4"), ("b", 4000, 1024, 4, "G2")]

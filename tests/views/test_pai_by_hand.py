@@ -1,19 +1,13 @@
 """PAI's views on a few rows whose results can be reckoned on paper, and on no rows at all."""
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import duckdb
+import pai_in_pandas
 import pytest
+import raw_dumps
 
 from tracehouse.sql import database
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("pai_in_pandas", Path(__file__).parents[1] / "pai_in_pandas.py")
-pai_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(pai_in_pandas)
 
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:

@@ -1,18 +1,12 @@
 """What is asked of all traces, of four tasks of PAI and a published line, with answers worked out by hand."""
 
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import duckdb
 import pytest
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("unified_in_pandas", Path(__file__).parents[1] / "unified_in_pandas.py")
-unified_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(unified_in_pandas)
+import raw_dumps
+import unified_in_pandas
 
 # PAI's first start: on its clock 01:18:39 in the night to Wednesday, 7 January 1970, in UTC+8.
 FIRST_S = 494_319.0

@@ -1,15 +1,11 @@
 """What all traces have in common, on a few jobs whose results can be reckoned on paper."""
 
 import datetime as dt
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import duckdb
 import pytest
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
+import raw_dumps
 
 POD_HEADER = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"

@@ -9,7 +9,6 @@ import lzma
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -18,15 +17,10 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pandas as pd
 import pytest
+import raw_dumps
+import zeus_in_pandas
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
-SPEC = spec_from_file_location("zeus_in_pandas", Path(__file__).parents[1] / "zeus_in_pandas.py")
-zeus_in_pandas = module_from_spec(SPEC)
-SPEC.loader.exec_module(zeus_in_pandas)
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

@@ -1,15 +1,10 @@
 """Zeus's savings, fronts and groups, on a few rows whose results can be reckoned on paper."""
 
 import lzma
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import duckdb
 import pytest
-
-SPEC = spec_from_file_location("raw_dumps", Path(__file__).parents[1] / "raw_dumps.py")
-raw_dumps = module_from_spec(SPEC)
-SPEC.loader.exec_module(raw_dumps)
+import raw_dumps
 
 TRAIN = "dataset,network,batch_size,optimizer,learning_rate,run,target_metric,target_epoch"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power"
