@@ -22,16 +22,15 @@ from tracehouse.ingest.store import HalfFile
 from tracehouse.ingest.typed_csv import ARROW_TYPES
 from tracehouse.ingest.wide_csv import Lines, ascending
 
-# As many as DuckDB reads at a time.
-ROW_GROUP_ROWS = 122_880
+# Four times what DuckDB reads at a time: values with three decimals fill a large dictionary in each.
+ROW_GROUP_ROWS = 491_520
 FILE_BYTES = 64 << 20
 # Whatever the machine, so that the same raw files give the same Parquet.
 WRITERS = 4
 
-# Of half a megabyte each.
-_REMEMBERED = 64
-_TESTED_CELLS = 20_000
-_DISTINCT_SHARE_OF_MEASUREMENTS = 0.1
+# Of two to four megabytes each: the columns of one block's groups.
+_REMEMBERED = 24
+_DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
 
 
 @dataclass
@@ -124,8 +123,8 @@ def _stored_type(column: Column) -> pa.DataType:
 
 
 def _are_measurements(lines: Lines) -> bool:
-    """Whether values hardly repeat, as those of a continuous measurement do not."""
-    devices = -(-_TESTED_CELLS // max(1, len(lines.times)))
+    """Whether the values of a row group hardly repeat, as those of a measurement with many digits do not."""
+    devices = max(1, ROW_GROUP_ROWS // max(1, len(lines.times)))
     tested = pa.concat_arrays(lines.cells[:devices]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
