@@ -10,16 +10,18 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.ingest import store
+from tracehouse.ingest.archives import READ_BYTES, Member
 from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.find import Claim, RawFile, differing_parts
+from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, HalfFile, Source, StoredFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
-from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
 from tracehouse.ingest.wide_csv import Lines, read_wide
 
 Batched = TypeVar("Batched")
@@ -69,7 +71,7 @@ class _Part:
     def place(self) -> str:
         """Where it is, for errors."""
         path = self.raw.paths[0]
-        return f"{path}: {self.member.name}" if self.raw.form == "tar.gz" else str(path)
+        return f"{path}: {self.member.name}" if self.raw.is_archive else str(path)
 
 
 @dataclass
@@ -81,6 +83,7 @@ class _Account:
     notes: list[str] = field(default_factory=list)
     rejected: list[pa.Table] = field(default_factory=list)
     taken: dict[str, RawFile] = field(default_factory=dict)
+    whole: dict[Path, tuple[RawFile, str]] = field(default_factory=dict)
     seen_times: set[int] = field(default_factory=set)
 
 
@@ -162,7 +165,7 @@ def _check_account(conversion: Conversion) -> None:
 
 
 def _archives_first(claim: Claim) -> tuple[bool, str]:
-    return (claim.raw.form != "tar.gz", claim.raw.relative_name)
+    return (not claim.raw.is_archive, claim.raw.relative_name)
 
 
 def _is_synthetic(raw: RawFile) -> bool:
@@ -185,10 +188,17 @@ def _batches_of_file(
 ) -> Iterator[Batched]:
     raw = claim.raw
     _check_header_file(claim)
+    if raw.whole_path in account.whole:
+        _pass_over_copy(raw, *account.whole[raw.whole_path], job, account)
+        return
     counts: dict[str, _Counts] = {}
     passed_over: list[str] = []
+
+    def note_link(name: str) -> None:
+        account.notes.append(f"{raw.relative_name}: {name} in it is a link, and was passed over")
+
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder):
+        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_link):
             keys = job.table.key_values(member.name, member.folder)
             other = account.taken.get(member.name)
             if keys is None:
@@ -211,7 +221,19 @@ def _batches_of_file(
             "Fetch it again from its publisher",
         )
     account.inputs.append((raw.name, sha256))
-    account.sources += [_source(raw, name, rows, sha256, job, account) for name, rows in counts.items()]
+    account.whole[raw.whole_path] = (raw, sha256)
+    account.sources += [
+        _source(raw, name, rows, sha256, stream.bytes_read, job, account) for name, rows in counts.items()
+    ]
+
+
+def _pass_over_copy(raw: RawFile, other: RawFile, sha256: str, job: Job, account: _Account) -> None:
+    """Raises RawFileError unless a file in parts is the same as another of that name beside it."""
+    if sha256_of(raw.paths, job.on_bytes) != sha256:
+        raise differing_parts(raw, other)
+    account.inputs.append((raw.name, sha256))
+    first, copy = shown_name(other.paths[0].name), shown_name(raw.paths[0].name)
+    account.notes.append(f"{raw.relative_name}: passed over, {copy} and its like are the same as {first}")
 
 
 def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None:
@@ -225,11 +247,12 @@ def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
         members = csv_members(stream, other.form, other.csv_name, other.folder)
-        theirs = next(_sha256(found.stream) for found in members if found.name == member.name)
+        theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
         raise RawFileError(
             raw.paths[0],
-            f"it and {other.paths[0]} both hold {member.name} of {job.table_name}, and they differ",
+            f"it and {shown_name(other.paths[0])} both hold {member.name} of {job.table_name},"
+            " and they differ",
             "Move one of the two out of the raw folders",
         )
 
@@ -305,7 +328,13 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job:
 
 
 def _source(
-    raw: RawFile, member_name: str, rows: _Counts, sha256: str, job: Job, account: _Account
+    raw: RawFile,
+    member_name: str,
+    rows: _Counts,
+    sha256: str,
+    bytes_read: int,
+    job: Job,
+    account: _Account,
 ) -> Source:
     published = job.table.published_sha256.get(raw.name)
     checksum = "none published"
@@ -318,7 +347,7 @@ def _source(
         file=raw.relative_name,
         member=member_name,
         sha256=sha256,
-        bytes=raw.bytes,
+        bytes=bytes_read,
         parts=len(raw.paths),
         rows_read=rows.kept + rows.rejected,
         rows_kept=rows.kept,

@@ -85,7 +85,7 @@ def ingest(
         unchanged,
         (*found.problems, *(step.problem for step in steps if step.problem)),
         tuple(note for step in steps for note in step.notes),
-        tuple(raw.relative_name for raw in found.unrecognised),
+        found.unrecognised,
     )
 
 

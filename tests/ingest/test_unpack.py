@@ -1,17 +1,22 @@
+import bz2
 import gzip
 import hashlib
 import io
 import lzma
 import os
 import tarfile
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.packing import Form
 from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
@@ -63,12 +68,36 @@ def cut(folder: Path, name: str, data: bytes, count: int) -> list[Path]:
     ]
 
 
+def zstd(data: bytes) -> bytes:
+    return pa.compress(data, "zstd", asbytes=True)
+
+
+def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
 FORMS: dict[str, Callable[[bytes], bytes]] = {
     "csv": bytes,
     "csv.gz": gzip.compress,
+    "csv.bz2": bz2.compress,
     "csv.xz": lzma.compress,
+    "csv.zst": zstd,
+    "tar": lambda data: tar_of({"x.csv": data}),
     "tar.gz": lambda data: gzip.compress(tar_of({"x.csv": data})),
+    "tar.bz2": lambda data: bz2.compress(tar_of({"x.csv": data})),
+    "tar.xz": lambda data: lzma.compress(tar_of({"x.csv": data})),
+    "tar.zst": lambda data: zstd(tar_of({"x.csv": data})),
+    "zip": lambda data: zip_of({"x.csv": data}),
 }
+COMPRESSED = [form for form in FORMS if form not in ("csv", "tar")]
+
+
+def test_every_form_is_tested() -> None:
+    assert list(FORMS) == list(get_args(Form))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -79,7 +108,7 @@ def test_every_form_gives_the_csv(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 30])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "zip"])
 def test_parts_are_joined_in_order(form: str, parts: int, tmp_path: Path) -> None:
     data = FORMS[form](CSV)
     paths = cut(tmp_path, f"x.{form}", data, parts)
@@ -143,12 +172,26 @@ def test_members_that_are_not_read_are_passed(tmp_path: Path) -> None:
     assert read == [CSV[:100], CSV]
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress], ids=["gz", "xz"])
-def test_compressed_streams_one_after_another_are_one_file(
-    compress: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
-    form = "csv.gz" if compress is gzip.compress else "csv.xz"
-    path = write(tmp_path, f"x.{form}", compress(CSV[:5000]) + compress(CSV[5000:]))
+STREAMS = ["csv.gz", "csv.bz2", "csv.xz", "csv.zst"]
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_compressed_streams_one_after_another_are_one_file(form: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"x.{form}", FORMS[form](CSV[:5000]) + FORMS[form](CSV[5000:]))
+    assert contents([path], form) == {"x.csv": CSV}
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_damaged_stream_after_another_is_refused(form: str, tmp_path: Path) -> None:
+    first, second = FORMS[form](CSV[:5000]), FORMS[form](CSV[5000:])
+    for damaged in (b"X" + second[1:], second[:3], second[:-3], b"garbage"):
+        path = write(tmp_path, f"x.{form}", first + damaged)
+        assert str(refusal([path], form)).startswith(f"{path}: the file is cut short or damaged (")
+
+
+@pytest.mark.parametrize("form", ["csv.gz", "csv.bz2", "csv.xz"])
+def test_zeros_may_pad_a_file(form: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"x.{form}", FORMS[form](CSV) + bytes(3 << 20))
     assert contents([path], form) == {"x.csv": CSV}
 
 
@@ -165,10 +208,15 @@ def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -
     assert sha256 == sha256_of(paths)
 
 
-def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(tmp_path: Path) -> None:
-    data = lzma.compress(CSV) + b"\0" * (3 << 20) + b"trailing"
-    path = write(tmp_path, "x.csv.xz", data)
-    assert contents([path], "csv.xz") == {"x.csv": CSV}
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(form: str, tmp_path: Path) -> None:
+    data = FORMS[form](os.urandom(2 << 20))
+    path = write(tmp_path, f"x.{form}", data)
+    with open_raw([path]) as raw:
+        members = csv_members(raw, form, "x.csv", "folder")
+        assert next(members).stream.read(10)
+        members.close()
+        assert raw.sha256_of_rest() == hashlib.sha256(data).hexdigest()
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
@@ -217,9 +265,9 @@ def test_a_web_page_is_refused(page: bytes, form: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["csv.gz", "csv.xz", "tar.gz"])
+@pytest.mark.parametrize("form", COMPRESSED)
 @pytest.mark.parametrize(
-    "data", [CSV, b"404: Not Found", b"PK\3\4zip", b"\x1f"], ids=["csv", "text", "zip", "1"]
+    "data", [CSV, b"404: Not Found", b"PK\7\x08zip", b"\x1f"], ids=["csv", "text", "span", "1"]
 )
 def test_what_is_not_compressed_is_refused(data: bytes, form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", data)
@@ -246,7 +294,7 @@ def test_missing_last_parts_are_guessed_from_the_end(kept: int, form: str, tmp_p
     assert "cut short" in error.what
 
 
-@pytest.mark.parametrize("form", ["csv.gz", "csv.xz", "tar.gz"])
+@pytest.mark.parametrize("form", COMPRESSED)
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
 def test_a_truncated_file_is_refused(share: float, form: str, tmp_path: Path) -> None:
     data = FORMS[form](CSV)
@@ -265,7 +313,22 @@ def test_a_damaged_header_inside_a_tar_does_not_hide_the_members_behind_it(tmp_p
     second = 512 + len(CSV) + -len(CSV) % 512
     tar[second + 150] ^= 0xFF
     path = write(tmp_path, "x.tar.gz", gzip.compress(bytes(tar)))
-    assert "more data after the end of the archive" in refusal([path], "tar.gz").what
+    assert "(a header is damaged)" in refusal([path], "tar.gz").what
+
+
+@pytest.mark.parametrize("form", ["tar", "tar.gz"])
+def test_a_tar_without_its_end_mark_is_cut_short(form: str, tmp_path: Path) -> None:
+    whole = tar_of({"a.csv": CSV, "b.csv": CSV})
+    first = 512 + len(CSV) + -len(CSV) % 512
+    pack = gzip.compress if form == "tar.gz" else bytes
+    for ends in (first, first + 100, 2 * first, 2 * first + 511):
+        path = write(tmp_path, f"x.{form}", pack(whole[:ends]))
+        assert "(the archive ends without its end mark)" in refusal([path], form).what
+    # Whoever wrote one of the two blocks of zeros had written all files.
+    path = write(tmp_path, f"x.{form}", pack(whole[: 2 * first + 512]))
+    assert contents([path], form) == {"a.csv": CSV, "b.csv": CSV}
+    path = write(tmp_path, f"x.{form}", pack(whole[:first] + bytes(512) + whole[first:]))
+    assert "more data after the end of the archive" in refusal([path], form).what
 
 
 def test_two_tars_in_one_file_are_refused(tmp_path: Path) -> None:
@@ -302,9 +365,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damaged")
 
 
-@settings(deadline=None)
+# A zstd without a checksum, as pyarrow writes it, hides a flipped bit from everybody.
+@settings(deadline=None, max_examples=300)
 @given(
-    form=st.sampled_from(["csv.gz", "csv.xz", "tar.gz"]),
+    form=st.sampled_from([form for form in COMPRESSED if not form.endswith("zst")]),
     ends=st.floats(0, 1),
     flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
     tail=st.binary(max_size=20),
@@ -317,6 +381,100 @@ def test_damage_is_an_error_or_does_no_harm(
         data[int(place * len(data))] = byte
     path = write(scratch, f"x.{form}", bytes(data[: int(ends * len(data))]) + tail)
     try:
-        assert contents([path], form) == {"x.csv": CSV}
+        found = contents([path], form)
     except RawFileError as error:
         assert str(path) in str(error)
+    else:
+        assert found == {"x.csv": CSV}
+
+
+TAR_FORMATS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
+LONG_NAME = "long/" * 30 + "c.csv"
+
+
+def tar_in(tar_format: int) -> tuple[bytes, list[int], dict[str, bytes]]:
+    """A tar, where its headers begin, and the CSVs in it."""
+    members = {"a.csv": CSV[:700], "LICENSE": b"MIT", LONG_NAME: CSV[:512], "d.csv": b"", "e.csv": CSV[:20]}
+    if tar_format == tarfile.USTAR_FORMAT:
+        members["c.csv"] = members.pop(LONG_NAME)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tar_format) as archive:
+        add(archive, members)
+    packed.seek(0)
+    with tarfile.open(fileobj=packed) as archive:
+        blocks = sorted(
+            {block for info in archive for block in range(info.offset, info.offset_data, tarfile.BLOCKSIZE)}
+        )
+    csvs = {name.rpartition("/")[2]: data for name, data in members.items() if name.endswith(".csv")}
+    return packed.getvalue(), blocks, csvs
+
+
+def with_checksum(header: bytes) -> bytes:
+    spaces = header[:148] + b" " * 8 + header[156:]
+    return header[:148] + b"%06o\0 " % sum(spaces) + header[156:]
+
+
+def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
+    """What Python's own module gives of the CSVs in a tar."""
+    found = {}
+    with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+        for info in archive:
+            name = info.name.rpartition("/")[2]
+            content = archive.extractfile(info) if info.isreg() else None
+            if content and name.lower().endswith(".csv") and not name.startswith("._"):
+                found[name[:-4] + ".csv"] = content.read()
+    return found
+
+
+@pytest.mark.parametrize("tar_format", TAR_FORMATS)
+def test_each_damaged_byte_of_a_tar_header_is_an_error_or_does_no_harm(
+    tar_format: int, tmp_path: Path
+) -> None:
+    tar, blocks, csvs = tar_in(tar_format)
+    names = [block for block in blocks if tar[block + 257 : block + 262] == b"ustar"]
+    for place in (block + within for block in names for within in range(0, 500, 7)):
+        damaged = bytearray(tar)
+        damaged[place] ^= 1 << place % 8
+        path = write(tmp_path, "x.tar.gz", gzip.compress(bytes(damaged), 1))
+        try:
+            found = contents([path], "tar.gz")
+        except RawFileError as error:
+            assert str(path) in str(error)
+        else:
+            assert found == csvs, place
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    tar_format=st.sampled_from(TAR_FORMATS),
+    which=st.integers(0, 20),
+    changes=st.lists(
+        st.tuples(
+            # The fields that decide what is read: name, size, type, the parts of a sparse file.
+            st.sampled_from([(0, 100), (124, 12), (124, 12), (156, 1), (156, 1), (345, 155), (0, 512)]),
+            st.floats(0, 1, exclude_max=True),
+            st.one_of(
+                st.binary(min_size=1, max_size=12),
+                st.sampled_from([b"\xff" * 12, b"\x80" + b"\xff" * 11, b"-7", b"0", b"777777", b"S", b"x", b"L"]),
+            ),
+        ),
+        max_size=3,
+    ),
+)
+def test_a_tar_with_any_headers_is_refused_or_read_as_tarfile_does(
+    scratch: Path, tar_format: int, which: int, changes: list[tuple[tuple[int, int], float, bytes]]
+) -> None:
+    tar, blocks, _ = tar_in(tar_format)
+    start = blocks[which % len(blocks)]
+    header = bytearray(tar[start : start + 512])
+    for (field, length), at, new in changes:
+        place = field + int(at * length)
+        header[place : place + len(new)] = new
+    damaged = tar[:start] + with_checksum(bytes(header[:512])) + tar[start + 512 :]
+    path = write(scratch, "x.tar.gz", gzip.compress(damaged, 1))
+    try:
+        found = contents([path], "tar.gz")
+    except RawFileError as error:
+        assert str(path) in str(error)
+    else:
+        assert found == {name: data for name, data in read_by_tarfile(damaged).items()}
