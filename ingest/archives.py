@@ -91,8 +91,8 @@ class _Span(io.RawIOBase):
         return len(data)
 
 
-def tar_members(unpacked: BinaryIO, on_link: Callable[[str], None]) -> Iterator[Member]:
-    """The CSVs in a tar, in order; `on_link` is told the name of one that is only a link to a file."""
+def tar_members(unpacked: BinaryIO, on_special: Callable[[str], None]) -> Iterator[Member]:
+    """The CSVs in a tar, in order; `on_special` is told the name of one that is no file but a link."""
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
     stream = _Forward(unpacked)
     with _parsing(tarfile.ReadError):
@@ -108,7 +108,7 @@ def tar_members(unpacked: BinaryIO, on_link: Callable[[str], None]) -> Iterator[
             span = _Span(stream, info.size)
             yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
         elif not info.isdir():
-            on_link(name)
+            on_special(name)
     # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
     if stream.last_read != _TAR_END:
         ends_early = len(stream.last_read) < len(_TAR_END)

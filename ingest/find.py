@@ -79,7 +79,7 @@ class RawFile:
     @property
     def relative_name(self) -> str:
         """Where the file lies below its raw folder, with forward slashes."""
-        return shown_name(self.whole_path.relative_to(self.root).as_posix())
+        return _below(self.root, self.whole_path)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,6 @@ class _Entry:
     path: Path
     bytes: int
 
-    @property
-    def relative_name(self) -> str:
-        return shown_name(self.path.relative_to(self.root).as_posix())
-
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
     """Look through `raw_folders` for the files of `traces`.
@@ -140,7 +136,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     problems: list[RawFileError] = []
     unsure: set[Key | tuple[str, str]] = set()
     entries = list(_walk(raw_folders, problems))
-    unrecognised = [entry.relative_name for entry in entries if _is_unknown(entry.path.name)]
+    unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
     for copies in _raw_files(entries):
         raw = copies[0]
         owners = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
@@ -149,7 +145,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
         try:
             owner = _owner(raw, owners, candidates)
             if owner is None:
-                unrecognised.append(raw.relative_name)
+                unrecognised += [_below(raw.root, path) for copy in copies for path in copy.paths]
             elif owner[0].name in wanted:
                 _check_same_size(copies)
                 for copy in copies:
@@ -172,25 +168,36 @@ def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator
             if real in seen:
                 continue
             seen.add(real)
-            try:
-                paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-            except OSError as refusal:
-                what = f"the folder cannot be read ({refusal.strerror})"
-                problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
-                continue
             subfolders = []
-            for path in paths:
-                try:
-                    status = path.stat()
-                except OSError:
-                    # Whoever opens it is told why it cannot be.
-                    yield _Entry(root, path, 0)
-                    continue
-                if stat.S_ISDIR(status.st_mode):
+            for path in _paths_in(folder, problems):
+                status = _status(path)
+                if status and stat.S_ISDIR(status.st_mode):
                     subfolders.append(path)
                 else:
-                    yield _Entry(root, path, status.st_size)
+                    yield _Entry(root, path, status.st_size if status else 0)
             waiting += reversed(subfolders)
+
+
+def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as refusal:
+        what = f"the folder cannot be read ({refusal.strerror})"
+        problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
+        return []
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What a path leads to. Whoever opens one that leads nowhere is told why."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _below(root: Path, path: Path) -> str:
+    """Where a file lies below its raw folder, with forward slashes."""
+    return shown_name(path.relative_to(root).as_posix())
 
 
 def _is_unknown(name: str) -> bool:
@@ -239,10 +246,11 @@ def _check_same_size(copies: Sequence[RawFile]) -> None:
 
 def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
     """The error about parts that lie beside the file that they should join to, and do not."""
-    parts = f"it and {len(raw.paths) - 1} more parts" if len(raw.paths) > 1 else "this part"
+    more = len(raw.paths) - 1
+    it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
     return RawFileError(
         raw.paths[0],
-        f"{parts} ({raw.bytes:,} bytes) differ from {shown_name(other.paths[0])} ({other.bytes:,} bytes)",
+        f"{it_differs} from {shown_name(other.paths[0])} ({raw.bytes:,} and {other.bytes:,} bytes)",
         "Move the parts, or the whole file, out of the raw folders",
     )
 

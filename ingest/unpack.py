@@ -180,19 +180,19 @@ def _nobody(_: str) -> None:
 
 
 def csv_members(
-    raw: RawStream, form: Form, csv_name: str, folder: str, on_link: Callable[[str], None] = _nobody
+    raw: RawStream, form: Form, csv_name: str, folder: str, on_special: Callable[[str], None] = _nobody
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_link` is told the
-    name of a CSV that is only a link in an archive, and is passed over.
+    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_special` is told the
+    name of what is called as a CSV in an archive but is no file, such as a link, and is passed over.
     """
     if form == "zip":
         yield from _members_of_zip(raw)
         return
     unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
     if form.startswith("tar"):
-        yield from tar_members(unpacked, on_link)
+        yield from tar_members(unpacked, on_special)
     else:
         yield Member(csv_name, folder, unpacked)
 
