@@ -194,11 +194,11 @@ def _batches_of_file(
     counts: dict[str, _Counts] = {}
     passed_over: list[str] = []
 
-    def note_link(name: str) -> None:
-        account.notes.append(f"{raw.relative_name}: {name} in it is a link, and was passed over")
+    def note_special(name: str) -> None:
+        account.notes.append(f"{raw.relative_name}: {name} in it is a link or no file, and was passed over")
 
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_link):
+        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_special):
             keys = job.table.key_values(member.name, member.folder)
             other = account.taken.get(member.name)
             if keys is None:

@@ -68,8 +68,9 @@ class RawStream(io.RawIOBase):
         self.paths = tuple(paths)
         self.bytes_read = 0
         self._waiting = list(paths)
-        self._before = {path: _version(path.stat()) for path in paths}
+        self._before = {path: path.stat() for path in paths}
         self._part: io.FileIO | None = None
+        self._part_left = 0
         self._on_bytes = on_bytes
         self._sha256 = hashlib.sha256()
 
@@ -79,8 +80,14 @@ class RawStream(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while self._part or self._waiting:
             if self._part is None:
-                self._part = io.FileIO(self._waiting.pop(0))
+                path = self._waiting.pop(0)
+                self._part = io.FileIO(path)
+                self._part_left = self._before[path].st_size
             count = self._part.readinto(buffer)
+            self._part_left -= count
+            # A file that grows as fast as it is read would never end.
+            if self._part_left < 0:
+                raise _changed(self._part)
             if count:
                 self._sha256.update(memoryview(buffer)[:count])
                 self.bytes_read += count
@@ -93,13 +100,8 @@ class RawStream(io.RawIOBase):
 
     def check_unchanged(self, part: io.FileIO) -> None:
         """Raises RawFileError where an open part has been written to, or replaced, since this was made."""
-        path = Path(os.fsdecode(part.name))
-        if _version(os.fstat(part.fileno())) != self._before[path]:
-            raise RawFileError(
-                path,
-                "it changed while it was read",
-                "Wait until whatever writes it has finished, and run the same command again",
-            )
+        if _version(os.fstat(part.fileno())) != _version(self._before[_path(part)]):
+            raise _changed(part)
 
     def close(self) -> None:
         """Does nothing: a reader on top closes this stream when it goes away, perhaps before its end."""
@@ -114,6 +116,18 @@ class RawStream(io.RawIOBase):
         while self.read(READ_BYTES):
             pass
         return self._sha256.hexdigest()
+
+
+def _changed(part: io.FileIO) -> RawFileError:
+    return RawFileError(
+        _path(part),
+        "it changed while it was read",
+        "Wait until whatever writes it has finished, and run the same command again",
+    )
+
+
+def _path(part: io.FileIO) -> Path:
+    return Path(os.fsdecode(part.name))
 
 
 def _version(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -1,19 +1,25 @@
+import bz2
 import gzip
 import hashlib
 import io
+import json
 import lzma
+import os
 import subprocess
 import sysconfig
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tracehouse.ingest import pipeline, store, synthetic
 from tracehouse.ingest.pipeline import Outcome
 from tracehouse.ingest.store import Conversion, Source
+from tracehouse.sql import database
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 HEADER = b"machine,gpu_type,cap_cpu,cap_mem,cap_gpu"
@@ -38,6 +44,14 @@ def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
     return packed.getvalue()
 
 
@@ -101,7 +115,19 @@ FORMS = {
         "pai_machine_spec.tar.gz.partac": ARCHIVE[51:],
     },
     "archive, renamed": {"pai_machine_spec (1).tar.gz": ARCHIVE},
+    "archive in numbered parts": {
+        "pai_machine_spec.tar.gz.part1": ARCHIVE[:50],
+        "pai_machine_spec.tar.gz.part2": ARCHIVE[50:],
+    },
+    "tar": {"pai_machine_spec.tar": gzip.decompress(ARCHIVE)},
+    "tar.bz2": {"pai_machine_spec.tar.bz2": bz2.compress(gzip.decompress(ARCHIVE))},
+    "tar.xz": {"pai_machine_spec.tar.xz": lzma.compress(gzip.decompress(ARCHIVE))},
+    "tar.zst": {"pai_machine_spec.tar.zst": pa.compress(gzip.decompress(ARCHIVE), "zstd", asbytes=True)},
+    "zip": {"pai_machine_spec.zip": zipped({"data/pai_machine_spec.csv": MACHINES, "LICENSE": b"x"})},
     "csv": {"pai_machine_spec.csv": MACHINES},
+    "csv, upper case": {"pai_machine_spec.CSV": MACHINES},
+    "csv.bz2": {"pai_machine_spec.csv.bz2": bz2.compress(MACHINES)},
+    "csv.zst": {"pai_machine_spec.csv.zst": pa.compress(MACHINES, "zstd", asbytes=True)},
     "csv.gz": {"pai_machine_spec.csv.gz": gzip.compress(MACHINES)},
     "csv.xz": {"pai_machine_spec.csv.xz": lzma.compress(MACHINES)},
     "header file": {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": HEADER + b"\n"},
@@ -188,6 +214,7 @@ PACKED = {
     ".csv.gz": gzip.compress,
     ".csv.xz": lzma.compress,
     ".tar.gz": lambda data: tar_gz({"data/pai_machine_spec.csv": data}),
+    ".zip": lambda data: zipped({"data/pai_machine_spec.csv": data}),
 }
 
 
@@ -208,6 +235,105 @@ def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_pat
     problem = refusal(ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}))
     assert "both hold pai_machine_spec.csv of pai.machine_spec, and they differ. Move one" in problem
     assert all(str(tmp_path / "differ" / "raw" / name) in problem for name in names)
+
+
+def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_path: Path) -> None:
+    files = FORMS["archive"] | FORMS["archive in parts"]
+    outcome = ingest(tmp_path, files)
+    conversion = only(outcome)
+    assert stored(tmp_path, conversion) == MACHINE_ROWS
+    assert len(conversion.sources) == 1
+    name = "pai_machine_spec.tar.gz"
+    assert f"{name}: passed over, {name}.partaa and its like are the same as {name}" in outcome.notes
+    assert ingest(tmp_path, {}).converted == ()
+
+    other = bytearray(ARCHIVE)
+    other[4] ^= 1  # The time in the gzip header: the CSV in it is the same.
+    other[9] ^= 1
+    problem = refusal(ingest(tmp_path / "differ", files | {name: bytes(other)}))
+    raw, size = tmp_path / "differ" / "raw", f"{len(ARCHIVE):,}"
+    assert problem == (
+        f"{raw / name}.partaa: it and 2 more parts differ from {raw / name} ({size} and {size} bytes). "
+        "Move the parts, or the whole file, out of the raw folders"
+    )
+    problem = refusal(ingest(tmp_path / "shorter", files | {f"{name}.partac": ARCHIVE[51:-1]}))
+    assert "partaa: it and 2 more parts differ from" in problem
+
+
+def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo("cluster01.csv")
+        info.size = len(job_csv("a,1,600,1"))
+        archive.addfile(info, io.BytesIO(job_csv("a,1,600,1")))
+        link = tarfile.TarInfo("cluster02.csv")
+        link.type, link.linkname = tarfile.LNKTYPE, "cluster01.csv"
+        archive.addfile(link)
+    outcome = ingest(tmp_path, {"raw-traces.tar.gz": packed.getvalue()})
+    assert len(only(outcome).sources) == 1
+    assert outcome.notes == (
+        "raw-traces.tar.gz: cluster02.csv in it is a link or no file, and was passed over",
+    )
+
+
+def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    lines = b"".join(b"job%d,%d,600,1\n" % (number, number) for number in range(100_000))
+    raw = tmp_path / "raw"
+
+    def write_on(label: str, *_: object) -> None:
+        if label == "itp.raw_job":
+            with (raw / "cluster01.csv").open("ab") as file:
+                file.write(b"more,1,600,1\n")
+
+    outcome = ingest(tmp_path, {"cluster01.csv": RAW_JOB + lines} | FORMS["archive"], write_on)
+    (problem,) = outcome.problems
+    assert str(problem).startswith(f"{raw / 'cluster01.csv'}: it changed while it was read. Wait until")
+    assert [conversion.table for conversion in outcome.converted] == ["machine_spec"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first ingest", "unchanged"])
+def test_a_file_that_vanishes_is_a_problem_of_its_own(again: bool, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    files = FORMS["archive"] | {"summary_power_a40.csv": POWER % 1, "summary_power_v100.csv": POWER % 2}
+    if again:
+        ingest(tmp_path, files)
+
+    def remove(label: str, *_: object) -> None:
+        if label == "zeus.power":
+            (raw / "summary_power_v100.csv").unlink(missing_ok=True)
+
+    outcome = ingest(tmp_path, files, remove)
+    (problem,) = outcome.problems
+    gone = raw / "summary_power_v100.csv"
+    assert str(problem).startswith(f"{gone}: it cannot be read (No such file or directory). Make it readable")
+    assert "machine_spec" in [conversion.table for conversion in (*outcome.converted, *outcome.unchanged)]
+
+
+def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / os.fsdecode(b"caf\xe9\x1b[2J")
+    folder.mkdir(parents=True)
+    files = {
+        os.fsdecode(b"\xff.tar.gz"): tar_gz({"\udcfe/pai_machine_spec.csv": MACHINES, "\udcfd.csv": b"x"}),
+        "summary_power_a40.csv": POWER % 1 + b"d,n,x,adam,100,1.5,90.5\n",
+        "cluster_summary.csv": b"",
+    }
+    write(folder, files)
+    warehouse = tmp_path / "warehouse"
+    shown = "caf\\xe9\\x1b[2J"
+    for _ in range(2):
+        outcome = database.ingest([folder.parent], warehouse, [], quiet)
+        (problem,) = outcome.problems
+        assert str(problem).startswith(f"{tmp_path}/raw/{shown}/cluster_summary.csv: the file is empty")
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        sources = "select file, rows_read from catalog.sources order by file"
+        assert connection.execute(sources).fetchall() == [
+            (f"{shown}/\\xff.tar.gz", 3),
+            (f"{shown}/summary_power_a40.csv", 2),
+        ]
+        rejects = "select distinct file from catalog.rejected_rows"
+        assert connection.execute(rejects).fetchall() == [(f"{shown}/summary_power_a40.csv",)]
+    manifest = json.loads((warehouse / "datapackage.json").read_text())
+    assert json.dumps(manifest, ensure_ascii=False).isprintable()
 
 
 def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
