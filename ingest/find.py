@@ -14,14 +14,15 @@ from typing import Literal
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.manifest import Key
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.typed_csv import header_fits
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
 
 Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]
 
-Key = tuple[str, str, str]
-"""Trace, table and partition: what one conversion gives."""
+Group = tuple[str, str, str]
+"""Trace, table and partition: what several raw files may give together."""
 
 _PART = re.compile(r"(?P<name>.+)\.part(?P<part>[a-z]{2})")
 _FORMS: tuple[tuple[str, Form], ...] = (
@@ -31,6 +32,7 @@ _FORMS: tuple[tuple[str, Form], ...] = (
     (".csv.xz", "csv.xz"),
     (".csv", "csv"),
 )
+_PACKINGS = (".tar.gz", ".tgz", ".gz", ".xz", "")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,16 @@ class RawFile:
         """The file's name; for a split archive, without the part's suffix."""
         part = _PART.fullmatch(self.paths[0].name)
         return part["name"] if part else self.paths[0].name
+
+    @property
+    def source_name(self) -> str:
+        """The file's name without what says how it is packed: that which another version of it has too."""
+        return next(self.name.removesuffix(end) for end in _PACKINGS if self.name.endswith(end))
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it may hold several CSVs."""
+        return self.form == "tar.gz"
 
     @property
     def csv_name(self) -> str:
@@ -78,27 +90,32 @@ class Claim:
     header_file: Path | None
 
     @property
+    def group(self) -> Group:
+        """The table, or partition of one, that its rows go to."""
+        return _group(self.trace, self.table, self.raw)
+
+    @property
     def key(self) -> Key:
-        """The conversion that it is part of."""
-        return _key(self.trace, self.table, self.raw)
+        """The conversion that it gives."""
+        return (*self.group, self.raw.source_name)
 
 
 @dataclass(frozen=True)
 class Found:
     """All that lies below the raw folders.
 
-    `unsure` are the conversions that a file with a problem belongs to or may belong to, whose claims are
-    not all of their rows; without a partition, all of a table.
+    `unsure` are the groups that a file with a problem belongs to or may belong to, whose claims are not all
+    of their files; without a partition, all of a table.
     """
 
     claims: tuple[Claim, ...]
     unrecognised: tuple[RawFile, ...]
     problems: tuple[RawFileError, ...]
-    unsure: frozenset[Key | tuple[str, str]]
+    unsure: frozenset[Group | tuple[str, str]]
 
-    def is_unsure(self, key: Key) -> bool:
-        """Whether the claims may not be all of a conversion's files."""
-        return key in self.unsure or key[:2] in self.unsure
+    def is_unsure(self, group: Group) -> bool:
+        """Whether the claims may not be all files of a group."""
+        return group in self.unsure or group[:2] in self.unsure
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
@@ -111,7 +128,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     claims: list[Claim] = []
     unrecognised: list[RawFile] = []
     problems: list[RawFileError] = []
-    unsure: set[Key | tuple[str, str]] = set()
+    unsure: set[Group | tuple[str, str]] = set()
     files = list(_walk(raw_folders, problems))
     if problems:
         # Whatever table may have a file in a folder that cannot be read.
@@ -129,7 +146,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 claims.append(Claim(*owner, raw, _header_file(raw, files)))
         except RawFileError as problem:
             problems.append(problem)
-            unsure |= {_key(trace, table, raw) for trace, table in owners}
+            unsure |= {_group(trace, table, raw) for trace, table in owners}
     return Found(tuple(claims), tuple(unrecognised), tuple(problems), frozenset(unsure))
 
 
@@ -194,7 +211,7 @@ def _named_for(raw: RawFile, table: Table) -> bool:
     return table.key_values(raw.csv_name, raw.folder) is not None
 
 
-def _key(trace: Trace, table: Table, raw: RawFile) -> Key:
+def _group(trace: Trace, table: Table, raw: RawFile) -> Group:
     keys = table.key_values(raw.csv_name, raw.folder) or {}
     return trace.name, table.name, "/".join(f"{key}={keys[key]}" for key in table.partition_by)
 

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from tracehouse.ingest import pipeline, store, synthetic
+from tracehouse.ingest.manifest import Conversion, Source
 from tracehouse.ingest.pipeline import Outcome
-from tracehouse.ingest.store import Conversion, Source
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 HEADER = b"machine,gpu_type,cap_cpu,cap_mem,cap_gpu"
