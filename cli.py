@@ -81,19 +81,66 @@ def ingest(
     traces: TraceNames = None,
     raw: Raw = DEFAULT_RAW,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="Let a table hold what is found now and nothing else, and a file have far fewer rows.",
+        ),
+    ] = False,
 ) -> None:
     """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
 
-    Files are recognised by name and content anywhere below the raw folders. What has not changed since
-    the last ingest is not converted again; an ingest that was stopped goes on where it was. A database that
-    was built with --materialize stays one file.
+    Files are recognised by name and content anywhere below the raw folders. What was ingested before stays,
+    but where the same file is found in another version; `traces forget` takes it out. What has not changed
+    since the last ingest is not converted again; an ingest that was stopped goes on where it was. A database
+    that was built with --materialize stays one file.
     """
     from tracehouse.ingest.progress import byte_bars
     from tracehouse.sql import database
 
     with byte_bars() as progress:
-        outcome = database.ingest(raw, warehouse, traces or [], progress)
+        outcome = database.ingest(raw, warehouse, traces or [], progress, replace)
     _print_outcome(outcome, warehouse)
+
+
+@app.command()
+def forget(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE...", help="Raw files as in catalog.sources, or patterns: 'acme/*'."),
+    ],
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+) -> None:
+    """Take raw files out of the warehouse: traces forget openb_pod_list_cpu050.csv.
+
+    The raw files themselves are not touched; the next ingest that finds them reads them again.
+    """
+    from tracehouse.sql import database
+
+    for left in database.forget(warehouse, sources):
+        _say(left)
+
+
+@app.command()
+def vacuum(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    older_than_days: Annotated[
+        float, typer.Option("--older-than-days", min=0, help="Only files that were superseded so long ago.")
+    ] = 7,
+    keep_versions: Annotated[
+        int, typer.Option("--keep-versions", min=0, help="Keep what so many versions before this one had.")
+    ] = 3,
+) -> None:
+    """Remove Parquet files that newer versions have superseded: traces vacuum --older-than-days 0.
+
+    Every ingest does so with these defaults. Who still reads an older version gets errors from then on.
+    """
+    from tracehouse.sql import database
+
+    removed = database.vacuum(warehouse, older_than_days, keep_versions)
+    freed_mb = sum(file.bytes for file in removed) / 1e6
+    _say(f"Removed {len(removed):,} files, {freed_mb:,.1f} MB")
 
 
 @app.command()
@@ -103,13 +150,23 @@ def build(
         bool,
         typer.Option("--materialize", help="Copy the tables into the database: one file, no other needed."),
     ] = False,
+    recover: Annotated[
+        bool,
+        typer.Option("--recover", help="First make datapackage.json anew, if it is gone or damaged."),
+    ] = False,
 ) -> None:
     """Build the database anew over the warehouse's Parquet: traces build.
 
     Needed after the folder was moved, and after an update of this program.
     """
+    from tracehouse.ingest.progress import byte_bars
     from tracehouse.sql import database
 
+    if recover:
+        with byte_bars() as progress:
+            notes = database.recover(warehouse, progress)
+        for note in notes:
+            _say(f"note: {note}", stderr=True)
     _say(f"Built {database.build(warehouse, materialize)}")
 
 
@@ -244,8 +301,17 @@ def check(
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
     output: Output = None,
+    files: Annotated[
+        bool, typer.Option("--files", help="Check instead that every Parquet file is as it was written.")
+    ] = False,
 ) -> None:
-    """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails."""
+    """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails.
+
+    With --files, the size and checksum of each Parquet file are compared with those in datapackage.json.
+    """
+    if files:
+        _check_files(warehouse, traces or [])
+        return
     from tracehouse.sql import answer, checks
 
     found = checks.rules(answer.connect(warehouse), traces or [])
@@ -314,6 +380,21 @@ def _show(reader: "RecordBatchReader", form: Format | None, output: Path | None)
     export.write(reader, export.chosen_format(form, output), output)
 
 
+def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
+    from tracehouse.ingest import integrity
+    from tracehouse.ingest.progress import byte_bars
+
+    with byte_bars() as progress:
+        checked = integrity.check(warehouse, traces, progress)
+    for damage in checked.damages:
+        _say(
+            f"damaged: {warehouse / damage.stored.path}: {damage.what}. {integrity.advice(damage.conversion)}"
+        )
+    if checked.damages:
+        raise UserError(f"{len(checked.damages):,} of {checked.files:,} files are not as they were written")
+    _say(f"{checked.files:,} files, {checked.bytes / 1e6:,.1f} MB: all are as they were written")
+
+
 def _key_values(texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for key, equals, value in pairs:
@@ -339,12 +420,14 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
 
     for name in dict.fromkeys(conversion.table_name for conversion in outcome.converted):
         parts = [conversion for conversion in outcome.converted if conversion.table_name == name]
-        rows = sum(stored.rows for part in parts for stored in part.files)
+        rows = sum(part.rows for part in parts)
+        in_all = sum(part.rows for part in outcome.conversions if part.table_name == name)
+        more = f", {in_all:,} in all" if in_all != rows else ""
         rejected = sum(stored.rows for part in parts for stored in part.rejected)
         lost = f", {rejected:,} rejected (see catalog.rejected_rows)" if rejected else ""
         marked = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
-        files = sum(len(part.input_sha256) for part in parts)
-        _say(f"{name}: {rows:,}{marked} rows from {files} file{'s' * (files != 1)}{lost}")
+        files = f"{len(parts)} file{'s' * (len(parts) != 1)}"
+        _say(f"{name}: {rows:,}{marked} rows from {files}{more}{lost}")
     if outcome.unchanged:
         count = len({conversion.table_name for conversion in outcome.unchanged})
         _say(f"{count} table{'s' * (count != 1)} unchanged")

@@ -1,24 +1,26 @@
-"""One table's conversion from end to end: its raw files in, sorted Parquet and a full account of rows out."""
+"""One raw file's conversion from end to end: its CSVs in, sorted Parquet and a full account of rows out."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tracehouse.ingest import store
 from tracehouse.ingest.archives import READ_BYTES, Member
 from tracehouse.ingest.cells import write_cells
-from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile, differing_parts
+from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
-from tracehouse.ingest.store import REJECTED, REJECTED_COLUMNS, Conversion, HalfFile, Source, StoredFile
+from tracehouse.ingest.store import REJECTED, HalfFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
 from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
@@ -27,28 +29,59 @@ from tracehouse.ingest.wide_csv import Lines, read_wide
 Batched = TypeVar("Batched")
 
 _REJECTED_ORDER = ("table_name", "file", "line")
+# A version with fewer rows than this share of those before it is more likely a broken download than news.
+_LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
 @dataclass(frozen=True)
 class Job:
-    """A conversion to be done: one table, or one partition of it, and the raw files that hold it."""
+    """A conversion to be done: a raw file, the table that it is of, and what it gave before, if anything.
 
-    trace: Trace
-    table: Table
-    partition: str
-    claims: tuple[Claim, ...]
+    Where `may_shrink` is false, a version with far fewer rows than the one before is refused.
+    """
+
+    claim: Claim
     warehouse: Path
+    before: Conversion | None
+    may_shrink: bool
     on_bytes: Callable[[int], None]
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         """What the conversion replaces."""
-        return (self.trace.name, self.table.name, self.partition)
+        return self.claim.key
+
+    @property
+    def table(self) -> Table:
+        """The base table's declaration."""
+        return self.claim.table
 
     @property
     def table_name(self) -> str:
         """The base table, with its schema."""
-        return f"{self.trace.name}.{self.table.name}"
+        return f"{self.claim.trace.name}.{self.table.name}"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A CSV that its table holds: where it was found, the checksum of its raw file, and that, if at hand."""
+
+    file: str
+    sha256: str
+    raw: RawFile | None
+
+
+@dataclass
+class Holdings:
+    """What a table, or a partition of it, holds already: its CSVs by name, and the times of wide ones."""
+
+    members: dict[str, Held] = field(default_factory=dict)
+    times: set[int] = field(default_factory=set)
+
+    def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
+        """Take up the CSVs of a conversion; `raw` is its raw file, if that was found, and can be read."""
+        for source in conversion.sources:
+            self.members[source.member] = Held(source.file, conversion.sha256, raw)
 
 
 @dataclass
@@ -76,82 +109,140 @@ class _Part:
 
 @dataclass
 class _Account:
-    """What has been read so far, for one job."""
+    """What has been read so far of one raw file."""
 
-    sources: list[Source] = field(default_factory=list)
-    inputs: list[tuple[str, str]] = field(default_factory=list)
+    holdings: Holdings
+    times: set[int]
+    counts: dict[str, _Counts] = field(default_factory=dict)
+    passed_over: list[PassedOver] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rejected: list[pa.Table] = field(default_factory=list)
-    taken: dict[str, RawFile] = field(default_factory=dict)
-    whole: dict[Path, tuple[RawFile, str]] = field(default_factory=dict)
-    seen_times: set[int] = field(default_factory=set)
+    sha256: str = ""
+    bytes: int = 0
 
 
-def still_good(job: Job, previous: Conversion) -> bool:
-    """Whether `previous` is what the job would give: same declaration, same raw files, Parquet in place."""
-    files = (*previous.files, *previous.rejected)
-    synthetic = any(source.synthetic for source in previous.sources)
+def still_good(job: Job, holdings: Holdings) -> bool:
+    """Whether the conversion before is what the job would give: same bytes, same table, Parquet in place."""
+    before, raw = job.before, job.claim.raw
     return (
-        previous.fingerprint == job.table.fingerprint()
-        and list(previous.input_names) == sorted(claim.raw.name for claim in job.claims)
-        and all((job.warehouse / stored.path).exists() for stored in files)
-        and any(_is_synthetic(claim.raw) for claim in job.claims) == synthetic
-        and _has_same_bytes(job, previous)
+        before is not None
+        and before.fingerprint == job.table.fingerprint()
+        and store.is_whole(job.warehouse, before)
+        and all(source.synthetic == _is_synthetic(raw) for source in before.sources)
+        and not any(source.member in holdings.members for source in before.sources)
+        and all(_is_still_held(passed, holdings) for passed in before.passed_over)
+        and _has_same_bytes(job, before)
     )
 
 
-def _has_same_bytes(job: Job, previous: Conversion) -> bool:
-    inputs = [(claim.raw.name, sha256_of(claim.raw.paths, job.on_bytes)) for claim in job.claims]
-    same = sorted(inputs) == list(zip(previous.input_names, previous.input_sha256, strict=False))
+def _is_still_held(passed: PassedOver, holdings: Holdings) -> bool:
+    held = holdings.members.get(passed.member)
+    return held is not None and held.sha256 == passed.other_sha256
+
+
+def _has_same_bytes(job: Job, before: Conversion) -> bool:
+    raw = job.claim.raw
+    same = sha256_of(raw.paths, job.on_bytes) == before.sha256
     if not same:
         # They will be read again, and reported again.
-        job.on_bytes(-sum(claim.raw.bytes for claim in job.claims))
+        job.on_bytes(-raw.bytes)
     return same
 
 
-def convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
-    """Read the job's raw files, write its Parquet, and enter it in the journal.
+def moved(conversion: Conversion, raw: RawFile) -> Conversion:
+    """A conversion whose raw file, the same as before, was found as `raw`."""
+    sources = (replace(source, file=raw.relative_name) for source in conversion.sources)
+    return replace(conversion, sources=tuple(sources))
+
+
+def times_of(conversions: Iterable[Conversion], warehouse: Path, wide: Wide) -> set[int]:
+    """The times of the lines that conversions of a wide table gave, in microseconds since 1970."""
+    times: set[int] = set()
+    for stored in (stored for conversion in conversions for stored in conversion.files):
+        with pq.ParquetFile(warehouse / stored.path) as file:
+            for batch in file.iter_batches(columns=[wide.time]):
+                times.update(batch.column(0).unique().cast(pa.int64()).to_pylist())
+    return times
+
+
+def check_copy(claim: Claim, other: Claim) -> str:
+    """A note that a raw file is passed over, since `other`, of the same name, holds the same.
+
+    Raises RawFileError where it does not.
+    """
+    if claim.raw.whole_path == other.raw.whole_path:
+        return _check_parts(claim.raw, other.raw)
+    if _csvs(claim.raw) != _csvs(other.raw):
+        raise RawFileError(
+            claim.raw.paths[0],
+            f"it and {shown_name(other.raw.paths[0])} are of one name, and they differ",
+            "Move one of the two out of the raw folders",
+        )
+    return f"{claim.raw.relative_name}: passed over, it holds the same as {shown_name(other.raw.paths[0])}"
+
+
+def _check_parts(parts: RawFile, whole: RawFile) -> str:
+    """A note that a file in parts is passed over; RawFileError where the whole one beside it is another."""
+    if sha256_of(parts.paths) != sha256_of(whole.paths):
+        raise differing_parts(parts, whole)
+    first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
+    return f"{parts.relative_name}: passed over, {first} and its like are the same as {name}"
+
+
+def _csvs(raw: RawFile) -> dict[str, str]:
+    """The checksum of each CSV in a raw file, by its name."""
+    with open_raw(raw.paths) as stream, explained(raw.paths):
+        members = csv_members(stream, raw.form, raw.csv_name, raw.folder)
+        return {member.name: _sha256(member.stream) for member in members}
+
+
+def convert(
+    job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection
+) -> tuple[Conversion, list[str]]:
+    """Read the job's raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
     `connection` sorts and writes; several conversions may share it. Returns the conversion and notes for
     the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
     the warehouse cannot be written to.
     """
     with store.room_to_write(job.warehouse, job.table_name):
-        return _convert(job, connection)
+        return _convert(job, holdings, connection)
 
 
-def _convert(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
-    account = _Account()
-    folder, half = "/".join(filter(None, job.key)), store.half_written(job.warehouse)
-    name = folder.replace("/", ".")
+def _convert(
+    job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection
+) -> tuple[Conversion, list[str]]:
+    account = _Account(holdings, set(holdings.times))
+    trace, table, partition, source = job.key
+    half, name = store.half_written(job.warehouse), store.short_name(job.key)
     if job.table.wide:
         written = write_cells(_batches(job, account, _lines_of_member), job.table, half, name)
     else:
         rows = _batches(job, account, _rows_of_member)
         written = write_runs(rows, job.table.order_by, connection, half, name)
-    # Nothing gets its name in the store before all has been read.
-    files = _adopted(written, job, folder)
-    rejected: tuple[StoredFile, ...] = ()
+    rejected: list[HalfFile] = []
     if account.rejected:
-        folder = f"{job.trace.name}/{REJECTED}"
-        written = write_runs(account.rejected, _REJECTED_ORDER, connection, half, f"{name}.{REJECTED}")
-        rejected = _adopted(written, job, folder)
+        rejected = write_runs(account.rejected, _REJECTED_ORDER, connection, half, f"{name}.{REJECTED}")
+    folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
-        *job.key,
+        trace,
+        table,
+        partition,
+        source,
         fingerprint=job.table.fingerprint(),
-        input_sha256=tuple(sha256 for _, sha256 in sorted(account.inputs)),
-        sources=tuple(account.sources),
-        files=files,
-        rejected=rejected,
-        input_names=tuple(name for name, _ in sorted(account.inputs)),
+        sha256=account.sha256,
+        sources=tuple(_source(job, member, rows, account) for member, rows in account.counts.items()),
+        files=tuple(store.named(folder, file) for file in written),
+        rejected=tuple(store.named(f"{trace}/{REJECTED}", file) for file in rejected),
+        passed_over=tuple(account.passed_over),
     )
     _check_account(conversion)
-    store.record_finished(job.warehouse, conversion)
+    account.notes += _what_left(job, conversion)
+    # Nothing gets its name in the store before all has been read.
+    store.keep(job.warehouse, conversion, [*written, *rejected])
+    holdings.add(conversion, job.claim.raw)
+    holdings.times = account.times
     return conversion, account.notes
-
-
-def _adopted(written: Iterable[HalfFile], job: Job, folder: str) -> tuple[StoredFile, ...]:
-    return tuple(store.adopt(job.warehouse, folder, half) for half in written)
 
 
 def _check_account(conversion: Conversion) -> None:
@@ -164,8 +255,35 @@ def _check_account(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
-def _archives_first(claim: Claim) -> tuple[bool, str]:
-    return (not claim.raw.is_archive, claim.raw.relative_name)
+def _what_left(job: Job, conversion: Conversion) -> list[str]:
+    """Notes on the CSVs that the version before had, and on those with fewer rows than there.
+
+    Raises RawFileError where so few rows are left that the file is not another version, but a broken one.
+    """
+    file = job.claim.raw.relative_name
+    now = {source.member: source.rows_kept for source in conversion.sources}
+    elsewhere = {passed.member for passed in conversion.passed_over}
+    before = {
+        source.member: source.rows_kept
+        for source in (job.before.sources if job.before else ())
+        if source.member not in elsewhere
+    }
+    if not job.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
+        raise RawFileError(
+            job.claim.raw.paths[0],
+            f"it has {sum(now.values()):,} rows for {job.table_name}; "
+            f"the version that is in the warehouse has {sum(before.values()):,}",
+            "Fetch it again; if it is right as it is, ingest it with --replace",
+        )
+    notes = []
+    for member, rows in before.items():
+        if member not in now:
+            notes.append(f"{file}: {member} is no longer in it: its {rows:,} rows leave {job.table_name}")
+        elif now[member] < rows:
+            notes.append(f"{file}: {member} has {now[member]:,} rows for {job.table_name}; it had {rows:,}")
+    if not any(now.values()) and not elsewhere:
+        notes.append(f"{file}: it holds no rows")
+    return notes
 
 
 def _is_synthetic(raw: RawFile) -> bool:
@@ -175,24 +293,9 @@ def _is_synthetic(raw: RawFile) -> bool:
 def _batches(
     job: Job, account: _Account, of_member: Callable[[_Part, Job, _Account], Iterator[Batched]]
 ) -> Iterator[Batched]:
-    """What all raw files of a job hold; the account is complete when it has been read."""
-    for claim in sorted(job.claims, key=_archives_first):
-        yield from _batches_of_file(claim, job, account, of_member)
-
-
-def _batches_of_file(
-    claim: Claim,
-    job: Job,
-    account: _Account,
-    of_member: Callable[[_Part, Job, _Account], Iterator[Batched]],
-) -> Iterator[Batched]:
-    raw = claim.raw
-    _check_header_file(claim)
-    if raw.whole_path in account.whole:
-        _pass_over_copy(raw, *account.whole[raw.whole_path], job, account)
-        return
-    counts: dict[str, _Counts] = {}
-    passed_over: list[str] = []
+    """What the raw file of a job holds; the account is complete when it has been read."""
+    raw = job.claim.raw
+    _check_header_file(job.claim)
 
     def note_special(name: str) -> None:
         account.notes.append(f"{raw.relative_name}: {name} in it is a link or no file, and was passed over")
@@ -200,49 +303,46 @@ def _batches_of_file(
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
         for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_special):
             keys = job.table.key_values(member.name, member.folder)
-            other = account.taken.get(member.name)
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
-            elif other is None:
-                account.taken[member.name] = raw
-                counts[member.name] = _Counts()
-                yield from of_member(_Part(raw, member, keys, counts[member.name]), job, account)
-            else:
-                _check_equal(member, raw, other, job)
-                passed_over.append(member.name)
-                account.notes.append(
-                    f"{raw.relative_name}: passed over, {member.name} was read from {other.relative_name}"
+            elif member.name in account.counts:
+                raise RawFileError(
+                    raw.paths[0],
+                    f"the archive holds {member.name} twice",
+                    "Fetch it again from its publisher",
                 )
-        sha256 = stream.sha256_of_rest()
-    if not counts and not passed_over:
+            elif held := account.holdings.members.get(member.name):
+                _check_equal(member, job, held)
+                account.passed_over.append(PassedOver(member.name, held.sha256))
+                account.notes.append(
+                    f"{raw.relative_name}: passed over, {member.name} was read from {held.file}"
+                )
+            else:
+                account.counts[member.name] = _Counts()
+                yield from of_member(_Part(raw, member, keys, account.counts[member.name]), job, account)
+        account.sha256 = stream.sha256_of_rest()
+        account.bytes = stream.bytes_read
+    if not account.counts and not account.passed_over:
         raise RawFileError(
             raw.paths[0],
             f"the archive holds no CSV of {job.table_name}",
             "Fetch it again from its publisher",
         )
-    account.inputs.append((raw.name, sha256))
-    account.whole[raw.whole_path] = (raw, sha256)
-    account.sources += [
-        _source(raw, name, rows, sha256, stream.bytes_read, job, account) for name, rows in counts.items()
-    ]
+    published = job.table.published_sha256.get(raw.name, account.sha256)
+    if account.sha256 != published and not _is_synthetic(raw):
+        account.notes.append(
+            f"{raw.relative_name}: the sha256 is {account.sha256}, its publisher's is {published}"
+        )
 
 
-def _pass_over_copy(raw: RawFile, other: RawFile, sha256: str, job: Job, account: _Account) -> None:
-    """Raises RawFileError unless a file in parts is the same as another of that name beside it."""
-    if sha256_of(raw.paths, job.on_bytes) != sha256:
-        raise differing_parts(raw, other)
-    account.inputs.append((raw.name, sha256))
-    first, copy = shown_name(other.paths[0].name), shown_name(raw.paths[0].name)
-    account.notes.append(f"{raw.relative_name}: passed over, {copy} and its like are the same as {first}")
-
-
-def _check_equal(member: Member, raw: RawFile, other: RawFile, job: Job) -> None:
-    """Raises RawFileError unless a CSV that was read from `other` already is the same in `raw`."""
-    if other is raw:
+def _check_equal(member: Member, job: Job, held: Held) -> None:
+    """Raises RawFileError unless a CSV that its table holds already is the same in this raw file."""
+    raw, other = job.claim.raw, held.raw
+    if other is None:
         raise RawFileError(
             raw.paths[0],
-            f"the archive holds {member.name} twice",
-            "Fetch it again from its publisher",
+            f"{job.table_name} holds {member.name} already, from {held.file}, which is not here to compare",
+            f"Take that out of the warehouse first: traces forget {held.file}",
         )
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
@@ -285,7 +385,7 @@ def _rows_of_member(part: _Part, job: Job, account: _Account) -> Iterator[pa.Tab
 
 
 def _lines_of_member(part: _Part, job: Job, account: _Account) -> Iterator[Lines]:
-    for lines in read_wide(part.member.stream, job.table, part.place, account.seen_times):
+    for lines in read_wide(part.member.stream, job.table, part.place, account.times):
         count = len(lines.times)
         _count(part, count, count * len(lines.devices), lines.rejects, job, account)
         yield lines
@@ -327,32 +427,22 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job:
     return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
 
 
-def _source(
-    raw: RawFile,
-    member_name: str,
-    rows: _Counts,
-    sha256: str,
-    bytes_read: int,
-    job: Job,
-    account: _Account,
-) -> Source:
+def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Source:
+    raw = job.claim.raw
     published = job.table.published_sha256.get(raw.name)
     checksum = "none published"
     if published:
-        checksum = "published" if published == sha256 else "differs"
-    synthetic = _is_synthetic(raw)
-    if checksum == "differs" and not synthetic:
-        account.notes.append(f"{raw.relative_name}: the sha256 is {sha256}, its publisher's is {published}")
+        checksum = "published" if published == account.sha256 else "differs"
     return Source(
         file=raw.relative_name,
         member=member_name,
-        sha256=sha256,
-        bytes=bytes_read,
+        sha256=account.sha256,
+        bytes=account.bytes,
         parts=len(raw.paths),
         rows_read=rows.kept + rows.rejected,
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
         rows_stored=rows.stored,
         checksum=checksum,
-        synthetic=synthetic,
+        synthetic=_is_synthetic(raw),
     )

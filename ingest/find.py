@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.manifest import Key
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.packing import Form, form_of, is_archive, part_of, stem_of, whole_name
 from tracehouse.ingest.records import read_header, shown
@@ -22,8 +23,8 @@ from tracehouse.ingest.synthetic import MARKER_NAME
 from tracehouse.ingest.typed_csv import header_fits
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
 
-Key = tuple[str, str, str]
-"""Trace, table and partition: what one conversion gives."""
+Group = tuple[str, str, str]
+"""Trace, table and partition: what several raw files may give together."""
 
 # What lies beside the data in every clone and download, by the start of its name or by its ending.
 _NO_DATA = re.compile(
@@ -62,6 +63,11 @@ class RawFile:
         return stem_of(self.name)
 
     @property
+    def source_name(self) -> str:
+        """The file's name without what says how it is packed: that which another version of it has too."""
+        return self.stem if self.is_archive else self.csv_name
+
+    @property
     def csv_name(self) -> str:
         """The name of the CSV in a plain or compressed file."""
         return f"{self.stem}.csv"
@@ -92,9 +98,16 @@ class Claim:
     header_file: Path | None
 
     @property
+    def group(self) -> Group:
+        """The table, or partition of one, that its rows go to."""
+        keys = self.table.key_values(self.raw.csv_name, self.raw.folder) or {}
+        partition = "/".join(f"{key}={keys[key]}" for key in self.table.partition_by)
+        return self.trace.name, self.table.name, partition
+
+    @property
     def key(self) -> Key:
-        """The conversion that it is part of."""
-        return _key(self.trace, self.table, self.raw)
+        """The conversion that it gives."""
+        return (*self.group, self.raw.source_name)
 
 
 @dataclass(frozen=True)
@@ -102,18 +115,12 @@ class Found:
     """All that lies below the raw folders.
 
     `unrecognised` are the names of files that hold no table of any trace, below their raw folders.
-    `unsure` are the conversions that a file with a problem belongs to or may belong to, whose claims are
-    not all of their rows; without a partition, all of a table.
+    `problems` are the folders and files that cannot be read: no claim says whose rows they would hold.
     """
 
     claims: tuple[Claim, ...]
     unrecognised: tuple[str, ...]
     problems: tuple[RawFileError, ...]
-    unsure: frozenset[Key | tuple[str, str]]
-
-    def is_unsure(self, key: Key) -> bool:
-        """Whether the claims may not be all of a conversion's files."""
-        return key in self.unsure or key[:2] in self.unsure
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,6 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     candidates = [(trace, table) for trace in all_traces for table in trace.tables]
     claims: list[Claim] = []
     problems: list[RawFileError] = []
-    unsure: set[Key | tuple[str, str]] = set()
     entries = list(_walk(raw_folders, problems))
     unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
     for copies in _raw_files(entries):
@@ -153,8 +159,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                     claims.append(Claim(*owner, copy, _header_file(copy, entries)))
         except RawFileError as problem:
             problems.append(problem)
-            unsure |= {_key(trace, table, raw) for trace, table in owners}
-    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(problems), frozenset(unsure))
+    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(problems))
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
@@ -270,11 +275,6 @@ def _named_for(raw: RawFile, table: Table) -> bool:
     if raw.is_archive:
         return bool(table.archive_stem and re.fullmatch(table.archive_stem, raw.stem))
     return table.key_values(raw.csv_name, raw.folder) is not None
-
-
-def _key(trace: Trace, table: Table, raw: RawFile) -> Key:
-    keys = table.key_values(raw.csv_name, raw.folder) or {}
-    return trace.name, table.name, "/".join(f"{key}={keys[key]}" for key in table.partition_by)
 
 
 def _owner_by_content(

@@ -31,7 +31,7 @@ def write_runs(
     name: str,
     run_bytes: int = RUN_BYTES,
 ) -> list[HalfFile]:
-    """Write batches of one schema, at least one, as `folder/name.0.parquet` and so on.
+    """Write batches of one schema as `folder/name.0.parquet` and so on; no file where there is no batch.
 
     Runs hold about `run_bytes` of Arrow memory; at most two are held at once. The connection lends its
     threads and memory to any number of writers. Raises what reading a batch raises.
@@ -68,7 +68,7 @@ def _write(
 ) -> HalfFile:
     listed = ", ".join(f'"{column}"' for column in (*order_by, _ROW_NUMBER))
     rows = f'select * exclude ("{_ROW_NUMBER}") from run order by {listed}'
-    target = str(path).replace("'", "''")
+    target = str(path.absolute()).replace("'", "''")
     with connection.cursor() as cursor:
         cursor.register("run", run.append_column(_ROW_NUMBER, pa.array(np.arange(run.num_rows))))
         written = cursor.execute(f"copy ({rows}) to '{target}' ({PARQUET_OPTIONS})").fetchall()[0][0]

@@ -1,42 +1,41 @@
-"""The Parquet store on disk: files named by their content, a manifest, and a journal of unpublished work.
+"""The Parquet store on disk: files named by their content, and a journal of unpublished work.
 
-    <warehouse>/datapackage.json           the published version (Frictionless Data Package, v2)
-    <warehouse>/parquet/<trace>/<table>/   the files, never changed once they have their name
+    <warehouse>/datapackage.json           the published version (see `manifest`)
+    <warehouse>/parquet/<trace>/<table>/   the files, never changed once they have their name, and beside
+                                           them a record of each conversion, to make a lost manifest from
     <warehouse>/.ingest/                   lock, half-written files, journal of finished conversions
 
-A conversion is finished when its files have their names and the journal says so; it is published when
+A conversion is finished when the journal lists it and its files have their names; it is published when
 datapackage.json lists it. Between the two a killed ingest loses nothing but the conversion it was at.
+Nothing is removed here but what a manifest has superseded, and what never was part of one.
 """
 
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 from filelock import FileLock, Timeout
 
-from tracehouse.ingest.declare import Column, Table, Trace, all_traces
+from tracehouse.ingest import manifest
 from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.manifest import Conversion, Key, StoredFile, Superseded
+from tracehouse.ingest.place import checked
 
-PACKAGE_NAME = "datapackage.json"
 REJECTED = "_rejected"
-REJECTED_COLUMNS = (
-    Column("table_name", "VARCHAR", "Base table that the row was meant for, with its schema"),
-    Column("file", "VARCHAR", "Raw file that holds the row, below its raw folder"),
-    Column("member", "VARCHAR", "CSV inside the raw file"),
-    Column("line", "BIGINT", "Line on which the row starts in the CSV, from 1"),
-    Column("reason", "VARCHAR", "Why the row does not fit its table", provenance="derived"),
-    Column("raw_text", "VARCHAR", "The row as it stands in the file"),
-)
+# How long a reader of an older version finds its files: both must have passed.
+KEEP_SUPERSEDED_DAYS = 7.0
+KEEP_SUPERSEDED_VERSIONS = 3
 
 _WORK = ".ingest"
+_PARQUET = "parquet"
 # Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
 _CANNOT_WRITE = (
     OSError,
@@ -46,46 +45,9 @@ _CANNOT_WRITE = (
     duckdb.OutOfMemoryException,
 )
 _CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
-_FRICTIONLESS_TYPES = {
-    "VARCHAR": "string",
-    "BIGINT": "integer",
-    "DOUBLE": "number",
-    "TIMESTAMPTZ": "datetime",
-}
-
-
-@dataclass(frozen=True)
-class Source:
-    """One CSV that was read: where it came from, and what became of its rows.
-
-    A row of a wide CSV is a line; `rows_stored` counts the cells, which are the rows of its table.
-
-    `file` lies below its raw folder; `member` is the CSV in it. `sha256` and `bytes` are the file's.
-    `checksum` is `published` where the publisher's checksum agrees, `differs` where it does not, and
-    `none published` where there is none.
-    """
-
-    file: str
-    member: str
-    sha256: str
-    bytes: int
-    parts: int
-    rows_read: int
-    rows_kept: int
-    rows_rejected: int
-    rows_stored: int
-    checksum: str
-    synthetic: bool
-
-
-@dataclass(frozen=True)
-class StoredFile:
-    """One Parquet file of the store. `path` is relative to the warehouse."""
-
-    path: str
-    bytes: int
-    sha256: str
-    rows: int
+_RECORD_NAME = re.compile(r"[0-9a-f]{16}\.json")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -97,47 +59,28 @@ class HalfFile:
     rows: int
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """What one run over a table's raw files (or those of one partition) gave.
-
-    `input_names` and `input_sha256` list, side by side, every raw file that was looked at, duplicates of
-    a source included: the same of both, and the same `fingerprint` of the declaration, make the same files.
-    """
-
-    trace: str
-    table: str
-    partition: str
-    fingerprint: str
-    input_sha256: tuple[str, ...]
-    sources: tuple[Source, ...]
-    files: tuple[StoredFile, ...]
-    rejected: tuple[StoredFile, ...] = ()
-    input_names: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What this conversion replaces."""
-        return (self.trace, self.table, self.partition)
-
-    @property
-    def table_name(self) -> str:
-        """The base table, with its schema."""
-        return f"{self.trace}.{self.table}"
-
-
 @contextmanager
 def lock(warehouse: Path) -> Iterator[None]:
-    """Hold the warehouse for one writer. Raises UserError where another has it."""
-    work = warehouse / _WORK
+    """Hold the warehouse for one writer. Raises UserError where another has it, or nothing can be written."""
+    work = checked(warehouse) / _WORK
     try:
         work.mkdir(parents=True, exist_ok=True)
-        with FileLock(work / "lock", timeout=0):
-            yield
+        held = FileLock(work / "lock", timeout=0)
+        held.acquire()
     except Timeout:
         raise UserError(
             f"{warehouse}: another ingest or build is writing here. Wait until it has finished"
         ) from None
+    except (FileExistsError, NotADirectoryError):
+        raise UserError(
+            f"{warehouse}: this is a file. Name the warehouse's folder with --warehouse"
+        ) from None
+    except OSError as refusal:
+        raise UserError(f"{warehouse}: the warehouse cannot be written to. {_advice(refusal)}") from refusal
+    try:
+        yield
+    finally:
+        held.release()
 
 
 @contextmanager
@@ -147,27 +90,70 @@ def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
         yield
     except _CANNOT_WRITE as refusal:
         reason = str(refusal).splitlines()[0]
-        raise UserError(
-            f"{warehouse}: cannot write {what} ({reason}). Make room, and run the same command again: "
-            "it goes on where it was"
-        ) from refusal
+        raise UserError(f"{warehouse}: cannot write {what} ({reason}). {_advice(refusal)}") from refusal
+
+
+def _advice(refusal: Exception) -> str:
+    """What to do where something could not be written; DuckDB and Arrow tell the reason as text only."""
+    found = refusal.errno if isinstance(refusal, OSError) else None
+    text = str(refusal)
+    if found in _NO_ROOM or any(os.strerror(code) in text for code in _NO_ROOM):
+        return "Make room, and run the same command again: it goes on where it was"
+    if found in _NOT_ALLOWED or any(os.strerror(code) in text for code in _NOT_ALLOWED):
+        return (
+            "Give yourself the right to write there, or name another warehouse with --warehouse; "
+            "to ask questions, the right to read is enough"
+        )
+    return "Run the same command again: it goes on where it was"
 
 
 def clean(warehouse: Path) -> None:
-    """Remove half-written files, and Parquet files that neither the manifest nor the journal lists.
-
-    Only files that are named by their content: in a folder that is no warehouse, nothing is.
-    """
+    """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
     shutil.rmtree(warehouse / _WORK / "half", ignore_errors=True)
-    listed = {
-        stored.path
-        for conversion in (*published(warehouse), *finished(warehouse))
-        for stored in (*conversion.files, *conversion.rejected)
-    }
-    for path in (warehouse / "parquet").rglob("*.parquet"):
-        ours = _CONTENT_NAME.fullmatch(path.name)
-        if ours and path.relative_to(warehouse).as_posix() not in listed:
-            path.unlink()
+    _drop_torn(warehouse)
+    vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS)
+
+
+def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
+    """Remove superseded files that are as old, and were not in the last so many versions; tell which."""
+    published = manifest.read(warehouse)
+    newest_to_go = published.version - keep_versions
+    due = [
+        old for old in published.superseded if old.age_days >= older_than_days and old.version <= newest_to_go
+    ]
+    # The manifest last: it is what knows of them.
+    for old in due:
+        (warehouse / old.path).unlink(missing_ok=True)
+    if due:
+        left = tuple(old for old in published.superseded if old not in due)
+        manifest.write(warehouse, replace(published, superseded=left))
+    return due
+
+
+def unlisted(warehouse: Path) -> list[str]:
+    """Parquet files named as ours of which neither the manifest nor the journal knows, sorted."""
+    published = manifest.read(warehouse)
+    known = {old.path for old in published.superseded}
+    for conversion in (*published.conversions, *finished(warehouse)):
+        known |= {stored.path for stored in conversion.all_files}
+    found = (path.relative_to(warehouse).as_posix() for path in _parquet_files(warehouse))
+    return sorted(path for path in found if path not in known)
+
+
+def check_manifest_is_there(warehouse: Path) -> None:
+    """Raise UserError where there are Parquet files of ours, and no manifest that says what they are."""
+    if (warehouse / manifest.NAME).exists():
+        return
+    lost = unlisted(warehouse)
+    if lost:
+        raise UserError(
+            f"{warehouse / manifest.NAME}: it is gone, but there are {len(lost):,} Parquet files that it "
+            "must have listed. `traces build --recover` makes a new one from the records beside them"
+        )
+
+
+def _parquet_files(warehouse: Path) -> Iterator[Path]:
+    return (p for p in (warehouse / _PARQUET).rglob("*.parquet") if _CONTENT_NAME.fullmatch(p.name))
 
 
 def half_written(warehouse: Path) -> Path:
@@ -178,7 +164,7 @@ def half_written(warehouse: Path) -> Path:
 
 
 def sealed(path: Path, rows: int) -> HalfFile:
-    """A complete Parquet file, safe on disk and with its checksum, that `adopt` may take."""
+    """A complete Parquet file, safe on disk and with its checksum, that `keep` may take."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -187,142 +173,125 @@ def sealed(path: Path, rows: int) -> HalfFile:
     return HalfFile(path, digest.hexdigest(), rows)
 
 
-def adopt(warehouse: Path, folder: str, half: HalfFile) -> StoredFile:
-    """Give a sealed file its name in `parquet/<folder>/`, and return its record."""
-    name = f"parquet/{folder}/{half.sha256[:16]}.parquet"
-    target = warehouse / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    size = half.path.stat().st_size
-    half.path.replace(target)
-    return StoredFile(name, size, half.sha256, half.rows)
+def named(folder: str, half: HalfFile) -> StoredFile:
+    """The record of a sealed file as it will be in `parquet/<folder>/`."""
+    name = f"{_PARQUET}/{folder}/{half.sha256[:16]}.parquet"
+    return StoredFile(name, half.path.stat().st_size, half.sha256, half.rows)
 
 
-def record_finished(warehouse: Path, conversion: Conversion) -> None:
-    """Write a conversion into the journal: from here on, a kill does not lose it."""
-    name = ".".join(part.replace("/", ".") for part in conversion.key if part) + ".json"
-    _write_whole(warehouse / _WORK / "finished" / name, json.dumps(asdict(conversion)))
+def keep(warehouse: Path, conversion: Conversion, halves: Sequence[HalfFile]) -> None:
+    """Take a conversion's sealed files into the store, and enter it in the journal.
+
+    `halves` are its files and its rejected ones, in order. The journal comes first, so that a kill leaves
+    no file of which nothing is known; from the last file on, a kill does not lose the conversion.
+    """
+    _forget_unpublished(warehouse, conversion)
+    manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
+    for stored, half in zip(conversion.all_files, halves, strict=True):
+        target = warehouse / stored.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        half.path.replace(target)
 
 
 def finished(warehouse: Path) -> list[Conversion]:
     """The conversions that are finished but not published."""
-    journal = sorted((warehouse / _WORK / "finished").glob("*.json"))
-    return [conversion for path in journal for conversion in _read(path, lambda entry: [entry])]
+    return [one for one in _journalled(warehouse).values() if one and is_whole(warehouse, one)]
+
+
+def is_whole(warehouse: Path, conversion: Conversion) -> bool:
+    """Whether all files of a conversion are there, in full size."""
+    return not any(size_of(warehouse, stored) != stored.bytes for stored in conversion.all_files)
+
+
+def size_of(warehouse: Path, stored: StoredFile) -> int | None:
+    """The size of a stored file as it is now, or None where it is gone."""
+    try:
+        return (warehouse / stored.path).stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def published(warehouse: Path) -> list[Conversion]:
-    """The conversions of the published version, as datapackage.json has them."""
-    path = warehouse / PACKAGE_NAME
-    if not path.exists():
-        return []
-    return _read(path, lambda package: package["conversions"])
-
-
-def _read(path: Path, entries: Callable[[Any], list[dict[str, Any]]]) -> list[Conversion]:
-    """The conversions that a file holds. Raises UserError where it is damaged, or of another version."""
-    try:
-        return [_conversion(entry) for entry in entries(json.loads(path.read_text()))]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path}: this version of Tracehouse cannot read it ({error!r}). "
-            "Move it away, and ingest the raw files again"
-        ) from error
+    """The conversions of the published version."""
+    return list(manifest.read(warehouse).conversions)
 
 
 def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     """Make `conversions` the published version, close the journal, and drop what was left half-written."""
-    package = data_package(sorted(conversions, key=lambda conversion: conversion.key))
-    _write_whole(warehouse / PACKAGE_NAME, json.dumps(package, indent=1) + "\n")
+    before = manifest.read(warehouse)
+    after = before.next(conversions)
+    if after.conversions != before.conversions or not before.version:
+        manifest.write(warehouse, after)
+    _write_records(warehouse, after.conversions)
     for name in ("finished", "half"):
         shutil.rmtree(warehouse / _WORK / name, ignore_errors=True)
 
 
-def data_package(conversions: Sequence[Conversion]) -> dict[str, Any]:
-    """The Frictionless Data Package of a warehouse: every output file, every input file."""
-    traces = all_traces()
-    used = [traces[name] for name in sorted({c.trace for c in conversions}) if name in traces]
-    return {
-        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
-        "name": "tracehouse",
-        "title": "Public GPU-cluster traces as Parquet",
-        "contributors": [{"title": trace.publisher, "path": trace.homepage} for trace in used],
-        "licenses": [{"title": f"{trace.title}: {trace.licence}"} for trace in used],
-        "resources": [resource for c in conversions for resource in _resources(c, traces)],
-        "sources": [
-            {
-                "title": f"{c.trace}.{c.table}",
-                "path": source.file,
-                "bytes": source.bytes,
-                "hash": f"sha256:{source.sha256}",
-            }
-            for c in conversions
-            for source in c.sources
-        ],
-        "conversions": [asdict(c) for c in conversions],
-    }
+def records(warehouse: Path) -> dict[Path, Conversion | None]:
+    """The records of conversions that stand beside the Parquet files; None where one is damaged."""
+    return {path: _read(path) for path in _record_files(warehouse)}
 
 
-def _resources(conversion: Conversion, traces: dict[str, Trace]) -> Iterator[dict[str, Any]]:
-    table = _declared(conversion, traces)
-    name = ".".join(part.replace("/", ".").replace("=", "-") for part in conversion.key if part)
-    in_path = table.partition_by if table else ()
-    columns = [column for column in table.stored_columns if column.name not in in_path] if table else []
-    for number, stored in enumerate(conversion.files):
-        suffix = f".{number}" if len(conversion.files) > 1 else ""
-        yield _resource(f"{name}{suffix}", stored, columns, table.comment if table else "")
-    for stored in conversion.rejected:
-        yield _resource(f"{name}.rejected", stored, REJECTED_COLUMNS, "Rows that do not fit their table")
+def _record_files(warehouse: Path) -> list[Path]:
+    found = (warehouse / _PARQUET).rglob("*.json")
+    return sorted(path for path in found if _RECORD_NAME.fullmatch(path.name))
 
 
-def _declared(conversion: Conversion, traces: dict[str, Trace]) -> Table | None:
-    trace = traces.get(conversion.trace)
-    tables = trace.tables if trace else ()
-    return next((table for table in tables if table.name == conversion.table), None)
+def _write_records(warehouse: Path, conversions: Iterable[Conversion]) -> None:
+    current = {_record(warehouse, c.key): json.dumps(asdict(c)) for c in conversions}
+    for path in _record_files(warehouse):
+        if path not in current:
+            path.unlink()
+    for path, text in current.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            manifest.write_whole(path, text)
 
 
-def _resource(name: str, stored: StoredFile, columns: Sequence[Column], description: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": description,
-        "path": stored.path,
-        "format": "parquet",
-        "mediatype": "application/vnd.apache.parquet",
-        "bytes": stored.bytes,
-        "hash": f"sha256:{stored.sha256}",
-        "rows": stored.rows,
-        "schema": {
-            "fields": [
-                {
-                    "name": column.name,
-                    "type": _FRICTIONLESS_TYPES[column.type],
-                    "description": column.comment,
-                }
-                for column in columns
-            ]
-        },
-    }
+def _record(warehouse: Path, key: Key) -> Path:
+    trace, table, partition, _ = key
+    return warehouse / _PARQUET / trace / table / partition / f"{short_name(key)}.json"
 
 
-def _conversion(entry: dict[str, Any]) -> Conversion:
-    lists = {
-        "input_sha256": tuple(entry["input_sha256"]),
-        "input_names": tuple(entry.get("input_names", ())),
-        "sources": tuple(
-            # Before there were wide files, a row was stored as one.
-            Source(**({"rows_stored": source["rows_kept"]} | source))
-            for source in entry["sources"]
-        ),
-        "files": tuple(StoredFile(**stored) for stored in entry["files"]),
-        "rejected": tuple(StoredFile(**stored) for stored in entry["rejected"]),
-    }
-    return Conversion(**(entry | lists))
+def _journal(warehouse: Path, key: Key) -> Path:
+    return warehouse / _WORK / "finished" / f"{short_name(key)}.json"
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that no reader, and no power cut, sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".half")
-    with half.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)
+def short_name(key: Key) -> str:
+    """A name for the files of a conversion, whatever its raw file is called."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+
+
+def _journalled(warehouse: Path) -> dict[Path, Conversion | None]:
+    """The journal's entries; None where one is damaged."""
+    return {path: _read(path) for path in sorted((warehouse / _WORK / "finished").glob("*.json"))}
+
+
+def _read(path: Path) -> Conversion | None:
+    try:
+        return manifest.conversion_of(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _drop_torn(warehouse: Path) -> None:
+    """Remove the journal's entries of conversions that a kill, or damage, left incomplete."""
+    for path, entry in _journalled(warehouse).items():
+        if entry is None:
+            path.unlink()
+        elif not is_whole(warehouse, entry):
+            _forget_unpublished(warehouse, entry)
+
+
+def _forget_unpublished(warehouse: Path, conversion: Conversion) -> None:
+    """Remove what the journal has of a conversion, but for the files that something else lists as well."""
+    path = _journal(warehouse, conversion.key)
+    before = _read(path) if path.exists() else None
+    path.unlink(missing_ok=True)
+    if before:
+        published = manifest.read(warehouse)
+        others = {old.path for old in published.superseded}
+        for other in (*published.conversions, *finished(warehouse)):
+            others |= {stored.path for stored in other.all_files}
+        for stored in before.all_files:
+            if stored.path not in others:
+                (warehouse / stored.path).unlink(missing_ok=True)

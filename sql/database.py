@@ -10,10 +10,11 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.ingest import pipeline, store
+from tracehouse.ingest import integrity, pipeline, store
 from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.manifest import Conversion, Superseded
 from tracehouse.ingest.pipeline import Outcome, Progress
-from tracehouse.ingest.store import Conversion
+from tracehouse.ingest.place import checked
 from tracehouse.sql.files import QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
@@ -39,24 +40,36 @@ def ingest(
     warehouse: Path,
     trace_names: Sequence[str],
     progress: Progress,
+    replacing: bool = False,
 ) -> Outcome:
     """Convert raw files, build the database over them, and publish both.
 
-    A database that holds its tables itself (see `build`) goes on doing so.
+    With `replacing`, tables that raw files are found for consist of these alone afterwards. A database that
+    holds its tables itself (see `build`) goes on doing so.
     """
     with store.lock(warehouse):
         store.clean(warehouse)
-        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress)
+        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing)
         if outcome.conversions:
             progress("database", 0, 0)
-            try:
-                materialize = _is_materialized(warehouse / NAME)
-            except duckdb.Error as error:
-                materialize = False
-                outcome = replace(outcome, notes=(*outcome.notes, _not_opened(warehouse, error)))
-            _build(warehouse, outcome.conversions, materialize)
-            store.publish(warehouse, outcome.conversions)
+            notes = _publish(warehouse, outcome.conversions)
+            outcome = replace(outcome, notes=(*outcome.notes, *notes))
     return outcome
+
+
+def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
+    """Take raw files out of the warehouse, and tell what has left.
+
+    A name is that of `catalog.sources.file`, the file's alone, or a pattern of either (`acme/*`). Raises
+    UsageError where a name fits nothing.
+    """
+    _check_is_there(warehouse)
+    with store.lock(warehouse):
+        store.check_manifest_is_there(warehouse)
+        leaving = pipeline.of_sources(store.published(warehouse), names)
+        store.clean(warehouse)
+        notes = _publish(warehouse, pipeline.without(store.published(warehouse), leaving))
+    return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
 def build(warehouse: Path, materialize: bool = False) -> Path:
@@ -65,13 +78,45 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     With `materialize` the base tables are copied into it: one file, which reads no other. Raises UserError
     where there is no such folder.
     """
+    _check_is_there(warehouse)
+    with store.lock(warehouse):
+        store.check_manifest_is_there(warehouse)
+        _build(warehouse, store.published(warehouse), materialize)
+    return warehouse / NAME
+
+
+def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
+    """Remove superseded files that are as old, and were not in the last so many versions; tell which."""
+    _check_is_there(warehouse)
+    with store.lock(warehouse):
+        return store.vacuum(warehouse, older_than_days, keep_versions)
+
+
+def recover(warehouse: Path, progress: Progress) -> list[str]:
+    """Make a lost or damaged manifest anew, and tell what could not be taken up. Call `build` after it."""
+    _check_is_there(warehouse)
+    with store.lock(warehouse):
+        return integrity.recover(warehouse, progress)
+
+
+def _check_is_there(warehouse: Path) -> None:
     if not warehouse.is_dir():
         raise UserError(
             f"{warehouse}: there is no such folder. Name the warehouse, or make one with `traces ingest`"
         )
-    with store.lock(warehouse):
-        _build(warehouse, store.published(warehouse), materialize)
-    return warehouse / NAME
+
+
+def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
+    """Build a database of the same kind as the one before, and publish it with what it is over."""
+    notes = []
+    try:
+        materialize = _is_materialized(warehouse / NAME)
+    except duckdb.Error as error:
+        materialize = False
+        notes.append(_not_opened(warehouse, error))
+    _build(warehouse, conversions, materialize)
+    store.publish(warehouse, conversions)
+    return notes
 
 
 def _is_materialized(path: Path) -> bool:
@@ -79,7 +124,7 @@ def _is_materialized(path: Path) -> bool:
     if not path.exists():
         return False
     with duckdb.connect() as connection:
-        connection.execute(f"attach {quoted(str(path))} as before (read_only)")
+        connection.execute(f"attach {quoted(str(path.absolute()))} as before (read_only)")
         found = connection.execute(
             """
             select count(*) from duckdb_tables()
@@ -98,15 +143,16 @@ def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
 
 
 def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
-    _check_files(warehouse, conversions)
-    half = store.half_written(warehouse) / NAME
+    integrity.check_sizes(warehouse, conversions)
+    place = checked(warehouse)
+    half = store.half_written(place) / NAME
     half.unlink(missing_ok=True)
     with store.room_to_write(warehouse, NAME), duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(half))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
         # By itself, each of a thousand statements would wait for the disk.
         connection.begin()
-        create_views(connection, conversions, warehouse, materialize)
+        create_views(connection, conversions, place, materialize)
         _create_queries(connection)
         fill_published(connection, ledgers.published())
         fill_metrics(connection, ledgers.metrics())
@@ -116,16 +162,6 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
     (warehouse / f"{NAME}.wal").unlink(missing_ok=True)
     half.replace(warehouse / NAME)
-
-
-def _check_files(warehouse: Path, conversions: Sequence[Conversion]) -> None:
-    paths = [stored.path for c in conversions for stored in (*c.files, *c.rejected)]
-    missing = [path for path in paths if not (warehouse / path).exists()]
-    if missing:
-        raise UserError(
-            f"{warehouse / missing[0]}: the file is gone ({len(missing)} of {len(paths)} are). "
-            "Run `traces ingest` on the raw files again"
-        )
 
 
 def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:

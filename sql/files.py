@@ -22,6 +22,7 @@ x is `all`: a total, beside which its parts could not be seen. Names stand in th
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import sqlglot
@@ -128,7 +129,11 @@ def query_files(folder: Path = QUERIES) -> list[QueryFile]:
 
 def read_query_file(path: Path) -> QueryFile:
     """Parse one query file. Raises DefinitionError where it breaks the rules of the house."""
-    text = path.read_text()
+    return _query_file(path, path.read_text())
+
+
+@cache
+def _query_file(path: Path, text: str) -> QueryFile:
     header = read_header(text)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)

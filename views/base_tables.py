@@ -5,13 +5,15 @@ warehouse's own path, so that the folder can be moved. The expression stands inl
 macro it does not resolve when the file is attached under another name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, InvalidInputException, IOException
 
 from tracehouse.ingest.declare import Column, Table, Trace
-from tracehouse.ingest.store import REJECTED_COLUMNS, Conversion, StoredFile
+from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, StoredFile
 
 
 def quoted(text: str) -> str:
@@ -26,20 +28,19 @@ def create_base_tables(
     warehouse: Path,
     materialize: bool,
 ) -> None:
-    """Create `<trace>.<table>` for every declared table, empty and typed where there are no files."""
-    kind = "table" if materialize else "view"
+    """Create `<trace>.<table>` for every declared table, empty and typed where there are no files.
+
+    `warehouse` is absolute. Raises UserError where a Parquet file cannot be read.
+    """
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
-            files = [
-                stored
-                for conversion in conversions
-                if (conversion.trace, conversion.table) == (trace.name, table.name)
-                for stored in conversion.files
-            ]
-            name = f'"{trace.name}"."{table.name}"'
-            rows = _rows(table.stored_columns, files, warehouse, table.partition_by)
-            connection.execute(f"create {kind} {name} as {rows}")
+            mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+            rows = " union all ".join(_rows_of_partitions(table, mine, warehouse)) or _no_rows(
+                table.stored_columns
+            )
+            name = f"{trace.name}.{table.name}"
+            kind = _create(connection, name, rows, materialize)
             _comment(connection, kind, name, table)
 
 
@@ -50,28 +51,57 @@ def create_rejected_rows(
     materialize: bool,
 ) -> None:
     """Create `catalog.rejected_rows`: every row that did not fit its table, whatever the trace."""
-    kind = "table" if materialize else "view"
     files = [stored for conversion in conversions for stored in conversion.rejected]
-    rows = _rows(REJECTED_COLUMNS, files, warehouse)
-    connection.execute(f"create {kind} catalog.rejected_rows as {rows}")
+    rows = _rows(REJECTED_COLUMNS, {}, files, warehouse) if files else _no_rows(REJECTED_COLUMNS)
+    kind = _create(connection, "catalog.rejected_rows", rows, materialize)
     comment = "Rows of raw files that do not fit their base table, with the reason."
     connection.execute(f"comment on {kind} catalog.rejected_rows is {quoted(comment)}")
     _comment_columns(connection, "catalog.rejected_rows", REJECTED_COLUMNS)
 
 
+def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
+    """Create a table or view of `rows`, and tell which of the two it is."""
+    kind = "table" if materialize else "view"
+    try:
+        connection.execute(f"create {kind} {name} as {rows}")
+    except (IOException, InvalidInputException) as error:
+        raise UserError(
+            f"{name}: a Parquet file of it cannot be read ({str(error).splitlines()[0]}). "
+            "`traces check --files` names those that are not as they were written"
+        ) from error
+    return kind
+
+
+def _rows_of_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
+    """For each partition of a table, the select that gives its rows."""
+    files: dict[str, list[StoredFile]] = defaultdict(list)
+    for conversion in conversions:
+        files[conversion.partition] += conversion.files
+    for partition, stored in files.items():
+        if stored:
+            # DuckDB could read these values off the paths, but would take them from folders above ours too.
+            values = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
+            yield _rows(table.stored_columns, values, stored, warehouse)
+
+
 def _rows(
-    columns: Sequence[Column], files: Sequence[StoredFile], warehouse: Path, partition_by: Sequence[str] = ()
+    columns: Sequence[Column], values: Mapping[str, str], files: Sequence[StoredFile], warehouse: Path
 ) -> str:
-    if not files:
-        nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
-        return f"select {nulls} where false"
-    root = f"coalesce(getvariable('data_root'), {quoted(warehouse.resolve().as_posix())})"
+    """The select that gives the rows of some files; columns in `values` have the same value in each."""
+    root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
     paths = ", ".join(f"{root} || {quoted('/' + stored.path)}" for stored in files)
-    listed = ", ".join(f'"{column.name}"' for column in columns)
-    # The values of these columns stand in the folders' names: DuckDB then opens only the files asked for.
-    types = ", ".join(f"'{column.name}': {column.type}" for column in columns if column.name in partition_by)
-    hive = f"true, hive_types = {{{types}}}" if types else "false"
-    return f"select {listed} from read_parquet([{paths}], hive_partitioning = {hive})"
+    listed = ", ".join(
+        f'cast({quoted(values[column.name])} as {column.type}) as "{column.name}"'
+        if column.name in values
+        else f'"{column.name}"'
+        for column in columns
+    )
+    return f"select {listed} from read_parquet([{paths}], hive_partitioning = false)"
+
+
+def _no_rows(columns: Sequence[Column]) -> str:
+    nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
+    return f"select {nulls} where false"
 
 
 def _comment(connection: DuckDBPyConnection, kind: str, name: str, table: Table) -> None:

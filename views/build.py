@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.ingest.declare import all_traces
-from tracehouse.ingest.store import Conversion
+from tracehouse.ingest.manifest import Conversion
 from tracehouse.views import catalog
 from tracehouse.views.base_tables import create_base_tables, create_rejected_rows, quoted
 from tracehouse.views.files import DefinitionError, ViewFile, newest, view_files

@@ -14,8 +14,8 @@ from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import build_scope, qualify
 
 from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
-from tracehouse.ingest.store import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.base_tables import quoted
 from tracehouse.views.files import VIEWS, DefinitionError, ViewFile, first_statement, references

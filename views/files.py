@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import sqlglot
@@ -74,10 +75,14 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 def read_view_file(path: Path) -> ViewFile:
     """Parse one view file. Raises DefinitionError where it breaks the rules of the house."""
+    return _view_file(path, path.read_text())
+
+
+@cache
+def _view_file(path: Path, text: str) -> ViewFile:
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
         raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
-    text = path.read_text()
     statement = _parsed_view(text, path)
     view = ViewFile(
         schema=path.parent.name,

@@ -185,7 +185,6 @@ def test_a_missing_part_is_a_problem(missing: int, tmp_path: Path) -> None:
     found = look(tmp_path)
     (problem,) = found.problems
     assert problem.file == str(tmp_path / f"pai_machine_spec.tar.gz.parta{'ab'[missing]}")
-    assert found.unsure == {("pai", "machine_spec", "")}
     assert not found.claims
 
 
@@ -314,7 +313,9 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("case", AMBIGUOUS)
-def test_a_bad_file_of_an_ambiguous_name_puts_both_tables_in_doubt(case: str, tmp_path: Path) -> None:
+def test_a_bad_file_of_an_ambiguous_name_is_a_problem_and_the_others_are_found(
+    case: str, tmp_path: Path
+) -> None:
     data, what = AMBIGUOUS[case]
     write(tmp_path, {"cluster01.csv": RAW_JOB, "cluster02.csv": data})
     found = look(tmp_path)
@@ -322,7 +323,7 @@ def test_a_bad_file_of_an_ambiguous_name_puts_both_tables_in_doubt(case: str, tm
     assert problem.file == str(tmp_path / "cluster02.csv")
     assert problem.what.startswith(what)
     assert str(problem).isprintable()
-    assert found.unsure == {("itp", "raw_job", ""), ("itp", "elasticflow_job", "")}
+    assert claimed(found) == {"cluster01.csv": "itp.raw_job"}
 
 
 def test_each_bad_file_is_a_problem(tmp_path: Path) -> None:
@@ -336,7 +337,6 @@ def test_each_bad_file_is_a_problem(tmp_path: Path) -> None:
     assert sorted(problem.file for problem in found.problems) == sorted(
         str(tmp_path / name) for name in [*bad, "cluster_summary.csv"]
     )
-    assert found.unsure == {("zeus", "train", ""), ("zeus", "power", ""), ("acme", "cluster_summary", "")}
     assert claimed(found) == {"openb_node_list_all_node.csv": "openb.node"}
 
 

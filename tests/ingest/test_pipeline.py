@@ -17,8 +17,8 @@ import pytest
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
-from tracehouse.ingest.store import Conversion
 from tracehouse.sql import database
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -62,7 +62,7 @@ def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> Outcome:
     return outcome
 
 
-def names_of(conversions: Sequence[store.Conversion]) -> list[str]:
+def names_of(conversions: Sequence[Conversion]) -> list[str]:
     return sorted(f"{conversion.trace}.{conversion.table}" for conversion in conversions)
 
 
@@ -70,7 +70,7 @@ def published_rows(warehouse: Path) -> dict[str, int]:
     return {f"{c.trace}.{c.table}": sum(f.rows for f in c.files) for c in store.published(warehouse)}
 
 
-def stamps(warehouse: Path, conversions: Sequence[store.Conversion] | None = None) -> dict[str, int]:
+def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
     """When each Parquet file of some conversions was written, or of all that are published."""
     chosen = store.published(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]

@@ -10,7 +10,8 @@ import pytest
 
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.store import Conversion, HalfFile, Source, StoredFile
+from tracehouse.ingest.manifest import Conversion, Source, StoredFile
+from tracehouse.ingest.store import HalfFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"

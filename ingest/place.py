@@ -1,0 +1,27 @@
+"""Where a warehouse may lie: in a folder whose path means the same to the system and to DuckDB."""
+
+import re
+from pathlib import Path
+
+from tracehouse.ingest.errors import UserError
+
+# DuckDB takes the first three for patterns, and writes its log elsewhere; the fourth for a slash.
+_OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
+
+
+def checked(warehouse: Path) -> Path:
+    """The warehouse's absolute path, links followed. Raises UserError where DuckDB would take another."""
+    absolute = warehouse.resolve()
+    shown = str(absolute).encode(errors="backslashreplace").decode()
+    found = _OTHER_TO_DUCKDB.search(str(absolute))
+    if found:
+        raise UserError(
+            f"{shown}: a warehouse cannot lie in a folder with {found[0]} in its path, which DuckDB reads as "
+            "a pattern. Choose another with --warehouse"
+        )
+    if shown != str(absolute) or not shown.isprintable():
+        raise UserError(
+            f"{shown!r}: a warehouse cannot lie in a folder whose path is not printable UTF-8 text. "
+            "Choose another with --warehouse"
+        )
+    return absolute
