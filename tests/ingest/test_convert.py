@@ -74,17 +74,18 @@ def refusal(outcome: Outcome) -> str:
     return str(problem)
 
 
-def stored(folder: Path, conversion: Conversion) -> list[tuple]:
-    files = [str(folder / "warehouse" / file.path) for file in conversion.files]
-    return duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
+def stored(folder: Path, *conversions: Conversion) -> list[tuple]:
+    files = [str(folder / "warehouse" / file.path) for c in conversions for file in c.files]
+    rows = duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
+    return rows if len(conversions) == 1 else sorted(rows)
 
 
-def rejected(folder: Path, conversion: Conversion) -> list[tuple]:
-    files = [str(folder / "warehouse" / file.path) for file in conversion.rejected]
+def rejected(folder: Path, *conversions: Conversion) -> list[tuple]:
+    files = [str(folder / "warehouse" / file.path) for c in conversions for file in c.rejected]
     rows = (
         duckdb.connect().execute("from read_parquet($files) order by file, line", {"files": files}).fetchall()
     )
-    assert len(rows) == sum(file.rows for file in conversion.rejected)
+    assert len(rows) == sum(file.rows for c in conversions for file in c.rejected)
     return rows
 
 
@@ -116,7 +117,8 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_sorted_rows(form: str, tmp_path: Path) -> None:
     conversion = only(ingest(tmp_path, FORMS[form]))
-    assert conversion.key == ("pai", "machine_spec", "")
+    assert conversion.key[:3] == ("pai", "machine_spec", "")
+    assert conversion.source.removesuffix(" (1)").removesuffix(".csv") == "pai_machine_spec"
     assert stored(tmp_path, conversion) == MACHINE_ROWS
     (source,) = conversion.sources
     assert (source.rows_read, source.rows_kept, source.rows_rejected) == (3, 3, 0)
@@ -171,16 +173,23 @@ def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path)
     extracted = {f"raw-traces/{name}": data for name, data in members.items() if name != "cluster02.csv"}
     files = {"raw-traces.tar.gz": tar_gz(members), **extracted, "cluster04.csv": job_csv("a4,1,600,1")}
     outcome = ingest(tmp_path, files)
-    conversion = only(outcome)
-    assert [row[:2] for row in stored(tmp_path, conversion)] == [
+    assert [row[:2] for row in stored(tmp_path, *outcome.converted)] == [
         (f"cluster0{n}", f"a{n}") for n in (1, 2, 3, 4)
     ]
     assert outcome.notes == (
         "raw-traces/cluster01.csv: passed over, cluster01.csv was read from raw-traces.tar.gz",
         "raw-traces/cluster03.csv: passed over, cluster03.csv was read from raw-traces.tar.gz",
     )
-    assert len(conversion.sources) == 4
-    assert len(conversion.input_sha256) == len(conversion.input_names) == 4
+    assert [len(conversion.sources) for conversion in outcome.converted] == [3, 1, 0, 0]
+    again = ingest(tmp_path, {})
+    assert again.converted == again.notes == ()
+    # Without the archive, what was passed over is read.
+    (tmp_path / "raw" / "raw-traces.tar.gz").unlink()
+    (tmp_path / "raw" / "raw-traces" / "cluster03.csv").write_bytes(job_csv("b3,1,600,1"))
+    (problem,) = ingest(tmp_path, {}).problems
+    assert "itp.raw_job holds cluster03.csv already, from raw-traces.tar.gz, which is not here" in str(
+        problem
+    )
 
 
 PACKED = {
@@ -197,30 +206,32 @@ def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_pat
     names = [f"a/pai_machine_spec{first}", f"b/pai_machine_spec{second}"]
     copies = {names[0]: PACKED[first](MACHINES), names[1]: PACKED[second](MACHINES)}
     outcome = ingest(tmp_path, copies)
-    conversion = only(outcome)
-    assert stored(tmp_path, conversion) == MACHINE_ROWS
-    assert len(conversion.sources) == 1
-    assert len(conversion.input_sha256) == 2
+    assert outcome.problems == ()
+    assert stored(tmp_path, *outcome.converted) == MACHINE_ROWS
+    assert sum(len(conversion.sources) for conversion in outcome.converted) == 1
     (note,) = (note for note in outcome.notes if "passed over, pai_machine_spec.csv was read from" in note)
     assert all(name in note for name in names)
 
     other = MACHINES.replace(b"m3,CPU,64", b"m3,CPU,65")
-    problem = refusal(ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}))
-    assert "both hold pai_machine_spec.csv of pai.machine_spec, and they differ. Move one" in problem
-    assert all(str(tmp_path / "differ" / "raw" / name) in problem for name in names)
+    (problem,) = ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}).problems
+    assert "both hold pai_machine_spec.csv of pai.machine_spec, and they differ. Move one" in str(problem)
+    assert all(str(tmp_path / "differ" / "raw" / name) in str(problem) for name in names)
 
 
 def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
     one, two, three = job_csv("a,1,600,1"), job_csv("b,1,600,1"), job_csv("c,1,600,1")
     first = tar_gz({"cluster01.csv": one, "cluster02.csv": two})
     files = {
-        "a/raw-traces.tar.gz": first,
-        "b/raw-traces.tar.gz": tar_gz({"cluster02.csv": two, "cluster03.csv": three}),
+        "raw-traces.tar.gz": first,
+        "raw-traces (1).tar.gz": tar_gz({"cluster02.csv": two, "cluster03.csv": three}),
     }
-    conversion = only(ingest(tmp_path / "more", files))
-    assert [row[1] for row in stored(tmp_path / "more", conversion)] == ["a", "b", "c"]
-    files["b/raw-traces.tar.gz"] = tar_gz({"cluster01.csv": one, "cluster02.csv": three})
-    assert "both hold cluster02.csv" in refusal(ingest(tmp_path / "differ", files))
+    outcome = ingest(tmp_path / "more", files)
+    assert [row[1] for row in stored(tmp_path / "more", *outcome.converted)] == ["a", "b", "c"]
+    files["raw-traces (1).tar.gz"] = tar_gz({"cluster01.csv": one, "cluster02.csv": three})
+    outcome = ingest(tmp_path / "differ", files)
+    (problem,) = outcome.problems
+    assert "both hold cluster02.csv" in str(problem)
+    assert len(outcome.converted) == 1
 
 
 def test_an_archive_that_holds_a_csv_twice_is_refused(tmp_path: Path) -> None:
@@ -301,22 +312,24 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         "raw-traces.tar.gz": tar_gz(members),
         "more/cluster03.csv": job_csv('"f', 'f",x,600,1', "g,1,600,1").replace(b"\n", b"\r\n"),
     }
-    conversion = only(ingest(tmp_path, files))
-    assert [row[1:3] for row in stored(tmp_path, conversion)] == [("a", 1), ("c", 3), ("e", 1), ("g", 1)]
-    accounts = {s.member: (s.file, s.rows_read, s.rows_kept, s.rows_rejected) for s in conversion.sources}
+    converted = ingest(tmp_path, files).converted
+    assert [row[1:3] for row in stored(tmp_path, *converted)] == [("a", 1), ("c", 3), ("e", 1), ("g", 1)]
+    sources = [source for conversion in converted for source in conversion.sources]
+    accounts = {s.member: (s.file, s.rows_read, s.rows_kept, s.rows_rejected) for s in sources}
     assert accounts == {
         "cluster01.csv": ("raw-traces.tar.gz", 4, 2, 2),
         "cluster02.csv": ("raw-traces.tar.gz", 1, 1, 0),
         "cluster03.csv": ("more/cluster03.csv", 2, 1, 1),
     }
     invalid = "column submission_time, a BIGINT: invalid value"
-    assert rejected(tmp_path, conversion) == [
+    assert rejected(tmp_path, *converted) == [
         ("itp.raw_job", "more/cluster03.csv", "cluster03.csv", 2, f"{invalid} 'x'", '"f\r\nf",x,600,1'),
         ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 3, f"{invalid} '1.5'", "b,1.5,600,1"),
         ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 6, "3 columns; expected 4", "d,1,600"),
     ]
-    assert conversion.files[0].rows == 4
-    assert all(file.path.startswith("parquet/itp/_rejected/") for file in conversion.rejected)
+    assert [conversion.rows for conversion in converted] == [3, 1]
+    rejections = [stored for conversion in converted for stored in conversion.rejected]
+    assert all(stored.path.startswith("parquet/itp/_rejected/") for stored in rejections)
 
 
 def only_source(outcome: Outcome) -> Source:
@@ -359,17 +372,19 @@ def test_a_synthetic_file_is_marked_and_its_checksum_not_complained_of(tmp_path:
 
 def test_names_that_are_swapped_are_a_change(tmp_path: Path) -> None:
     files = {"summary_power_a40.csv": POWER % 1, "summary_power_v100.csv": POWER % 2}
-    assert [row[:4] for row in stored(tmp_path, only(ingest(tmp_path, files)))] == [
+    assert [row[:4] for row in stored(tmp_path, *ingest(tmp_path, files).converted)] == [
         ("a40", "d", "n", 1),
         ("v100", "d", "n", 2),
     ]
     swapped = dict(zip(files, reversed(files.values()), strict=True))
-    assert [row[:4] for row in stored(tmp_path, only(ingest(tmp_path, swapped)))] == [
+    assert [row[:4] for row in stored(tmp_path, *ingest(tmp_path, swapped).converted)] == [
         ("a40", "d", "n", 2),
         ("v100", "d", "n", 1),
     ]
     (tmp_path / "raw" / "summary_power_v100.csv").rename(tmp_path / "raw" / "summary_power_p100.csv")
-    assert [row[0] for row in stored(tmp_path, only(ingest(tmp_path, {})))] == ["a40", "p100"]
+    outcome = ingest(tmp_path, {})
+    assert [row[0] for row in stored(tmp_path, only(outcome))] == ["p100"]
+    assert [row[0] for row in stored(tmp_path, *outcome.conversions)] == ["a40", "p100", "v100"]
     assert ingest(tmp_path, {}).converted == ()
 
 
