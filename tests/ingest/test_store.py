@@ -243,7 +243,7 @@ def test_recovery_leaves_out_what_is_damaged_and_says_so(tmp_path: Path) -> None
         f"{damaged}: its content is not what was written",
         "openb_node_list_all_node.csv is left out of openb.node: ingest it again",
         f"{warehouse / 'datapackage.json.damaged'}: what was there before",
-        f"2 Parquet files are in no record that was taken up, and stay",
+        "2 Parquet files are in no record that was taken up, and stay",
     ]
     assert (warehouse / "datapackage.json.damaged").read_text() == "{"
     assert [conversion.table for conversion in store.published(warehouse)] == ["power"]
