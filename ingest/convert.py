@@ -165,20 +165,18 @@ def times_of(conversions: Iterable[Conversion], warehouse: Path, wide: Wide) -> 
     return times
 
 
-def check_copy(claim: Claim, other: Claim) -> str:
-    """A note that a raw file is passed over, since `other`, of the same name, holds the same.
+def check_copy(claim: Claim, other: Claim) -> list[str]:
+    """Notes that a raw file is passed over, since `other`, of the same name, holds the same.
 
     Raises RawFileError where it does not.
     """
     if claim.raw.whole_path == other.raw.whole_path:
-        return _check_parts(claim.raw, other.raw)
-    if _csvs(claim.raw) != _csvs(other.raw):
-        raise RawFileError(
-            claim.raw.paths[0],
-            f"it and {shown_name(other.raw.paths[0])} are of one name, and they differ",
-            "Move one of the two out of the raw folders",
-        )
-    return f"{claim.raw.relative_name}: passed over, it holds the same as {shown_name(other.raw.paths[0])}"
+        return [_check_parts(claim.raw, other.raw)]
+    ours, theirs = _csvs(claim.raw), _csvs(other.raw)
+    differing = [name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name)]
+    if differing:
+        raise _differ(claim, other.raw, differing[0])
+    return [_said_of_copy(claim.raw, name, other.raw.relative_name) for name in ours]
 
 
 def _check_parts(parts: RawFile, whole: RawFile) -> str:
@@ -187,6 +185,19 @@ def _check_parts(parts: RawFile, whole: RawFile) -> str:
         raise differing_parts(parts, whole)
     first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
     return f"{parts.relative_name}: passed over, {first} and its like are the same as {name}"
+
+
+def _differ(claim: Claim, other: RawFile, member_name: str) -> RawFileError:
+    return RawFileError(
+        claim.raw.paths[0],
+        f"it and {shown_name(other.paths[0])} both hold {member_name} of"
+        f" {claim.trace.name}.{claim.table.name}, and they differ",
+        "Move one of the two out of the raw folders",
+    )
+
+
+def _said_of_copy(raw: RawFile, member_name: str, other: str) -> str:
+    return f"{raw.relative_name}: passed over, {member_name} was read from {other}"
 
 
 def _csvs(raw: RawFile) -> dict[str, str]:
@@ -314,9 +325,7 @@ def _batches(
             elif held := account.holdings.members.get(member.name):
                 _check_equal(member, job, held)
                 account.passed_over.append(PassedOver(member.name, held.sha256))
-                account.notes.append(
-                    f"{raw.relative_name}: passed over, {member.name} was read from {held.file}"
-                )
+                account.notes.append(_said_of_copy(raw, member.name, held.file))
             else:
                 account.counts[member.name] = _Counts()
                 yield from of_member(_Part(raw, member, keys, account.counts[member.name]), job, account)
@@ -349,12 +358,7 @@ def _check_equal(member: Member, job: Job, held: Held) -> None:
         members = csv_members(stream, other.form, other.csv_name, other.folder)
         theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
-        raise RawFileError(
-            raw.paths[0],
-            f"it and {shown_name(other.paths[0])} both hold {member.name} of {job.table_name},"
-            " and they differ",
-            "Move one of the two out of the raw folders",
-        )
+        raise _differ(job.claim, other, member.name)
 
 
 def _sha256(stream: BinaryIO) -> str:

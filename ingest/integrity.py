@@ -119,7 +119,9 @@ def recover(warehouse: Path, progress: Progress) -> list[str]:
     manifest.write(warehouse, Manifest().next(taken))
     lost = store.unlisted(warehouse)
     if lost:
-        notes.append(f"{len(lost):,} Parquet files are in no record, and stay as they are: {lost[0]}, …")
+        notes.append(
+            f"{len(lost):,} Parquet files are in no record that was taken up, and stay as they are: {lost[0]}"
+        )
     return notes
 
 

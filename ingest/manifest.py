@@ -177,7 +177,7 @@ def read(warehouse: Path) -> Manifest:
         return Manifest()
     except OSError as refusal:
         raise UserError(f"{path}: it cannot be read ({refusal.strerror})") from refusal
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"{path}: it is damaged, or of another version of Tracehouse ({error!r}). "
             "`traces build --recover` makes a new one from the records beside the Parquet files"

@@ -198,10 +198,10 @@ def _bring_up_to_date(task: _Task, connection: DuckDBPyConnection) -> _Steps:
 def _without_copies(task: _Task, steps: _Steps) -> _Task:
     """The task without raw files of which another one is a copy; where that differs, neither is read."""
     first: dict[Key, Claim] = {}
-    for claim in task.claims:
+    for claim in sorted(task.claims, key=lambda claim: claim.raw.relative_name):
         try:
             if claim.key in first:
-                steps.notes.append(check_copy(claim, first[claim.key]))
+                steps.notes += check_copy(claim, first[claim.key])
             else:
                 first[claim.key] = claim
         except RawFileError as problem:

@@ -115,11 +115,13 @@ def clean(warehouse: Path) -> None:
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files that are as old, and were not in the last so many versions; tell which."""
+    """Remove superseded files that are as old, and older than the last so many versions; tell which."""
     published = manifest.read(warehouse)
-    newest_to_go = published.version - keep_versions
+    oldest_to_keep = published.version - keep_versions
     due = [
-        old for old in published.superseded if old.age_days >= older_than_days and old.version <= newest_to_go
+        old
+        for old in published.superseded
+        if old.age_days >= older_than_days and old.version < oldest_to_keep
     ]
     # The manifest last: it is what knows of them.
     for old in due:
@@ -269,7 +271,7 @@ def _journalled(warehouse: Path) -> dict[Path, Conversion | None]:
 def _read(path: Path) -> Conversion | None:
     try:
         return manifest.conversion_of(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

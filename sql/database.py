@@ -86,7 +86,7 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files that are as old, and were not in the last so many versions; tell which."""
+    """Remove superseded files that are as old, and older than the last so many versions; tell which."""
     _check_is_there(warehouse)
     with store.lock(warehouse):
         return store.vacuum(warehouse, older_than_days, keep_versions)

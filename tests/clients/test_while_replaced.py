@@ -89,22 +89,43 @@ def test_readers_see_one_version_whole(tmp_path: Path) -> None:
         assert seen == sorted(seen), way
 
 
-def test_an_open_connection_keeps_its_version_until_the_ingest_after(tmp_path: Path) -> None:
+def test_an_open_connection_keeps_its_version_until_its_files_are_vacuumed(tmp_path: Path) -> None:
     path = publish(1, tmp_path) / database.NAME
-    first = set(path.parent.glob("parquet/openb/*/*.parquet"))
     question = "select count(*), sum(cpu_milli) from openb.node"
     with duckdb.connect(str(path), read_only=True) as connection:
-        assert connection.execute(question).fetchall() == [(11, 11_000)]
-        publish(2, tmp_path)
-        assert connection.execute(question).fetchall() == [(11, 11_000)]
-        assert all(parquet.exists() for parquet in first)
-        publish(3, tmp_path)
-        assert not any(parquet.exists() for parquet in first)
+        for version in (2, 3, 4):
+            assert connection.execute(question).fetchall() == [(11, 11_000)]
+            publish(version, tmp_path)
+            # To DuckDB it is the same database as long as a connection of this process is open.
+            with duckdb.connect(str(path), read_only=True) as another:
+                assert another.execute(question).fetchall() == [(11, 11_000)]
+        assert len(database.vacuum(path.parent, 0, 0)) == 6
         # The rows are gone; what must not be is an answer from others.
         with pytest.raises(duckdb.IOException, match="No files found"):
             connection.execute(question).fetchall()
     with duckdb.connect(str(path), read_only=True) as connection:
-        assert connection.execute(question).fetchall() == [(13, 39_000)]
+        assert connection.execute(question).fetchall() == [(14, 56_000)]
+
+
+def test_a_long_lived_process_follows_by_attaching_anew(tmp_path: Path) -> None:
+    warehouse = publish(1, tmp_path)
+    attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
+    question = "select count(*), sum(cpu_milli) from warehouse.openb.node"
+    with duckdb.connect() as connection, connection.cursor() as other:
+        connection.execute(attach)
+        for version in (2, 3):
+            known = version_of(warehouse)
+            publish(version, tmp_path)
+            assert version_of(warehouse) == known + 1
+            connection.execute("detach warehouse")
+            connection.execute(attach)
+            for cursor in (connection, other):
+                nodes = 10 + version
+                assert cursor.execute(question).fetchall() == [(nodes, nodes * 1000 * version)]
+
+
+def version_of(warehouse: Path) -> int:
+    return int(json.loads((warehouse / "datapackage.json").read_text())["version"])
 
 
 WRITER = """

@@ -8,6 +8,7 @@ import sysconfig
 import tarfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import duckdb
 import pytest
 
 from tracehouse.ingest import pipeline, store
-from tracehouse.ingest.convert import Job
+from tracehouse.ingest.convert import Holdings, Job
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
@@ -36,12 +37,13 @@ def quiet(*_: object) -> None:
     """Progress that nobody watches."""
 
 
-def tar_gz(name: str, data: bytes) -> bytes:
+def tar_gz(members: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        info = tarfile.TarInfo(name)
-        info.size = len(data)
-        archive.addfile(info, io.BytesIO(data))
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     return packed.getvalue()
 
 
@@ -67,7 +69,10 @@ def names_of(conversions: Sequence[Conversion]) -> list[str]:
 
 
 def published_rows(warehouse: Path) -> dict[str, int]:
-    return {f"{c.trace}.{c.table}": sum(f.rows for f in c.files) for c in store.published(warehouse)}
+    rows: Counter[str] = Counter()
+    for conversion in store.published(warehouse):
+        rows[conversion.table_name] += conversion.rows
+    return dict(rows)
 
 
 def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
@@ -107,18 +112,158 @@ def test_what_has_changed_is_converted_and_nothing_else(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     before = stamps(warehouse)
-    write(raw, {"zeus/summary_train.csv": TRAIN})
+    write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
     outcome = ingest(raw, warehouse)
     assert names_of(outcome.converted) == ["zeus.train"]
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 0}
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
     assert len(before.items() & stamps(warehouse).items()) == 3
 
-    # One more file of a table, and one less.
-    write(raw, {"summary_power_v100.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n"})
-    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
-    (raw / "summary_power_v100.csv").unlink()
-    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
-    assert published_rows(warehouse)["zeus.power"] == 1
+
+V100 = {"summary_power_v100.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n"}
+
+
+def test_one_more_file_of_a_table_is_added_and_none_leaves_by_being_away(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    more = write(tmp_path / "more", V100)
+    outcome = ingest(more, warehouse)
+    assert names_of(outcome.converted) == ["zeus.power"]
+    assert outcome.notes == ()
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 2, "zeus.train": 1}
+    # Nor does it leave where the rest is read again, and back again.
+    assert ingest(raw, warehouse).converted == ingest([raw, more], warehouse).converted == ()
+    assert published_rows(warehouse)["zeus.power"] == 2
+
+
+def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    (raw / "zeus/summary_power_a40.csv").unlink()
+    (raw / "openb_node_list_all_node.csv").unlink()
+    with store.lock(warehouse):
+        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
+        store.publish(warehouse, outcome.conversions)
+    assert outcome.notes == ("zeus/summary_power_a40.csv: its 1 rows leave zeus.power",)
+    # Of openb no file was found, so that nothing replaces it.
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
+
+
+def test_replacing_takes_nothing_out_where_a_file_could_not_be_read(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    write(raw, {"zeus/summary_power_a40.csv": PAGE})
+    with store.lock(warehouse):
+        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
+        store.publish(warehouse, outcome.conversions)
+    assert len(outcome.problems) == 1
+    assert published_rows(warehouse)["zeus.power"] == 2
+
+
+SHRUNK = {"no rows": b"", "fewer than half": b"n1,1,2,0,\n" * 4}
+
+
+@pytest.mark.parametrize("case", SHRUNK)
+def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: str, tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9})
+    warehouse = tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    write(raw, {"openb_node_list_all_node.csv": NODE + SHRUNK[case]})
+    (problem,) = ingest(raw, warehouse).problems
+    rows = SHRUNK[case].count(b"\n")
+    assert f"it has {rows} rows for openb.node; the version that is in the warehouse has 9" in str(problem)
+    assert "--replace" in str(problem)
+    assert published_rows(warehouse) == {"openb.node": 9}
+    assert set(stamps(warehouse)) == {
+        path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")
+    }
+    with store.lock(warehouse):
+        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
+        store.publish(warehouse, outcome.conversions)
+    assert published_rows(warehouse) == {"openb.node": rows}
+    assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
+
+
+def test_a_cluster_that_is_no_longer_in_an_archive_is_named_with_its_rows(tmp_path: Path) -> None:
+    members = {f"cluster0{n}.csv": RAW_JOB + b"a,1,600,1\n" * n for n in (1, 2, 3)}
+    raw, warehouse = write(tmp_path / "raw", {"raw-traces.tar.gz": tar_gz(members)}), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    del members["cluster01.csv"]
+    write(raw, {"raw-traces.tar.gz": tar_gz(members)})
+    outcome = ingest(raw, warehouse)
+    assert outcome.notes == (
+        "raw-traces.tar.gz: cluster01.csv is no longer in it: its 1 rows leave itp.raw_job",
+    )
+    assert published_rows(warehouse) == {"itp.raw_job": 5}
+
+
+def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
+    database.ingest([raw], warehouse, [], quiet)
+    assert database.forget(warehouse, ["summary_power_a40.csv", "summary_tr*"]) == [
+        "zeus/summary_power_a40.csv: its 1 rows leave zeus.power",
+        "zeus/summary_train.csv: its 1 rows leave zeus.train",
+    ]
+    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1}
+    assert answer(warehouse) == [(0, 1, 1, 0)]
+    with pytest.raises(UsageError, match=r"summary_power_p100.csv\. Did you mean summary_power_v100.csv"):
+        database.forget(warehouse, ["summary_power_p100.csv"])
+    assert names_of(ingest(raw, warehouse).converted) == ["zeus.power", "zeus.train"]
+
+
+def test_lines_that_a_forgotten_piece_had_first_come_back_with_the_others(tmp_path: Path) -> None:
+    header, line = b"Time,172.31.0.1-0\n", b"2023-07-01 00:00:%02d+08:00,%d\n"
+    pieces = {
+        "utilization/kalos/GPU_UTIL-2023-07.csv": header + line % (0, 1) + line % (15, 2),
+        "utilization/kalos/GPU_UTIL-2023-08.csv": header + line % (15, 3) + line % (30, 4),
+    }
+    raw, warehouse = write(tmp_path / "raw", pieces), tmp_path / "warehouse"
+    database.ingest([raw], warehouse, [], quiet)
+    assert utilization(warehouse) == [1, 2, 4]
+    # A piece that comes later is read beside what is there, whether or not that is found again.
+    later = write(tmp_path / "later", {"utilization/kalos/GPU_UTIL-2023-06.csv": header + line % (30, 9)})
+    database.ingest([later], warehouse, [], quiet)
+    assert utilization(warehouse) == [1, 2, 4]
+    database.forget(warehouse, ["*2023-07.csv", "*2023-06.csv"])
+    assert utilization(warehouse) == [4]
+    (raw / "utilization/kalos/GPU_UTIL-2023-07.csv").unlink()
+    database.ingest([raw], warehouse, [], quiet)
+    assert utilization(warehouse) == [3, 4]
+
+
+def utilization(warehouse: Path) -> list[float]:
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        rows = connection.execute("select value from acme.gpu_metric order by time").fetchall()
+    return [value for (value,) in rows]
+
+
+def test_damaged_parquet_is_written_anew_and_that_is_said(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-50])
+    outcome = ingest(raw, warehouse)
+    said = (
+        f"{len(whole) - 50:,} bytes; {len(whole):,} were written; openb_node_list_all_node.csv is read anew"
+    )
+    assert outcome.notes == (f"{path}: it has {said}",)
+    assert path.read_bytes() == whole
+
+
+def test_damaged_parquet_whose_raw_file_is_away_is_named_with_what_to_do(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    database.ingest([raw], warehouse, [], quiet)
+    (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:-50])
+    (raw / "openb_node_list_all_node.csv").unlink()
+    for command in (["ingest", "--raw", raw], ["build"]):
+        run = traces(*command, "--warehouse", warehouse)
+        assert run.returncode == 1
+        assert f"error: {path}: it has " in run.stderr
+        assert "traces forget openb_node_list_all_node.csv" in run.stderr
+        assert "Traceback" not in run.stderr
+    assert traces("forget", "openb_node_list_all_node.csv", "--warehouse", warehouse).returncode == 0
+    assert traces("build", "--warehouse", warehouse).returncode == 0
 
 
 def test_another_declaration_is_a_change(tmp_path: Path) -> None:
@@ -195,16 +340,16 @@ def test_a_bad_file_leaves_its_table_as_it_was_and_the_others_are_published(
         raw,
         {"openb_node_list_all_node.csv": BAD[case], "openb_node_list_gpu_node.csv": NODE + b"n1,1,2,4,\n"},
     )
-    write(raw, {"zeus/summary_train.csv": TRAIN})
+    write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
     for _ in range(3):
         outcome = ingest(raw, warehouse)
         (problem,) = outcome.problems
         assert str(raw / "openb_node_list_all_node.csv") in str(problem)
-        assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 0}
+        assert published_rows(warehouse) == {"openb.node": 2, "zeus.power": 1, "zeus.train": 1}
         assert len(before.items() & stamps(warehouse).items()) == 3
-    write(raw, {"openb_node_list_all_node.csv": NODE})
+    write(raw, {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 3})
     assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
-    assert published_rows(warehouse)["openb.node"] == 1
+    assert published_rows(warehouse)["openb.node"] == 4
 
 
 @pytest.mark.parametrize("bad", [b"", LFS_POINTER, PAGE, NODE], ids=["empty", "pointer", "page", "node"])
@@ -216,6 +361,7 @@ def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: by
     outcome = ingest(raw, warehouse)
     assert len(outcome.problems) == 1
     assert published_rows(warehouse) == {"itp.raw_job": 3, "zeus.train": 0}
+    assert outcome.notes == ("zeus/summary_train.csv: it holds no rows",)
 
 
 def test_a_wrong_call_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
@@ -261,12 +407,15 @@ PROBLEMS = {
     "pai_group_tag_table.tar.gz": (XML_ERROR, "this is a web page"),
     "pai_instance_table.tar.gz": (b"404: Not Found", "the content is not what the name says"),
     "pai_job_table.tar.gz": (gzip.compress(b""), "cut short or damaged"),
-    "pai_machine_metric.tar.gz": (tar_gz("LICENSE", b"x"), "the archive holds no CSV of pai.machine_metric"),
+    "pai_machine_metric.tar.gz": (
+        tar_gz({"LICENSE": b"x"}),
+        "the archive holds no CSV of pai.machine_metric",
+    ),
     "pai_machine_spec.csv": (
         b"m1,T4,96,512,2\nm2,T4,96,512,2.5\n" * 1500,
         "line 2: over a tenth of the first",
     ),
-    "pai_sensor_table.tar.gz.partaa": (tar_gz("pai_sensor_table.csv", b"x")[:60], "cut short or damaged"),
+    "pai_sensor_table.tar.gz.partaa": (tar_gz({"pai_sensor_table.csv": b"x"})[:60], "cut short or damaged"),
     "pai_task_table.csv": (b"a,b\n", "line 1: the line has 2 columns; expected 10"),
     "zeus/alibaba_groups.csv.xz": (b"\xfd7zXZ\0\0\4", "cut short or damaged"),
     "zeus/summary_power_a40.csv": (POWER + b'"', "line 2: a quote is opened here"),
@@ -392,8 +541,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     new = stamps(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
     assert found == old.keys() | new.keys()
-    with store.lock(warehouse):
-        store.clean(warehouse)
+    assert len(database.vacuum(warehouse, 0, 0)) == len(old)
     assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()
 
 
@@ -405,12 +553,12 @@ def test_one_table_that_cannot_be_written_stops_the_others(
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
     convert = pipeline.convert
 
-    def failing(job: Job, connection: duckdb.DuckDBPyConnection) -> tuple[Conversion, list[str]]:
-        if job.key == ("openb", "node", ""):
+    def failing(job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection) -> tuple:
+        if job.table_name == "openb.node":
             raise UserError("no room")
         while not stopped.is_set():
             job.on_bytes(0)
-        return convert(job, connection)
+        return convert(job, holdings, connection)
 
     monkeypatch.setattr(pipeline, "convert", failing)
     stopped = threading.Event()

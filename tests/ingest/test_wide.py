@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tracehouse.ingest import cells, pipeline, store
 from tracehouse.ingest.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.ingest.cells import write_cells
+from tracehouse.ingest.convert import Holdings, Job
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.pipeline import Outcome
 from tracehouse.ingest.samples.acme_telemetry import write_metric
@@ -237,9 +238,10 @@ def test_each_metric_of_a_cluster_is_a_partition_and_a_pointer_holds_up_its_own_
     (raw / "utilization/kalos/GPU_UTIL-2023-08.csv").write_bytes(LFS_POINTER)
     outcome = ingest(raw, warehouse)
     assert {conversion.key for conversion in outcome.converted} == {
-        ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL"),
-        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP"),
-        ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND"),
+        ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL", "GPU_UTIL.csv"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_UTIL", "GPU_UTIL-2023-07.csv"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP", "GPU_TEMP.csv"),
+        ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND", "NODE_IB_SEND.csv"),
     }
     (problem,) = outcome.problems
     assert "GPU_UTIL-2023-08.csv: this is a Git LFS pointer" in str(problem)
@@ -252,9 +254,8 @@ def test_each_metric_of_a_cluster_is_a_partition_and_a_pointer_holds_up_its_own_
     metric_file(raw, "kalos/GPU_UTIL-2023-08.csv", "172.31.0.2-0")
     outcome = ingest(raw, warehouse)
     assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
-    assert len(outcome.unchanged) == 3
-    (july, august) = outcome.converted[0].sources
-    assert (july.rows_read, july.rows_kept, july.rows_stored) == (4, 4, 4)
+    assert len(outcome.unchanged) == 4
+    (august,) = outcome.converted[0].sources
     # The same four times again: the line, not the device, was read before.
     assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
 
@@ -284,11 +285,11 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
     monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
     convert, done = pipeline.convert, []
 
-    def stopping(job: pipeline.Job, connection: duckdb.DuckDBPyConnection) -> tuple:
+    def stopping(job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection) -> tuple:
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(job.partition)
-        return convert(job, connection)
+        done.append(job.key[2])
+        return convert(job, holdings, connection)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(pipeline, "convert", stopping)
