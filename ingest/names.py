@@ -11,8 +11,14 @@ def shown_name(name: str | PurePath) -> str:
 
     What has been escaped stays as it is.
     """
-    text = str(name).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() else _escaped(c) for c in str(name))
+
+
+def _escaped(character: str) -> str:
+    # Python keeps a byte of a name that is no UTF-8 as one of these.
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
 
 
 def listed(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:

@@ -6,6 +6,9 @@ import io
 import json
 import lzma
 import os
+import shutil
+import subprocess
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -19,6 +22,7 @@ from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
 from tracehouse.sql import database
 
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
 MACHINE_ROWS = [("m1", "T4", 96, 512, 2), ("m2", "V100", 96, 512, 8), ("m3", "CPU", 64, 256, 0)]
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
@@ -236,3 +240,39 @@ def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
         assert connection.execute(rejects).fetchall() == [(f"{shown}/summary_power_a40.csv",)]
     manifest = json.loads((warehouse / "datapackage.json").read_text())
     assert json.dumps(manifest, ensure_ascii=False).isprintable()
+
+
+def as_nobody_special() -> list[str]:
+    """What makes a command obey permissions, even if root runs the tests."""
+    if os.geteuid():
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("root may read everything, and setpriv, which would forbid it, is not installed")
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    files = {f"summary_power_{gpu}.csv": POWER % 1 for gpu in ("a40", "p100", "rtx6000", "v100")}
+    files |= {"locked/raw-traces.tar.gz": b"", "a.7z": b"x", "pai_machine_spec.tar.gz": ARCHIVE}
+    raw = write(tmp_path / "raw", files)
+    locked = [raw / "locked", raw / "summary_power_v100.csv"]
+    modes = [path.stat().st_mode for path in locked]
+    for path in locked:
+        path.chmod(0)
+    command = [*as_nobody_special(), TRACES, "ingest", "--raw", raw, "--warehouse", tmp_path / "warehouse"]
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    for path, mode in zip(locked, modes, strict=True):
+        path.chmod(mode)
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[:2] == [
+        "pai.machine_spec: 3 rows from 1 file",
+        "zeus.power: 3 rows from 3 files",
+    ]
+    assert run.stderr.splitlines()[1:] == [
+        "note: of no known trace: a.7z",
+        f"error: {locked[0]}: the folder cannot be read (Permission denied). "
+        "Make it readable, or move it away",
+        f"error: {locked[1]}: it cannot be read (Permission denied). Make it readable, or move it out of the"
+        " raw folder",
+        "error: 2 files could not be read: their tables keep their last version",
+    ]
