@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from tracehouse.ingest.names import shown_name
+from tracehouse.ingest.packing import form_of, whole_name
 
 READ_BYTES = 1 << 20
 
@@ -91,8 +92,11 @@ class _Span(io.RawIOBase):
         return len(data)
 
 
-def tar_members(unpacked: BinaryIO, on_special: Callable[[str], None]) -> Iterator[Member]:
-    """The CSVs in a tar, in order; `on_special` is told the name of one that is no file but a link."""
+def tar_members(unpacked: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
+    """The CSVs in a tar, in order.
+
+    `on_passed_over` is told of what may be meant as a CSV and is not read, such as a link: its name and why.
+    """
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
     stream = _Forward(unpacked)
     with _parsing(tarfile.ReadError):
@@ -100,15 +104,15 @@ def tar_members(unpacked: BinaryIO, on_special: Callable[[str], None]) -> Iterat
     while (info := _next_header(tar)) is not None:
         name, folder = _names(info.name)
         if name is None:
-            continue
-        if info.issparse():
+            _tell_of_packed(info.name, on_passed_over)
+        elif info.issparse():
             raise UnreadableArchiveError(f"{name} is stored as a sparse file")
-        if info.isfile():
+        elif info.isfile():
             stream.seek(info.offset_data)
             span = _Span(stream, info.size)
             yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
         elif not info.isdir():
-            on_special(name)
+            on_passed_over(f"{name} in it is {'a link' if info.islnk() or info.issym() else 'no file'}")
     # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
     if stream.last_read != _TAR_END:
         ends_early = len(stream.last_read) < len(_TAR_END)
@@ -129,8 +133,8 @@ def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     return info
 
 
-def zip_members(file: BinaryIO) -> Iterator[Member]:
-    """The CSVs in a zip, in the order of its directory."""
+def zip_members(file: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
+    """The CSVs in a zip, in the order of its directory; `on_passed_over` as for a tar."""
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(file)
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
@@ -139,7 +143,9 @@ def zip_members(file: BinaryIO) -> Iterator[Member]:
         # What is no CSV is opened as well: only then is its name compared with the one beside its bytes.
         unpacked = _open_in_zip(archive, info)
         name, folder = _names(info.filename)
-        if name is not None and not info.is_dir():
+        if name is None:
+            _tell_of_packed(info.filename, on_passed_over)
+        elif not info.is_dir():
             yield Member(name, folder, unpacked)
         unpacked.close()
 
@@ -185,3 +191,9 @@ def _names(path: str) -> tuple[str | None, str]:
     if not name.lower().endswith(".csv") or name.startswith("._"):
         return None, ""
     return name[: -len(".csv")] + ".csv", shown_name(place.parent.name)
+
+
+def _tell_of_packed(path: str, on_passed_over: Callable[[str], None]) -> None:
+    name = PurePosixPath(path).name
+    if form_of(whole_name(name)) and not name.startswith("._"):
+        on_passed_over(f"{shown_name(name)} in it is no plain CSV")

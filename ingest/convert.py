@@ -308,11 +308,11 @@ def _batches(
     raw = job.claim.raw
     _check_header_file(job.claim)
 
-    def note_special(name: str) -> None:
-        account.notes.append(f"{raw.relative_name}: {name} in it is a link or no file, and was passed over")
+    def note_passed_over(what: str) -> None:
+        account.notes.append(f"{raw.relative_name}: {what}, and was passed over")
 
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_special):
+        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_passed_over):
             keys = job.table.key_values(member.name, member.folder)
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")

@@ -33,6 +33,9 @@ _NO_DATA = re.compile(
     r"|.*\.(header|md|rst|pdf|bib|tex|py|ipynb|sh|png|jpe?g|gif|svg|sha\d*|md5)",
     re.IGNORECASE,
 )
+# A warehouse may lie below a raw folder, or be one: it is known by its folder for work.
+_WAREHOUSE_WORK = ".ingest"
+_IN_WAREHOUSE = re.compile(r"parquet|datapackage\.json.*|traces\.duckdb.*")
 
 
 @dataclass(frozen=True)
@@ -184,12 +187,19 @@ def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator
 
 
 def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
+    """What is in a folder, but for what is hidden and what an ingest wrote."""
     try:
-        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        paths = sorted(folder.iterdir())
     except OSError as refusal:
         what = f"the folder cannot be read ({refusal.strerror})"
         problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
         return []
+    is_warehouse = any(path.name == _WAREHOUSE_WORK for path in paths)
+    return [
+        path
+        for path in paths
+        if not path.name.startswith(".") and not (is_warehouse and _IN_WAREHOUSE.fullmatch(path.name))
+    ]
 
 
 def _status(path: Path) -> os.stat_result | None:

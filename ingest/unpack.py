@@ -194,19 +194,19 @@ def _nobody(_: str) -> None:
 
 
 def csv_members(
-    raw: RawStream, form: Form, csv_name: str, folder: str, on_special: Callable[[str], None] = _nobody
+    raw: RawStream, form: Form, csv_name: str, folder: str, on_passed_over: Callable[[str], None] = _nobody
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_special` is told the
-    name of what is called as a CSV in an archive but is no file, such as a link, and is passed over.
+    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` is told
+    of what may be meant as a CSV in an archive and is not read, such as a link: its name and why.
     """
     if form == "zip":
-        yield from _members_of_zip(raw)
+        yield from _members_of_zip(raw, on_passed_over)
         return
     unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
     if form.startswith("tar"):
-        yield from tar_members(unpacked, on_special)
+        yield from tar_members(unpacked, on_passed_over)
     else:
         yield Member(csv_name, folder, unpacked)
 
@@ -226,13 +226,13 @@ def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def _members_of_zip(raw: RawStream) -> Iterator[Member]:
+def _members_of_zip(raw: RawStream, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
     # The directory of a zip is at its end: it is read by itself, and hashed afterwards.
     if len(raw.paths) > 1:
         raise UnreadableArchiveError("it is a zip in parts")
     with io.FileIO(raw.paths[0]) as file:
         raw.check_unchanged(file)
-        yield from zip_members(cast(BinaryIO, io.BufferedReader(file, READ_BYTES)))
+        yield from zip_members(cast(BinaryIO, io.BufferedReader(file, READ_BYTES)), on_passed_over)
 
 
 @contextmanager

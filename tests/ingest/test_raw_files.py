@@ -173,9 +173,7 @@ def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
         archive.addfile(link)
     outcome = ingest(tmp_path, {"raw-traces.tar.gz": packed.getvalue()})
     assert len(only(outcome).sources) == 1
-    assert outcome.notes == (
-        "raw-traces.tar.gz: cluster02.csv in it is a link or no file, and was passed over",
-    )
+    assert outcome.notes == ("raw-traces.tar.gz: cluster02.csv in it is a link, and was passed over",)
 
 
 def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: Path) -> None:
@@ -240,6 +238,15 @@ def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
         assert connection.execute(rejects).fetchall() == [(f"{shown}/summary_power_a40.csv",)]
     manifest = json.loads((warehouse / "datapackage.json").read_text())
     assert json.dumps(manifest, ensure_ascii=False).isprintable()
+
+
+def test_a_warehouse_among_the_raw_files_is_not_looked_through(tmp_path: Path) -> None:
+    write(tmp_path, {"parquet/mine.csv": b"x", "raw/summary_power_a40.csv": POWER % 1})
+    for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
+        ingest(tmp_path, {})
+        (warehouse / database.NAME).touch()
+        with store.lock(warehouse):
+            assert pipeline.ingest([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
 
 
 def as_nobody_special() -> list[str]:

@@ -322,7 +322,7 @@ def test_a_damaged_header_inside_a_tar_does_not_hide_the_members_behind_it(tmp_p
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, b"?"])
-def test_a_csv_that_is_only_a_link_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) -> None:
+def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         add(archive, {"a.csv": CSV})
@@ -336,7 +336,21 @@ def test_a_csv_that_is_only_a_link_in_a_tar_is_told_of(kind: bytes, tmp_path: Pa
     with open_raw([path]) as raw:
         found = {member.name: member.stream.read() for member in csv_members(raw, "tar", "", "", told.append)}
     assert found == {"a.csv": CSV, "d.csv": CSV[:9]}
-    assert told == ["b.csv"]
+    is_link = kind in (tarfile.SYMTYPE, tarfile.LNKTYPE)
+    assert told == [f"b.csv in it is {'a link' if is_link else 'no file'}"]
+
+
+@pytest.mark.parametrize(("form", "pack"), [("tar", tar_of), ("zip", zip_of)])
+def test_what_is_packed_once_more_in_an_archive_is_told_of(
+    form: str, pack: Callable[[dict[str, bytes]], bytes], tmp_path: Path
+) -> None:
+    names = ["a.csv", "b.csv.gz", "c/d.tar", "e.csv.part1", "LICENSE", "._f.zip", "data.gz"]
+    path = write(tmp_path, f"x.{form}", pack(dict.fromkeys(names, b"x")))
+    told: list[str] = []
+    with open_raw([path]) as raw:
+        found = [member.name for member in csv_members(raw, form, "", "", told.append)]
+    assert found == ["a.csv"]
+    assert told == [f"{name} in it is no plain CSV" for name in ("b.csv.gz", "d.tar", "e.csv.part1")]
 
 
 def test_a_file_in_a_tar_may_be_called_anything(tmp_path: Path) -> None:
