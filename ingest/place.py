@@ -10,7 +10,7 @@ _OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
 
 
 def checked(warehouse: Path) -> Path:
-    """The warehouse's absolute path, links followed. Raises UserError where DuckDB would take another."""
+    """The warehouse's absolute path, links followed. Raises UserError where there can be none."""
     absolute = warehouse.resolve()
     shown = str(absolute).encode(errors="backslashreplace").decode()
     if shown != str(absolute) or not shown.isprintable():
@@ -24,4 +24,6 @@ def checked(warehouse: Path) -> Path:
             f"{shown}: a warehouse cannot lie in a folder with {found[0]} in its path, which DuckDB reads as "
             "a pattern. Choose another with --warehouse"
         )
+    if absolute.exists() and not absolute.is_dir():
+        raise UserError(f"{shown}: this is a file. Name the warehouse's folder with --warehouse")
     return absolute

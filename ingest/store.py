@@ -67,6 +67,7 @@ def lock(warehouse: Path) -> Iterator[None]:
         work.mkdir(parents=True, exist_ok=True)
         held = FileLock(work / "lock", timeout=0)
         held.acquire()
+        half_written(warehouse)
     except Timeout:
         raise UserError(
             f"{warehouse}: another ingest or build is writing here. Wait until it has finished"

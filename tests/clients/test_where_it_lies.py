@@ -78,9 +78,37 @@ def test_a_name_that_is_no_text_is_refused_and_shown_escaped(name: bytes, raw: P
     str(raised.value).encode()
 
 
-def test_a_file_in_the_warehouse_s_place_is_named(raw: Path, tmp_path: Path) -> None:
+def test_a_file_in_the_warehouse_s_place_is_named(
+    raw: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
     (tmp_path / "file").write_text("mine")
     for name in ("file", "file/below"):
         with pytest.raises(UserError, match=r"this is a file\. Name the warehouse's folder"):
             database.ingest([raw], tmp_path / name, [], quiet)
+    done = run([traces, "list", "--warehouse", tmp_path / "file"], check=False)
+    assert done.stderr.startswith(f"error: {tmp_path / 'file'}: this is a file. ")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_who_may_only_read_gets_answers_and_is_told_of_the_rest(
+    raw: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    assert not database.ingest([raw], warehouse, [], quiet).problems
+    folders = [warehouse, *(path for path in warehouse.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o500)
+    # Root may write everywhere, unless this right is taken away.
+    as_reader = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    asked = run([*as_reader, traces, "sql", "select sn from openb.node", "-w", warehouse])
+    assert asked.stdout == "sn\nn1\n"
+    assert run([*as_reader, traces, "check", "--files", "-w", warehouse]).stdout.startswith("2 files, ")
+    for command in (["ingest", "--raw", raw], ["build"], ["vacuum"], ["forget", "*"]):
+        done = run([*as_reader, traces, *command, "-w", warehouse], check=False)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"error: {warehouse}: the warehouse cannot be written to. Give yourself the right to write there, "
+            "or name another warehouse with --warehouse; to ask questions, the right to read is enough\n"
+        )
+    for folder in folders:
+        folder.chmod(0o700)
