@@ -416,6 +416,8 @@ def _statement(statement: str | None, file: Path | None) -> str:
 
 
 def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
+    from tracehouse.ingest.names import listed
+
     for name in dict.fromkeys(conversion.table_name for conversion in outcome.converted):
         parts = [conversion for conversion in outcome.converted if conversion.table_name == name]
         rows = sum(part.rows for part in parts)
@@ -432,7 +434,7 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
     for note in outcome.notes:
         _say(f"note: {note}", stderr=True)
     if outcome.unrecognised:
-        _say(f"note: of no known trace: {', '.join(outcome.unrecognised)}", stderr=True)
+        _say(f"note: of no known trace: {listed(outcome.unrecognised)}", stderr=True)
     if not (outcome.converted or outcome.unchanged or outcome.problems):
         raise UserError("the raw folders hold no file of a known trace")
     if outcome.conversions:

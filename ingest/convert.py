@@ -11,17 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracehouse.ingest import store
+from tracehouse.ingest.archives import READ_BYTES, Member
 from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.find import Claim, RawFile
+from tracehouse.ingest.find import Claim, RawFile, differing_parts
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, Key, PassedOver, Source
+from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, HalfFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
-from tracehouse.ingest.unpack import READ_BYTES, Member, csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
 from tracehouse.ingest.wide_csv import Lines, read_wide
 
 Batched = TypeVar("Batched")
@@ -116,6 +118,7 @@ class _Account:
     notes: list[str] = field(default_factory=list)
     rejected: list[pa.Table] = field(default_factory=list)
     sha256: str = ""
+    bytes: int = 0
 
 
 def still_good(job: Job, holdings: Holdings) -> bool:
@@ -167,6 +170,8 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
 
     Raises RawFileError where it does not.
     """
+    if claim.raw.whole_path == other.raw.whole_path:
+        return [_check_parts(claim.raw, other.raw)]
     ours, theirs = _csvs(claim.raw), _csvs(other.raw)
     differing = [name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name)]
     if differing:
@@ -174,11 +179,19 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
     return [_said_of_copy(claim.raw, name, other.raw.relative_name) for name in ours]
 
 
+def _check_parts(parts: RawFile, whole: RawFile) -> str:
+    """A note that a file in parts is passed over; RawFileError where the whole one beside it is another."""
+    if sha256_of(parts.paths) != sha256_of(whole.paths):
+        raise differing_parts(parts, whole)
+    first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
+    return f"{parts.relative_name}: passed over, {first} and its like are the same as {name}"
+
+
 def _differ(claim: Claim, other: RawFile, member_name: str) -> RawFileError:
     return RawFileError(
         claim.raw.paths[0],
-        f"it and {other.paths[0]} both hold {member_name} of {claim.trace.name}.{claim.table.name}, and they "
-        "differ",
+        f"it and {shown_name(other.paths[0])} both hold {member_name} of"
+        f" {claim.trace.name}.{claim.table.name}, and they differ",
         "Move one of the two out of the raw folders",
     )
 
@@ -294,8 +307,12 @@ def _batches(
     """What the raw file of a job holds; the account is complete when it has been read."""
     raw = job.claim.raw
     _check_header_file(job.claim)
+
+    def note_special(name: str) -> None:
+        account.notes.append(f"{raw.relative_name}: {name} in it is a link or no file, and was passed over")
+
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder):
+        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_special):
             keys = job.table.key_values(member.name, member.folder)
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
@@ -313,6 +330,7 @@ def _batches(
                 account.counts[member.name] = _Counts()
                 yield from of_member(_Part(raw, member, keys, account.counts[member.name]), job, account)
         account.sha256 = stream.sha256_of_rest()
+        account.bytes = stream.bytes_read
     if not account.counts and not account.passed_over:
         raise RawFileError(
             raw.paths[0],
@@ -338,7 +356,7 @@ def _check_equal(member: Member, job: Job, held: Held) -> None:
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
         members = csv_members(stream, other.form, other.csv_name, other.folder)
-        theirs = next(_sha256(found.stream) for found in members if found.name == member.name)
+        theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
         raise _differ(job.claim, other, member.name)
 
@@ -423,7 +441,7 @@ def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Sou
         file=raw.relative_name,
         member=member_name,
         sha256=account.sha256,
-        bytes=raw.bytes,
+        bytes=account.bytes,
         parts=len(raw.paths),
         rows_read=rows.kept + rows.rejected,
         rows_kept=rows.kept,

@@ -61,7 +61,8 @@ class Table:
     `csv_name` is a regular expression for the whole name of a CSV, as a file or inside an archive, and
     `folder` for the name of the folder that it must lie in, if that says anything; their named groups give
     the values of `keys`, the columns that a publisher put in the names only.
-    `archive_name` is the same for the archive that carries the CSV, where there is one.
+    `archive_stem` is the same for the archive that carries the CSV, where there is one, without its ending:
+    it may be packed in any way.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all.
     `null_texts` are what this publisher writes for a missing value, beside the empty field.
@@ -77,7 +78,7 @@ class Table:
     csv_name: str
     columns: tuple[Column, ...]
     keys: tuple[Column, ...] = ()
-    archive_name: str = ""
+    archive_stem: str = ""
     optional: frozenset[str] = frozenset()
     has_header: bool = True
     null_texts: tuple[str, ...] = ()

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from tracehouse.ingest.names import shown_name
+
 
 class UserError(Exception):
     """Something that the user can put right. Shown without a traceback."""
@@ -19,7 +21,7 @@ class RawFileError(UserError):
     """
 
     def __init__(self, file: Path | str, what: str, do: str, line: int | None = None):
-        self.file = str(file)
+        self.file = shown_name(file)
         self.what = what
         self.do = do
         self.line = line

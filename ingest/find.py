@@ -1,83 +1,91 @@
 """Finds raw files: walks the raw folders and says which file belongs to which table.
 
 Names decide first, as the publishers chose them; where a name fits two tables, or none, the first CSV's
-name and header inside decide. What nothing claims is listed, never passed over in silence.
+name and header inside decide. What nothing claims is listed, never passed over in silence: all but what is
+hidden, and what cannot be data by its name, such as a README.
 """
 
 import os
 import re
+import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.manifest import Key
+from tracehouse.ingest.names import shown_name
+from tracehouse.ingest.packing import Form, form_of, is_archive, part_of, stem_of, whole_name
 from tracehouse.ingest.records import read_header, shown
+from tracehouse.ingest.synthetic import MARKER_NAME
 from tracehouse.ingest.typed_csv import header_fits
 from tracehouse.ingest.unpack import csv_members, explained, open_raw
-
-Form = Literal["csv", "csv.gz", "csv.xz", "tar.gz"]
 
 Group = tuple[str, str, str]
 """Trace, table and partition: what several raw files may give together."""
 
-_PART = re.compile(r"(?P<name>.+)\.part(?P<part>[a-z]{2})")
-_FORMS: tuple[tuple[str, Form], ...] = (
-    (".tar.gz", "tar.gz"),
-    (".tgz", "tar.gz"),
-    (".csv.gz", "csv.gz"),
-    (".csv.xz", "csv.xz"),
-    (".csv", "csv"),
+# What lies beside the data in every clone and download, by the start of its name or by its ending.
+_NO_DATA = re.compile(
+    r"(readme|licen[cs]e|copying|notice|citation|changelog|sha\d*sums|md5sums).*"
+    r"|desktop\.ini|thumbs\.db"
+    r"|.*\.(header|md|rst|pdf|bib|tex|py|ipynb|sh|png|jpe?g|gif|svg|sha\d*|md5)",
+    re.IGNORECASE,
 )
-_PACKINGS = (".tar.gz", ".tgz", ".gz", ".xz", "")
 
 
 @dataclass(frozen=True)
 class RawFile:
-    """One raw file: its paths (several where it was split, in order), and the folder it was found under."""
+    """One raw file: its paths (several where it was split, in order), and the folder it was found under.
+
+    `bytes` is its size when it was found, all parts together. Names are fit to be shown and stored.
+    """
 
     paths: tuple[Path, ...]
     form: Form
     root: Path
+    bytes: int
+
+    @property
+    def whole_path(self) -> Path:
+        """Where it lies; of a file in parts, where it would lie when they are joined."""
+        return self.paths[0].with_name(whole_name(self.paths[0].name))
 
     @property
     def name(self) -> str:
         """The file's name; for a split archive, without the part's suffix."""
-        part = _PART.fullmatch(self.paths[0].name)
-        return part["name"] if part else self.paths[0].name
+        return shown_name(self.whole_path.name)
+
+    @property
+    def stem(self) -> str:
+        """The name without the ending that says how the file is packed."""
+        return stem_of(self.name)
 
     @property
     def source_name(self) -> str:
         """The file's name without what says how it is packed: that which another version of it has too."""
-        return next(self.name.removesuffix(end) for end in _PACKINGS if self.name.endswith(end))
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether it may hold several CSVs."""
-        return self.form == "tar.gz"
+        return self.stem if self.is_archive else self.csv_name
 
     @property
     def csv_name(self) -> str:
         """The name of the CSV in a plain or compressed file."""
-        return self.name.removesuffix(".gz").removesuffix(".xz")
+        return f"{self.stem}.csv"
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the CSVs in it have names of their own."""
+        return is_archive(self.form)
 
     @property
     def folder(self) -> str:
         """The name of the folder that the file lies in."""
-        return self.paths[0].absolute().parent.name
+        return shown_name(self.paths[0].absolute().parent.name)
 
     @property
     def relative_name(self) -> str:
         """Where the file lies below its raw folder, with forward slashes."""
-        return (self.paths[0].relative_to(self.root).parent / self.name).as_posix()
-
-    @property
-    def bytes(self) -> int:
-        """The size of the file, or of all its parts together."""
-        return sum(path.stat().st_size for path in self.paths)
+        return _below(self.root, self.whole_path)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,9 @@ class Claim:
     @property
     def group(self) -> Group:
         """The table, or partition of one, that its rows go to."""
-        return _group(self.trace, self.table, self.raw)
+        keys = self.table.key_values(self.raw.csv_name, self.raw.folder) or {}
+        partition = "/".join(f"{key}={keys[key]}" for key in self.table.partition_by)
+        return self.trace.name, self.table.name, partition
 
     @property
     def key(self) -> Key:
@@ -104,18 +114,22 @@ class Claim:
 class Found:
     """All that lies below the raw folders.
 
-    `unsure` are the groups that a file with a problem belongs to or may belong to, whose claims are not all
-    of their files; without a partition, all of a table.
+    `unrecognised` are the names of files that hold no table of any trace, below their raw folders.
+    `problems` are the folders and files that cannot be read: no claim says whose rows they would hold.
     """
 
     claims: tuple[Claim, ...]
-    unrecognised: tuple[RawFile, ...]
+    unrecognised: tuple[str, ...]
     problems: tuple[RawFileError, ...]
-    unsure: frozenset[Group | tuple[str, str]]
 
-    def is_unsure(self, group: Group) -> bool:
-        """Whether the claims may not be all files of a group."""
-        return group in self.unsure or group[:2] in self.unsure
+
+@dataclass(frozen=True)
+class _Entry:
+    """Something in a folder that is no folder. A link that leads nowhere counts as a file of no bytes."""
+
+    root: Path
+    path: Path
+    bytes: int
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
@@ -126,72 +140,124 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     wanted = {trace.name for trace in traces}
     candidates = [(trace, table) for trace in all_traces for table in trace.tables]
     claims: list[Claim] = []
-    unrecognised: list[RawFile] = []
     problems: list[RawFileError] = []
-    unsure: set[Group | tuple[str, str]] = set()
-    files = list(_walk(raw_folders, problems))
-    if problems:
-        # Whatever table may have a file in a folder that cannot be read.
-        unsure |= {(trace.name, table.name) for trace, table in candidates}
-    for raw in _raw_files(files):
+    entries = list(_walk(raw_folders, problems))
+    unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
+    for copies in _raw_files(entries):
+        raw = copies[0]
         owners = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
         if owners and wanted.isdisjoint(trace.name for trace, _ in owners):
             continue
         try:
             owner = _owner(raw, owners, candidates)
             if owner is None:
-                unrecognised.append(raw)
+                unrecognised += [_below(raw.root, path) for copy in copies for path in copy.paths]
             elif owner[0].name in wanted:
-                open_raw(raw.paths)
-                claims.append(Claim(*owner, raw, _header_file(raw, files)))
+                _check_same_size(copies)
+                for copy in copies:
+                    open_raw(copy.paths)
+                    claims.append(Claim(*owner, copy, _header_file(copy, entries)))
         except RawFileError as problem:
             problems.append(problem)
-            unsure |= {_group(trace, table, raw) for trace, table in owners}
-    return Found(tuple(claims), tuple(unrecognised), tuple(problems), frozenset(unsure))
+    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(problems))
 
 
-def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[tuple[Path, Path]]:
-    """Every file below the folders, once, in a fixed order, with the folder it was found under."""
-
-    def note(refusal: OSError) -> None:
-        what = f"the folder cannot be read ({refusal.strerror})"
-        problems.append(RawFileError(refusal.filename, what, "Make it readable, or move it away"))
-
+def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
+    """All that lies below the folders, once, in a fixed order, but for what is hidden."""
     seen: set[str] = set()
     for root in raw_folders:
-        for folder, subfolders, names in os.walk(root, followlinks=True, onerror=note):
+        waiting = [root]
+        while waiting:
+            folder = waiting.pop()
             real = os.path.realpath(folder)
             if real in seen:
-                subfolders.clear()
                 continue
             seen.add(real)
-            subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-            yield from ((root, Path(folder, name)) for name in sorted(names) if name[0] != ".")
+            subfolders = []
+            for path in _paths_in(folder, problems):
+                status = _status(path)
+                if status and stat.S_ISDIR(status.st_mode):
+                    subfolders.append(path)
+                else:
+                    yield _Entry(root, path, status.st_size if status else 0)
+            waiting += reversed(subfolders)
 
 
-def _header_file(raw: RawFile, files: Sequence[tuple[Path, Path]]) -> Path | None:
+def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as refusal:
+        what = f"the folder cannot be read ({refusal.strerror})"
+        problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
+        return []
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What a path leads to. Whoever opens one that leads nowhere is told why."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _below(root: Path, path: Path) -> str:
+    """Where a file lies below its raw folder, with forward slashes."""
+    return shown_name(path.relative_to(root).as_posix())
+
+
+def _is_unknown(name: str) -> bool:
+    """Whether a file of this name is neither data, as far as the name says, nor what lies beside data."""
+    return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
+
+
+def _header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
     """The `.header` file of a raw file: the one beside it, or else the first of that name anywhere."""
-    name = raw.name.split(".", 1)[0] + ".header"
-    named = [path for _, path in files if path.name == name]
+    name = f"{raw.stem}.header"
+    named = [entry.path for entry in entries if entry.path.name == name]
     beside = [path for path in named if path.parent == raw.paths[0].parent]
     return next(iter(beside + named), None)
 
 
-def _raw_files(files: Sequence[tuple[Path, Path]]) -> Iterator[RawFile]:
-    """Joins the parts of split archives, and drops what is no data file at all."""
-    parts: dict[tuple[Path, Path], list[Path]] = defaultdict(list)
-    for root, path in files:
-        part = _PART.fullmatch(path.name)
-        whole = path.with_name(part["name"]) if part else path
-        parts[root, whole].append(path)
-    for (root, whole), paths in parts.items():
-        form = next((form for ending, form in _FORMS if whole.name.endswith(ending)), None)
-        if form is None or whole.name.startswith("._"):
-            continue
-        if whole in paths:
-            yield RawFile((whole,), form, root)
-        else:
-            yield RawFile(tuple(sorted(paths)), form, root)
+def _raw_files(entries: Sequence[_Entry]) -> Iterator[list[RawFile]]:
+    """All files that are data by their names: a whole file first, and then what its parts would join to."""
+    files: dict[Path, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
+    for entry in entries:
+        name = entry.path.name
+        if form_of(whole_name(name)):
+            part = part_of(name)
+            files[entry.path.with_name(whole_name(name))][part.style if part else ""].append(entry)
+    for whole, styles in files.items():
+        form = form_of(whole.name)
+        assert form
+        yield [_raw_file(styles[style], form) for style in sorted(styles)]
+
+
+def _raw_file(entries: Sequence[_Entry], form: Form) -> RawFile:
+    def number(entry: _Entry) -> int:
+        part = part_of(entry.path.name)
+        return part.number if part else 0
+
+    paths = tuple(entry.path for entry in sorted(entries, key=number))
+    return RawFile(paths, form, entries[0].root, sum(entry.bytes for entry in entries))
+
+
+def _check_same_size(copies: Sequence[RawFile]) -> None:
+    """Raises RawFileError where a file and its parts, side by side, cannot be the same."""
+    first = copies[0]
+    for other in copies[1:]:
+        if other.bytes != first.bytes:
+            raise differing_parts(other, first)
+
+
+def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
+    """The error about parts that lie beside the file that they should join to, and do not."""
+    more = len(raw.paths) - 1
+    it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
+    return RawFileError(
+        raw.paths[0],
+        f"{it_differs} from {shown_name(other.paths[0])} ({raw.bytes:,} and {other.bytes:,} bytes)",
+        "Move the parts, or the whole file, out of the raw folders",
+    )
 
 
 def _owner(
@@ -200,20 +266,15 @@ def _owner(
     """The table that a raw file belongs to, or None."""
     if len(by_name) == 1:
         return by_name[0]
-    if not by_name and raw.form != "tar.gz":
+    if not by_name and not raw.is_archive:
         return None
     return _owner_by_content(raw, by_name or candidates, must_fit=bool(by_name))
 
 
 def _named_for(raw: RawFile, table: Table) -> bool:
-    if raw.form == "tar.gz":
-        return bool(table.archive_name and re.fullmatch(table.archive_name, raw.name))
+    if raw.is_archive:
+        return bool(table.archive_stem and re.fullmatch(table.archive_stem, raw.stem))
     return table.key_values(raw.csv_name, raw.folder) is not None
-
-
-def _group(trace: Trace, table: Table, raw: RawFile) -> Group:
-    keys = table.key_values(raw.csv_name, raw.folder) or {}
-    return trace.name, table.name, "/".join(f"{key}={keys[key]}" for key in table.partition_by)
 
 
 def _owner_by_content(
@@ -248,7 +309,7 @@ def _owner_by_content(
 
 
 def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:
-    if raw.form == "tar.gz" and table.partition_by:
+    if raw.is_archive and table.partition_by:
         raise RawFileError(
             raw.paths[0],
             f"it is an archive of {trace.name}.{table.name}, whose files are read one by one",

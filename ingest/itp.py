@@ -59,7 +59,7 @@ RAW_JOB = Table(
     grain="one row per (source_file, job_id)",
     source="README of microsoft/elasticflow-traces, Schema for raw-traces",
     csv_name=r"(?P<source_file>cluster\d+)\.csv",
-    archive_name=r"raw-traces\.tar\.gz",
+    archive_stem="raw-traces",
     keys=(SOURCE_FILE,),
     columns=(JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
@@ -75,7 +75,7 @@ ELASTICFLOW_JOB = Table(
     grain="one row per (source_file, job_id)",
     source="README of microsoft/elasticflow-traces, Schema for elasticflow-traces",
     csv_name=r"(?P<source_file>cluster\d+|195job)\.csv",
-    archive_name=r"elasticflow-traces\.tar\.gz",
+    archive_stem="elasticflow-traces",
     keys=(SOURCE_FILE,),
     columns=(
         JOB_ID,

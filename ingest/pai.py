@@ -59,7 +59,7 @@ JOB = Table(
     grain="one row per job_name",
     source="README of cluster-trace-gpu-v2020, pai_job_table",
     csv_name=r"pai_job_table\.csv",
-    archive_name=r"pai_job_table\.tar\.gz",
+    archive_stem="pai_job_table",
     has_header=False,
     columns=(JOB_NAME, INST_ID, USER, STATUS, START_TIME, END_TIME),
     published_sha256={
@@ -80,7 +80,7 @@ TASK = Table(
     grain="one row per (job_name, task_name)",
     source="README of cluster-trace-gpu-v2020, pai_task_table",
     csv_name=r"pai_task_table\.csv",
-    archive_name=r"pai_task_table\.tar\.gz",
+    archive_stem="pai_task_table",
     has_header=False,
     columns=(
         JOB_NAME,
@@ -126,7 +126,7 @@ INSTANCE = Table(
     grain="one row per launch of an instance",
     source="README of cluster-trace-gpu-v2020, pai_instance_table",
     csv_name=r"pai_instance_table\.csv",
-    archive_name=r"pai_instance_table\.tar\.gz",
+    archive_stem="pai_instance_table",
     has_header=False,
     columns=(
         JOB_NAME,
@@ -161,7 +161,7 @@ SENSOR = Table(
     grain="one row per worker_name",
     source="README of cluster-trace-gpu-v2020, pai_sensor_table",
     csv_name=r"pai_sensor_table\.csv",
-    archive_name=r"pai_sensor_table\.tar\.gz",
+    archive_stem="pai_sensor_table",
     has_header=False,
     columns=(
         JOB_NAME,
@@ -219,7 +219,7 @@ GROUP_TAG = Table(
     grain="one row per inst_id",
     source="README of cluster-trace-gpu-v2020, pai_group_tag_table",
     csv_name=r"pai_group_tag_table\.csv",
-    archive_name=r"pai_group_tag_table\.tar\.gz",
+    archive_stem="pai_group_tag_table",
     has_header=False,
     columns=(
         INST_ID,
@@ -255,7 +255,7 @@ MACHINE_SPEC = Table(
     grain="one row per machine",
     source="README of cluster-trace-gpu-v2020, pai_machine_spec",
     csv_name=r"pai_machine_spec\.csv",
-    archive_name=r"pai_machine_spec\.tar\.gz",
+    archive_stem="pai_machine_spec",
     has_header=False,
     columns=(
         MACHINE,
@@ -282,7 +282,7 @@ MACHINE_METRIC = Table(
     grain="one row per worker_name",
     source="README of cluster-trace-gpu-v2020, pai_machine_metric",
     csv_name=r"pai_machine_metric\.csv",
-    archive_name=r"pai_machine_metric\.tar\.gz",
+    archive_stem="pai_machine_metric",
     has_header=False,
     columns=(
         Column("worker_name", "VARCHAR", "Worker, as in the instance table"),

@@ -108,7 +108,7 @@ def ingest(
         tuple(unchanged.values()),
         problems,
         tuple(note for step in steps for note in step.notes) + tuple(map(said_of_leaving, leaving)),
-        tuple(raw.relative_name for raw in found.unrecognised),
+        found.unrecognised,
     )
 
 

@@ -1,34 +1,45 @@
-"""Opens raw files: plain, gzip, xz, tar.gz, and tar.gz cut into parts, as streams of CSV bytes.
+"""Opens raw files, however they are packed and in how many parts, as streams of CSV bytes.
 
-Nothing is extracted to disk. The bytes on disk are hashed as they go by, so that a checksum costs no second
-pass. What is no data file (a Git LFS pointer, a web page, a truncated archive) is named for what it is.
+The bytes on disk are hashed as they go by, so that a checksum costs no second pass. What is no data file
+(a Git LFS pointer, a web page, a truncated archive) is named for what it is.
 """
 
+import bz2
 import gzip
 import hashlib
 import io
 import lzma
+import os
 import re
 import shlex
+import stat
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import pyarrow as pa
 from isal import igzip, isal_zlib
 
+from tracehouse.ingest.archives import READ_BYTES, Member, UnreadableArchiveError, tar_members, zip_members
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.names import shown_name
+from tracehouse.ingest.packing import Form, compression_of, form_of, missing_part, part_of, whole_name
 
-READ_BYTES = 1 << 20
-
-_PART_SUFFIX = re.compile(r"\.part[a-z]{2}$")
 _LFS_FIRST_LINE = b"version https://git-lfs"
 # Longer than a bare "<", which one in 256 parts of a split archive begins with.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
-_MAGIC = {".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
+_MAGIC = {
+    "gz": b"\x1f\x8b",
+    "bz2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zst": b"\x28\xb5\x2f\xfd",
+}
+# The second is that of a zip without files.
+_ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 _DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
@@ -36,24 +47,30 @@ _DAMAGE: Any = (
     isal_zlib.error,
     lzma.LZMAError,
     tarfile.TarError,
+    zipfile.BadZipFile,
 )
-
-
-@dataclass(frozen=True)
-class Member:
-    """A CSV inside a raw file: its own name, that of the folder it lies in, and its bytes."""
-
-    name: str
-    folder: str
-    stream: BinaryIO
+_KINDS = {
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISDIR: "a folder",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
 
 
 class RawStream(io.RawIOBase):
-    """The bytes of a raw file's parts, one after another, hashed as they are read."""
+    """The bytes of a raw file's parts, one after another, hashed as they are read.
+
+    Raises RawFileError where a part is not what it was when the stream was made.
+    """
 
     def __init__(self, paths: Sequence[Path], on_bytes: Callable[[int], None]):
-        self._paths = list(paths)
+        self.paths = tuple(paths)
+        self.bytes_read = 0
+        self._waiting = list(paths)
+        self._before = {path: path.stat() for path in paths}
         self._part: io.FileIO | None = None
+        self._part_left = 0
         self._on_bytes = on_bytes
         self._sha256 = hashlib.sha256()
 
@@ -61,17 +78,30 @@ class RawStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        while self._part or self._paths:
+        while self._part or self._waiting:
             if self._part is None:
-                self._part = io.FileIO(self._paths.pop(0))
+                path = self._waiting.pop(0)
+                self._part = io.FileIO(path)
+                self._part_left = self._before[path].st_size
             count = self._part.readinto(buffer)
+            self._part_left -= count
+            # A file that grows as fast as it is read would never end.
+            if self._part_left < 0:
+                raise _changed(self._part)
             if count:
                 self._sha256.update(memoryview(buffer)[:count])
+                self.bytes_read += count
                 self._on_bytes(count)
                 return count
+            self.check_unchanged(self._part)
             self._part.close()
             self._part = None
         return 0
+
+    def check_unchanged(self, part: io.FileIO) -> None:
+        """Raises RawFileError where an open part has been written to, or replaced, since this was made."""
+        if _version(os.fstat(part.fileno())) != _version(self._before[_path(part)]):
+            raise _changed(part)
 
     def close(self) -> None:
         """Does nothing: a reader on top closes this stream when it goes away, perhaps before its end."""
@@ -88,71 +118,121 @@ class RawStream(io.RawIOBase):
         return self._sha256.hexdigest()
 
 
-class _Forward:
-    """A stream that can be told where to go, as long as it is ahead."""
-
-    def __init__(self, stream: BinaryIO):
-        self._stream = stream
-        self._position = 0
-
-    def read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        self._position += len(data)
-        return data
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, position: int) -> int:
-        if position < self._position:
-            raise io.UnsupportedOperation("this stream only goes forward")
-        while self._position < position and self.read(min(READ_BYTES, position - self._position)):
-            pass
-        return self._position
+def _changed(part: io.FileIO) -> RawFileError:
+    return RawFileError(
+        _path(part),
+        "it changed while it was read",
+        "Wait until whatever writes it has finished, and run the same command again",
+    )
 
 
-class _Span(io.RawIOBase):
-    """The next `size` bytes of a stream."""
+def _path(part: io.FileIO) -> Path:
+    return Path(os.fsdecode(part.name))
 
-    def __init__(self, stream: _Forward, size: int):
-        self._stream = stream
-        self._left = size
+
+def _version(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class _Decompressed(io.RawIOBase):
+    """What streams of bz2 or xz, one after another, decompress to.
+
+    The standard library's own files take whatever stands behind the first stream for the end, and so lose
+    all that follows a damaged one.
+    """
+
+    def __init__(
+        self, packed: BinaryIO, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+    ):
+        self._packed = packed
+        self._new = decompressor
+        self._one = decompressor()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._stream.read(min(len(buffer), self._left))
-        if not data and self._left:
-            raise EOFError("the archive ends inside a member")
-        buffer[: len(data)] = data
-        self._left -= len(data)
-        return len(data)
+        while True:
+            data = b""
+            if self._one.eof:
+                data = self._next_stream(self._one.unused_data)
+                if not data:
+                    return 0
+                self._one = self._new()
+            elif self._one.needs_input:
+                data = self._packed.read(READ_BYTES)
+                if not data:
+                    raise EOFError("it ends inside a compressed stream")
+            unpacked = self._one.decompress(data, len(buffer))
+            if unpacked:
+                buffer[: len(unpacked)] = unpacked
+                return len(unpacked)
+
+    def _next_stream(self, data: bytes) -> bytes:
+        """The first bytes of the next stream, without the zeros that may pad the one before."""
+        while not (left := data.lstrip(b"\0")):
+            data = self._packed.read(READ_BYTES)
+            if not data:
+                break
+        return left
 
 
 def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> RawStream:
     """Open a raw file. Raises RawFileError where its first bytes show that it is no data file."""
     _check_parts(paths)
     for number, path in enumerate(paths):
-        with explained((path,)), path.open("rb") as file:
-            _check_first_bytes(path, file.read(1024), number)
-    return RawStream(paths, on_bytes)
+        with explained((path,)):
+            _check_is_regular(path)
+            with path.open("rb") as file:
+                _check_first_bytes(path, file.read(1024), number)
+    with explained(paths):
+        return RawStream(paths, on_bytes)
 
 
-def csv_members(raw: RawStream, form: str, csv_name: str, folder: str) -> Iterator[Member]:
+def _nobody(_: str) -> None:
+    """Takes note of nothing."""
+
+
+def csv_members(
+    raw: RawStream, form: Form, csv_name: str, folder: str, on_special: Callable[[str], None] = _nobody
+) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `csv_name` and `folder` are those of the CSV, where the raw file is no archive.
+    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_special` is told the
+    name of what is called as a CSV in an archive but is no file, such as a link, and is passed over.
     """
-    buffered = io.BufferedReader(raw, READ_BYTES)
-    if form == "csv":
-        yield Member(csv_name, folder, cast(BinaryIO, buffered))
-    elif form == "csv.gz":
-        yield Member(csv_name, folder, cast(BinaryIO, igzip.IGzipFile(fileobj=buffered)))
-    elif form == "csv.xz":
-        yield Member(csv_name, folder, cast(BinaryIO, lzma.LZMAFile(buffered)))
+    if form == "zip":
+        yield from _members_of_zip(raw)
+        return
+    unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
+    if form.startswith("tar"):
+        yield from tar_members(unpacked, on_special)
     else:
-        yield from _tar_members(cast(BinaryIO, igzip.IGzipFile(fileobj=buffered)))
+        yield Member(csv_name, folder, unpacked)
+
+
+def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
+    unpacked: object = packed
+    match compression:
+        case "gz":
+            unpacked = igzip.IGzipFile(fileobj=packed)
+        case "bz2":
+            unpacked = io.BufferedReader(_Decompressed(packed, bz2.BZ2Decompressor), READ_BYTES)
+        case "xz":
+            unpacked = io.BufferedReader(_Decompressed(packed, lzma.LZMADecompressor), READ_BYTES)
+        case "zst":
+            source = pa.PythonFile(packed, mode="r")
+            unpacked = io.BufferedReader(pa.CompressedInputStream(source, "zstd"), READ_BYTES)
+    return cast(BinaryIO, unpacked)
+
+
+def _members_of_zip(raw: RawStream) -> Iterator[Member]:
+    # The directory of a zip is at its end: it is read by itself, and hashed afterwards.
+    if len(raw.paths) > 1:
+        raise UnreadableArchiveError("it is a zip in parts")
+    with io.FileIO(raw.paths[0]) as file:
+        raw.check_unchanged(file)
+        yield from zip_members(cast(BinaryIO, io.BufferedReader(file, READ_BYTES)))
 
 
 @contextmanager
@@ -160,20 +240,18 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
     """Turn what a decompressor or the disk says of a file into an error about it."""
     try:
         yield
-    except _DAMAGE as damage:
-        if len(paths) > 1:
-            last = paths[-1]
-            raise RawFileError(
-                last,
-                f"the archive made of {len(paths)} parts is cut short or damaged ({damage})",
-                f"Fetch the parts after {last.name}, or this one again, and check their sizes",
-            ) from damage
+    except UnreadableArchiveError as refusal:
         raise RawFileError(
             paths[0],
-            f"the file is cut short or damaged ({damage})",
-            "Fetch it again: the download did not finish",
-        ) from damage
+            f"it cannot be read as it is packed ({refusal})",
+            "Unpack it into the raw folder, and move it away",
+        ) from refusal
+    except _DAMAGE as damage:
+        raise _damaged(paths, damage) from damage
     except OSError as refusal:
+        if refusal.errno is None:
+            # Nothing that the system said: a decompressor did.
+            raise _damaged(paths, refusal) from refusal
         raise RawFileError(
             refusal.filename or paths[0],
             f"it cannot be read ({refusal.strerror or refusal})",
@@ -181,42 +259,54 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
         ) from refusal
 
 
+def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:
+    what = shown_name(str(damage))
+    if len(paths) > 1:
+        last = paths[-1]
+        return RawFileError(
+            last,
+            f"the archive made of {len(paths)} parts is cut short or damaged ({what})",
+            f"Fetch the parts after {shown_name(last.name)}, or this one again, and check their sizes",
+        )
+    return RawFileError(
+        paths[0],
+        f"the file is cut short or damaged ({what})",
+        "Fetch it again: the download did not finish",
+    )
+
+
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """The checksum of a raw file, its parts joined."""
-    with RawStream(paths, on_bytes) as raw:
+    """The checksum of a raw file, its parts joined. Raises RawFileError where it cannot be read."""
+    with explained(paths), RawStream(paths, on_bytes) as raw:
         return raw.sha256_of_rest()
 
 
-def _tar_members(inflated: BinaryIO) -> Iterator[Member]:
-    # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
-    stream = _Forward(inflated)
-    tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
-    while (info := tar.next()) is not None:
-        path = PurePosixPath(info.name)
-        name = path.name
-        if info.isfile() and name.endswith(".csv") and not name.startswith("._"):
-            stream.seek(info.offset_data)
-            span = _Span(stream, info.size)
-            yield Member(name, path.parent.name, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
-    # The gzip checksum stands after the tar's end: reading on is what verifies it. tarfile takes a damaged
-    # header for the end, and so would lose the members behind it.
-    while block := stream.read(READ_BYTES):
-        if block.strip(b"\0"):
-            raise tarfile.ReadError("more data after the end of the archive")
-
-
 def _check_parts(paths: Sequence[Path]) -> None:
-    if not _PART_SUFFIX.search(paths[0].name):
+    parts = [part_of(path.name) for path in paths]
+    if parts[0] is None:
         return
-    for number, path in enumerate(paths):
-        expected = "part" + chr(ord("a") + number // 26) + chr(ord("a") + number % 26)
-        if path.suffix != f".{expected}":
-            missing = path.with_suffix(f".{expected}")
+    for first, second, part, next_part in zip(paths, paths[1:], parts, parts[1:], strict=False):
+        if part and next_part and part.number == next_part.number:
             raise RawFileError(
-                missing,
-                "this part of the archive is missing",
-                f"Fetch {missing.name} into the folder of its sibling {path.name}",
+                second,
+                f"it and {shown_name(first)} are the same part of {shown_name(part.whole)}",
+                "Move one of the two out of the raw folders",
             )
+    missing = missing_part([path.name for path in paths])
+    if missing:
+        raise RawFileError(
+            paths[0].with_name(missing),
+            "this part of the archive is missing",
+            f"Fetch {shown_name(missing)} into the folder of its sibling {shown_name(paths[-1].name)}",
+        )
+
+
+def _check_is_regular(path: Path) -> None:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        # To open a named pipe is to wait until somebody writes to it.
+        kind = next((kind for is_kind, kind in _KINDS.items() if is_kind(mode)), "something else")
+        raise RawFileError(path, f"it is {kind}, not a file", "Move it out of the raw folder")
 
 
 def _check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
@@ -227,7 +317,7 @@ def _check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
         raise RawFileError(
             path,
             "this is a Git LFS pointer, not the data",
-            f"Fetch the real file: git -C {where} lfs pull --include {what}",
+            f"Fetch the real file: git -C {shown_name(where)} lfs pull --include {shown_name(what)}",
         )
     if _WEB_PAGE.match(first):
         raise RawFileError(
@@ -235,10 +325,16 @@ def _check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
             "this is a web page (an error message, most likely), not the data",
             "Open it in a browser to see why, then fetch the file again",
         )
-    magic = _MAGIC.get(Path(_PART_SUFFIX.sub("", path.name)).suffix, b"")
-    if part_number == 0 and not first.startswith(magic):
+    if part_number == 0 and not _begins_as_named(first, whole_name(path.name)):
         raise RawFileError(
             path,
-            "the content is not what the name says: not a gzip or xz file",
+            "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file",
             "Fetch it again from its publisher",
         )
+
+
+def _begins_as_named(first: bytes, name: str) -> bool:
+    form = form_of(name)
+    if form == "zip":
+        return first.startswith(_ZIP_MAGIC)
+    return form is None or first.startswith(_MAGIC.get(compression_of(form), b""))

@@ -192,7 +192,7 @@ def real_headers(trace: Trace) -> Iterator[tuple[Table, str, list[str]]]:
     """Each real CSV of the trace, its table and the names in its header."""
     for path in sorted((REAL_FILES / trace.name).rglob("*")):
         for table in trace.tables:
-            if table.archive_name and re.fullmatch(table.archive_name, path.name):
+            if table.archive_stem and re.fullmatch(rf"{table.archive_stem}\.tar\.gz", path.name):
                 if table.has_header:
                     yield from archived_headers(table, path)
             elif path.suffix == ".header" and table.key_values(f"{path.stem}.csv") is not None:

@@ -1,11 +1,15 @@
+import bz2
 import gzip
 import io
 import lzma
 import os
+import socket
 import tarfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tracehouse.ingest.declare import all_traces
@@ -30,6 +34,14 @@ def tar_gz(**members: bytes) -> bytes:
             info = tarfile.TarInfo(f"data/{stem}.csv")
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def zip_of(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
     return packed.getvalue()
 
 
@@ -114,11 +126,55 @@ def test_parts_are_one_file(tmp_path: Path) -> None:
     assert claim.raw.bytes == len(data)
 
 
-def test_a_joined_archive_stands_before_its_parts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffixes", [["partaa", "partab"], ["part1", "part2"], ["001", "002"]])
+def test_an_archive_and_its_parts_are_both_found(suffixes: list[str], tmp_path: Path) -> None:
+    data = tar_gz(pai_machine_spec=MACHINES)
+    parts = dict(zip(suffixes, (data[:40], data[40:]), strict=True))
+    write(tmp_path, {f"pai_machine_spec.tar.gz.{suffix}": part for suffix, part in parts.items()})
+    write(tmp_path, {"pai_machine_spec.tar.gz": data})
+    found = look(tmp_path)
+    assert not found.problems
+    assert [[path.suffix for path in claim.raw.paths] for claim in found.claims] == [
+        [".gz"],
+        [f".{suffix}" for suffix in suffixes],
+    ]
+
+
+def test_an_archive_beside_parts_of_another_size_is_a_problem(tmp_path: Path) -> None:
     data = tar_gz(pai_machine_spec=MACHINES)
     write(tmp_path, {"pai_machine_spec.tar.gz": data, "pai_machine_spec.tar.gz.partaa": data[:40]})
-    (claim,) = look(tmp_path).claims
-    assert [path.name for path in claim.raw.paths] == ["pai_machine_spec.tar.gz"]
+    found = look(tmp_path)
+    (problem,) = found.problems
+    whole, part = tmp_path / "pai_machine_spec.tar.gz", tmp_path / "pai_machine_spec.tar.gz.partaa"
+    assert str(problem) == (
+        f"{part}: this part differs from {whole} (40 and {len(data)} bytes). "
+        "Move the parts, or the whole file, out of the raw folders"
+    )
+    assert not found.claims
+
+
+PACKED = {
+    "pai_machine_spec.CSV": MACHINES,
+    "pai_machine_spec.csv.BZ2": bz2.compress(MACHINES),
+    "pai_machine_spec.csv.zst": pa.compress(MACHINES, "zstd", asbytes=True),
+    "pai_machine_spec.TAR": gzip.decompress(tar_gz(pai_machine_spec=MACHINES)),
+    "pai_machine_spec.tar.bz2": bz2.compress(gzip.decompress(tar_gz(pai_machine_spec=MACHINES))),
+    "pai_machine_spec.txz": lzma.compress(gzip.decompress(tar_gz(pai_machine_spec=MACHINES))),
+    "pai_machine_spec.tar.zst": pa.compress(
+        gzip.decompress(tar_gz(pai_machine_spec=MACHINES)), "zstd", asbytes=True
+    ),
+    "pai_machine_spec.zip": zip_of({"data/pai_machine_spec.csv": MACHINES}),
+    "whatever.zip": zip_of({"data/pai_machine_spec.csv": MACHINES}),
+    "whatever.tar": gzip.decompress(tar_gz(pai_machine_spec=MACHINES)),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_other_packings_than_the_publishers_are_recognised(name: str, tmp_path: Path) -> None:
+    write(tmp_path, {name: PACKED[name]})
+    found = look(tmp_path)
+    assert claimed(found) == {name: "pai.machine_spec"}
+    assert not found.unrecognised
 
 
 @pytest.mark.parametrize("missing", [0, 1])
@@ -129,7 +185,6 @@ def test_a_missing_part_is_a_problem(missing: int, tmp_path: Path) -> None:
     found = look(tmp_path)
     (problem,) = found.problems
     assert problem.file == str(tmp_path / f"pai_machine_spec.tar.gz.parta{'ab'[missing]}")
-    assert found.unsure == {("pai", "machine_spec", "")}
     assert not found.claims
 
 
@@ -177,16 +232,24 @@ UNKNOWN = {
 def test_an_archive_of_unknown_name_and_content_is_listed(case: str, tmp_path: Path) -> None:
     write(tmp_path, {"mine.tar.gz": UNKNOWN[case]})
     found = look(tmp_path)
-    assert [raw.relative_name for raw in found.unrecognised] == ["mine.tar.gz"]
+    assert found.unrecognised == ("mine.tar.gz",)
     assert not found.claims
     assert not found.problems
 
 
 def test_what_is_no_data_is_passed_over_and_other_data_is_listed(tmp_path: Path) -> None:
     others = ["mine.csv", "mine.csv.gz", "cluster_summary (1).csv", "deep/er/other.csv.xz"]
+    others += ["mine.ZIP", "mine.tar.part1", "mine.7z", "summary_train.csv.1", "summary_train.csv.crdownload"]
+    others += ["summary_train", "summary_train.parquet", "notes.txt", "summary_train.csv.aa"]
     silent = [
         "README.md",
+        "readme",
+        "README.zh.txt",
         "LICENSE",
+        "LICENCE.txt",
+        "SHA256SUMS",
+        "SYNTHETIC.txt",
+        "analysis.ipynb",
         "a.pdf",
         "._summary_train.csv",
         ".hidden.csv",
@@ -195,7 +258,7 @@ def test_what_is_no_data_is_passed_over_and_other_data_is_listed(tmp_path: Path)
     silent += ["__MACOSX/._summary_train.csv", "._pai_machine_spec.tar.gz.partaa", "pai_machine_spec.header"]
     write(tmp_path, dict.fromkeys(others + silent, b"x\n"))
     found = look(tmp_path)
-    assert sorted(raw.relative_name for raw in found.unrecognised) == sorted(others)
+    assert found.unrecognised == tuple(sorted(others))
     assert not found.claims
     assert not found.problems
 
@@ -250,7 +313,9 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("case", AMBIGUOUS)
-def test_a_bad_file_of_an_ambiguous_name_puts_both_tables_in_doubt(case: str, tmp_path: Path) -> None:
+def test_a_bad_file_of_an_ambiguous_name_is_a_problem_and_the_others_are_found(
+    case: str, tmp_path: Path
+) -> None:
     data, what = AMBIGUOUS[case]
     write(tmp_path, {"cluster01.csv": RAW_JOB, "cluster02.csv": data})
     found = look(tmp_path)
@@ -258,7 +323,7 @@ def test_a_bad_file_of_an_ambiguous_name_puts_both_tables_in_doubt(case: str, tm
     assert problem.file == str(tmp_path / "cluster02.csv")
     assert problem.what.startswith(what)
     assert str(problem).isprintable()
-    assert found.unsure == {("itp", "raw_job", ""), ("itp", "elasticflow_job", "")}
+    assert claimed(found) == {"cluster01.csv": "itp.raw_job"}
 
 
 def test_each_bad_file_is_a_problem(tmp_path: Path) -> None:
@@ -272,7 +337,6 @@ def test_each_bad_file_is_a_problem(tmp_path: Path) -> None:
     assert sorted(problem.file for problem in found.problems) == sorted(
         str(tmp_path / name) for name in [*bad, "cluster_summary.csv"]
     )
-    assert found.unsure == {("zeus", "train", ""), ("zeus", "power", ""), ("acme", "cluster_summary", "")}
     assert claimed(found) == {"openb_node_list_all_node.csv": "openb.node"}
 
 
@@ -285,6 +349,43 @@ def test_a_link_that_leads_nowhere_is_a_problem(tmp_path: Path) -> None:
         f"{tmp_path / 'summary_power_a40.csv'}: it cannot be read",
         f"{tmp_path / 'summary_train.csv'}: it cannot be read",
     ]
+
+
+def test_what_is_no_file_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A pipe that is opened never comes back: the test would end by its time limit.
+    for name in ("summary_train.csv", "mine.csv", "mine.tar.gz", "mine", "pai_machine_spec.header"):
+        os.mkfifo(tmp_path / name)
+    os.mkfifo(tmp_path / "SYNTHETIC.txt")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("summary_power_a40.csv")
+        (tmp_path / "cluster_summary.csv").symlink_to("/dev/zero")
+        found = look(tmp_path)
+    assert [str(problem).partition(". ")[0] for problem in found.problems] == [
+        f"{tmp_path / 'cluster_summary.csv'}: it is a device, not a file",
+        f"{tmp_path / 'summary_power_a40.csv'}: it is a socket, not a file",
+        f"{tmp_path / 'summary_train.csv'}: it is a named pipe, not a file",
+    ]
+    assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
+
+
+def test_names_that_are_no_utf8_are_escaped(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9\x1b[2J"
+    os.mkdir(folder)  # noqa: PTH102
+    for name in (b"summary_train.csv", b"summary_power_\xff.csv", b"\xff.tar.gz"):
+        with open(folder + b"/" + name, "wb") as file:  # noqa: PTH123
+            file.write(tar_gz(pai_machine_spec=MACHINES) if name.endswith(b"gz") else b"x\n")
+    found = look(tmp_path)
+    shown = "caf\\xe9\\x1b[2J"
+    assert claimed(found) == {
+        f"{shown}/summary_train.csv": "zeus.train",
+        f"{shown}/\\xff.tar.gz": "pai.machine_spec",
+    }
+    assert found.unrecognised == (f"{shown}/summary_power_\\xff.csv",)
+    with open(folder + b"/summary_train.csv", "wb"):  # noqa: PTH123
+        pass
+    (problem,) = look(tmp_path).problems
+    assert str(problem).startswith(f"{tmp_path}/{shown}/summary_train.csv: the file is empty")
 
 
 def test_what_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

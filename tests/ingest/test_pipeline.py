@@ -466,7 +466,7 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
 
 def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
     run = traces(
-        "ingest", "--raw", write(tmp_path / "raw", {"a.txt": b"x"}), "--warehouse", tmp_path / "warehouse"
+        "ingest", "--raw", write(tmp_path / "raw", {"README.md": b"x"}), "--warehouse", tmp_path / "warehouse"
     )
     assert run.returncode == 1
     assert run.stderr == "error: the raw folders hold no file of a known trace\n"

@@ -1,0 +1,187 @@
+"""The CSVs in an archive, tar or zip, as streams: nothing is extracted to disk.
+
+An archive that ends without its end mark, or whose directory does not fit, is damaged: what may be missing
+from it would be missing without a word.
+"""
+
+import errno
+import io
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO, cast
+
+from tracehouse.ingest.names import shown_name
+
+READ_BYTES = 1 << 20
+
+# What stands before a member in a tar: names, and attributes of the system that it was written on.
+_LONGEST_TAR_HEADER_BYTES = 16 << 20
+_TAR_END = bytes(tarfile.BLOCKSIZE)
+_ZIP_END_MARK = b"PK\5\6"
+_ZIP_END_BYTES = 22 + (1 << 16)
+_ZIP_ENCRYPTED = 0x1
+# Stands in the end of a zip for as many as do not fit there.
+_ZIP_MANY_ENTRIES = 0xFFFF
+
+
+@dataclass(frozen=True)
+class Member:
+    """A CSV inside a raw file: its own name, that of the folder it lies in, and its bytes."""
+
+    name: str
+    folder: str
+    stream: BinaryIO
+
+
+class UnreadableArchiveError(Exception):
+    """An archive that is whole, but packed in a way that cannot be read here."""
+
+
+class _Forward:
+    """A stream that can be told where to go, as long as it is ahead."""
+
+    def __init__(self, stream: BinaryIO):
+        self._stream = stream
+        self._position = 0
+        self.last_read = b""
+
+    def read(self, size: int) -> bytes:
+        """For tarfile, which reads as much as a header says."""
+        if not 0 <= size <= _LONGEST_TAR_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self.take(size)
+
+    def take(self, size: int) -> bytes:
+        self.last_read = self._stream.read(size)
+        self._position += len(self.last_read)
+        return self.last_read
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            raise tarfile.ReadError("a member lies where another one is")
+        while self._position < position and self.take(min(READ_BYTES, position - self._position)):
+            pass
+        return self._position
+
+
+class _Span(io.RawIOBase):
+    """The next `size` bytes of a stream."""
+
+    def __init__(self, stream: _Forward, size: int):
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._stream.take(min(len(buffer), self._left))
+        if not data and self._left:
+            raise EOFError("the archive ends inside a member")
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+
+def tar_members(unpacked: BinaryIO, on_special: Callable[[str], None]) -> Iterator[Member]:
+    """The CSVs in a tar, in order; `on_special` is told the name of one that is no file but a link."""
+    # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
+    stream = _Forward(unpacked)
+    with _parsing(tarfile.ReadError):
+        tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
+    while (info := _next_header(tar)) is not None:
+        name, folder = _names(info.name)
+        if name is None:
+            continue
+        if info.issparse():
+            raise UnreadableArchiveError(f"{name} is stored as a sparse file")
+        if info.isfile():
+            stream.seek(info.offset_data)
+            span = _Span(stream, info.size)
+            yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
+        elif not info.isdir():
+            on_special(name)
+    # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
+    if stream.last_read != _TAR_END:
+        ends_early = len(stream.last_read) < len(_TAR_END)
+        raise tarfile.ReadError(
+            "the archive ends without its end mark" if ends_early else "a header is damaged"
+        )
+    # The gzip checksum stands after the tar's end: reading on is what verifies it.
+    while block := stream.take(READ_BYTES):
+        if block.strip(b"\0"):
+            raise tarfile.ReadError("more data after the end of the archive")
+
+
+def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
+    with _parsing(tarfile.ReadError):
+        info = tar.next()
+    if info is not None and info.size < 0:
+        raise tarfile.ReadError(f"a header is damaged: {shown_name(info.name)} has {info.size:,} bytes")
+    return info
+
+
+def zip_members(file: BinaryIO) -> Iterator[Member]:
+    """The CSVs in a zip, in the order of its directory."""
+    with _parsing(zipfile.BadZipFile):
+        archive = zipfile.ZipFile(file)
+    if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
+        raise zipfile.BadZipFile("its directory does not list all files")
+    for info in archive.infolist():
+        # What is no CSV is opened as well: only then is its name compared with the one beside its bytes.
+        unpacked = _open_in_zip(archive, info)
+        name, folder = _names(info.filename)
+        if name is not None and not info.is_dir():
+            yield Member(name, folder, unpacked)
+        unpacked.close()
+
+
+def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
+    name = shown_name(info.filename)
+    if info.flag_bits & _ZIP_ENCRYPTED:
+        raise UnreadableArchiveError(f"{name} in it is encrypted")
+    try:
+        with _parsing(zipfile.BadZipFile):
+            return cast(BinaryIO, archive.open(info))
+    except NotImplementedError as refusal:
+        raise UnreadableArchiveError(f"{name} in it needs what cannot be read here: {refusal}") from refusal
+
+
+@contextmanager
+def _parsing(damage: type[Exception]) -> Iterator[None]:
+    """Call `damage` what comes of parsing bytes that are no header, whatever they are instead."""
+    try:
+        yield
+    except (ValueError, LookupError, ArithmeticError, RecursionError, struct.error) as error:
+        raise damage(f"a header is damaged: {error}") from error
+    except OSError as error:
+        # To seek to an impossible place; all else is said by the disk.
+        if error.errno != errno.EINVAL:
+            raise
+        raise damage(f"a header is damaged: {error}") from error
+
+
+def _entries_at_end(file: BinaryIO) -> int:
+    """How many files the end of a zip says that there are."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _ZIP_END_BYTES))
+    end = file.read()
+    found = end.rfind(_ZIP_END_MARK)
+    return int.from_bytes(end[found + 10 : found + 12], "little")
+
+
+def _names(path: str) -> tuple[str | None, str]:
+    """The name of a CSV and that of its folder; None instead of what is no CSV."""
+    place = PurePosixPath(path)
+    name = shown_name(place.name)
+    if not name.lower().endswith(".csv") or name.startswith("._"):
+        return None, ""
+    return name[: -len(".csv")] + ".csv", shown_name(place.parent.name)

@@ -1,0 +1,110 @@
+"""How a raw file is packed, as its name says: plain, compressed, an archive, whole or cut into parts."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Form = Literal[
+    "csv",
+    "csv.gz",
+    "csv.bz2",
+    "csv.xz",
+    "csv.zst",
+    "tar",
+    "tar.gz",
+    "tar.bz2",
+    "tar.xz",
+    "tar.zst",
+    "zip",
+]
+
+_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form)} | {
+    ".tgz": "tar.gz",
+    ".tbz": "tar.bz2",
+    ".tbz2": "tar.bz2",
+    ".txz": "tar.xz",
+    ".tzst": "tar.zst",
+}
+# As `split` calls parts, with letters or with digits, and as other programs do. x.csv.1 is a second download.
+_PART = re.compile(
+    r"(?P<whole>.+)\.(?P<number>(?P<word>part)(?:(?P<letters>[a-z]{2,4})|\d{1,4})|\d{3})", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the name of a part says: that of the whole, in which style parts are numbered, and its number."""
+
+    whole: str
+    style: str
+    number: int
+
+
+def part_of(name: str) -> Part | None:
+    """What the name of a part of a file says, or None where it is a whole file."""
+    found = _PART.fullmatch(name)
+    if not found or form_of(found["whole"]) is None:
+        return None
+    if found["letters"]:
+        letters = found["letters"].lower()
+        return Part(found["whole"], f"{len(letters)} letters", _number_of(letters))
+    word = (found["word"] or "").lower()
+    return Part(found["whole"], f"{word} and digits".strip(), int(found["number"][len(word) :]))
+
+
+def missing_part(names: Sequence[str]) -> str | None:
+    """The first part that is missing before or between these, which are in order.
+
+    Letters begin with aa, digits with 0 or 1. Whether there should be more at the end, no name says.
+    """
+    numbers = [part.number for name in names if (part := part_of(name))]
+    first = 1 if numbers[0] > 0 and names[0][-1].isdigit() else 0
+    for expected, (name, number) in enumerate(zip(names, numbers, strict=True), start=first):
+        if number > expected:
+            return _sibling(name, expected)
+    return None
+
+
+def _sibling(name: str, number: int) -> str:
+    """The name of another part of the same file."""
+    suffix = name.rpartition(".")[2]
+    text = suffix[4:] if suffix.lower().startswith("part") else suffix
+    if text[0].isdigit():
+        other = str(number).zfill(len(text) if text[0] == "0" or text is suffix else 1)
+    else:
+        other = "".join(chr(ord("a") + number // 26**place % 26) for place in reversed(range(len(text))))
+    return name[: -len(text)] + other
+
+
+def _number_of(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + ord(letter) - ord("a")
+    return number
+
+
+def whole_name(name: str) -> str:
+    """A file's name; that of a part without the part's ending."""
+    part = part_of(name)
+    return part.whole if part else name
+
+
+def form_of(whole: str) -> Form | None:
+    """How a whole file of this name is packed; None where the name is that of no CSV and no archive."""
+    return next((form for ending, form in _FORMS.items() if whole.lower().endswith(ending)), None)
+
+
+def stem_of(whole: str) -> str:
+    """The name of a whole file without the ending that says how it is packed."""
+    return next(whole[: -len(ending)] for ending in _FORMS if whole.lower().endswith(ending))
+
+
+def is_archive(form: Form) -> bool:
+    """Whether a file of this form holds other files, under names of their own."""
+    return not form.startswith("csv")
+
+
+def compression_of(form: Form) -> str:
+    """How a file of this form is compressed as a whole, such as gz; empty where it is not."""
+    return form.partition(".")[2]

@@ -1,0 +1,30 @@
+import pytest
+
+from tracehouse.ingest.names import listed, shown_name
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("zeus/summary_train.csv", "zeus/summary_train.csv"),
+        ("Größe 表 🎉.csv", "Größe 表 🎉.csv"),
+        ("caf\udce9.csv", r"caf\xe9.csv"),
+        ("\x1b[2J\x1b]8;;x\x07.csv", r"\x1b[2J\x1b]8;;x\x07.csv"),
+        ("a\nerror: b\r\t", r"a\nerror: b\r\t"),
+        ("a\u202egpj.csv", r"a\u202egpj.csv"),
+        ("\ud800", r"\ud800"),
+        (r"c:\x.csv", r"c:\x.csv"),
+    ],
+)
+def test_a_name_is_shown_on_one_line_of_utf8(name: str, shown: str) -> None:
+    assert shown_name(name) == shown
+    assert shown_name(shown) == shown
+    assert shown.isprintable()
+    shown.encode()
+
+
+def test_a_long_list_is_cut() -> None:
+    names = [f"{number}.csv" for number in range(1, 1235)]
+    assert listed(names[:20]).endswith("19.csv, 20.csv")
+    assert listed(names[:21]).endswith("19.csv, 20.csv and 1 more")
+    assert listed(names).endswith("20.csv and 1,214 more")

@@ -1,0 +1,278 @@
+"""Raw files in every packing and with every misfortune, from the folder to the rows that are stored."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.pipeline import Outcome
+from tracehouse.sql import database
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
+MACHINE_ROWS = [("m1", "T4", 96, 512, 2), ("m2", "V100", 96, 512, 8), ("m3", "CPU", 64, 256, 0)]
+RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
+POWER = (
+    b"dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
+    b"d,n,%d,adam,100,1.5,90.5\n"
+)
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=level) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return folder
+
+
+def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> Outcome:
+    """All of an ingest but the database, from files that are written first."""
+    raw = write(folder / "raw", files)
+    warehouse = folder / "warehouse"
+    with store.lock(warehouse):
+        store.clean(warehouse)
+        outcome = pipeline.ingest([raw], warehouse, [], progress)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def only(outcome: Outcome) -> Conversion:
+    assert outcome.problems == ()
+    (conversion,) = outcome.converted
+    return conversion
+
+
+def refusal(outcome: Outcome) -> str:
+    """The one problem of an ingest that gave nothing."""
+    assert outcome.conversions == ()
+    (problem,) = outcome.problems
+    assert "\n" not in str(problem)
+    return str(problem)
+
+
+def stored(folder: Path, conversion: Conversion) -> list[tuple]:
+    files = [str(folder / "warehouse" / file.path) for file in conversion.files]
+    return duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
+
+
+def job_csv(*lines: str) -> bytes:
+    return RAW_JOB + "".join(f"{line}\n" for line in lines).encode()
+
+
+ARCHIVE = tar_gz({"LICENSE": b"x", "data/pai_machine_spec.csv": MACHINES})
+TAR = gzip.decompress(ARCHIVE)
+PARTS = {
+    "pai_machine_spec.tar.gz.partaa": ARCHIVE[:50],
+    "pai_machine_spec.tar.gz.partab": ARCHIVE[50:51],
+    "pai_machine_spec.tar.gz.partac": ARCHIVE[51:],
+}
+FORMS = {
+    "archive in numbered parts": {
+        "pai_machine_spec.tar.gz.part1": ARCHIVE[:50],
+        "pai_machine_spec.tar.gz.part2": ARCHIVE[50:],
+    },
+    "tar": {"pai_machine_spec.tar": TAR},
+    "tar.bz2": {"pai_machine_spec.tar.bz2": bz2.compress(TAR)},
+    "tar.xz": {"pai_machine_spec.tar.xz": lzma.compress(TAR)},
+    "tar.zst": {"pai_machine_spec.tar.zst": pa.compress(TAR, "zstd", asbytes=True)},
+    "zip": {"pai_machine_spec.zip": zipped({"data/pai_machine_spec.csv": MACHINES, "LICENSE": b"x"})},
+    "zip, renamed": {"download.zip": zipped({"pai_machine_spec.csv": MACHINES})},
+    "csv, upper case": {"pai_machine_spec.CSV": MACHINES},
+    "csv.bz2": {"pai_machine_spec.csv.bz2": bz2.compress(MACHINES)},
+    "csv.zst": {"pai_machine_spec.csv.zst": pa.compress(MACHINES, "zstd", asbytes=True)},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_packing_gives_the_same_rows(form: str, tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, FORMS[form])
+    conversion = only(outcome)
+    assert stored(tmp_path, conversion) == MACHINE_ROWS
+    (source,) = conversion.sources
+    assert (source.rows_read, source.rows_kept, source.rows_rejected) == (3, 3, 0)
+    assert source.bytes == sum(map(len, FORMS[form].values()))
+    assert source.member == "pai_machine_spec.csv"
+    assert outcome.unrecognised == ()
+
+
+def test_a_zip_beside_an_equal_archive_is_read_once(tmp_path: Path) -> None:
+    files = {"a/pai_machine_spec.zip": zipped({"pai_machine_spec.csv": MACHINES})}
+    outcome = ingest(tmp_path, files | {"b/pai_machine_spec.tar.gz": ARCHIVE})
+    assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
+    assert "b/pai_machine_spec.tar.gz: passed over" in "".join(outcome.notes)
+
+
+def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_path: Path) -> None:
+    files = {"pai_machine_spec.tar.gz": ARCHIVE} | PARTS
+    outcome = ingest(tmp_path, files)
+    conversion = only(outcome)
+    assert stored(tmp_path, conversion) == MACHINE_ROWS
+    assert len(conversion.sources) == 1
+    name = "pai_machine_spec.tar.gz"
+    assert f"{name}: passed over, {name}.partaa and its like are the same as {name}" in outcome.notes
+    assert ingest(tmp_path, {}).converted == ()
+
+    other = bytearray(ARCHIVE)
+    other[4] ^= 1  # The time in the gzip header: the CSV in it is the same.
+    other[9] ^= 1
+    problem = refusal(ingest(tmp_path / "differ", files | {name: bytes(other)}))
+    raw, size = tmp_path / "differ" / "raw", f"{len(ARCHIVE):,}"
+    assert problem == (
+        f"{raw / name}.partaa: it and 2 more parts differ from {raw / name} ({size} and {size} bytes). "
+        "Move the parts, or the whole file, out of the raw folders"
+    )
+    problem = refusal(ingest(tmp_path / "shorter", files | {f"{name}.partac": ARCHIVE[51:-1]}))
+    assert "partaa: it and 2 more parts differ from" in problem
+
+
+def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        info = tarfile.TarInfo("cluster01.csv")
+        info.size = len(job_csv("a,1,600,1"))
+        archive.addfile(info, io.BytesIO(job_csv("a,1,600,1")))
+        link = tarfile.TarInfo("cluster02.csv")
+        link.type, link.linkname = tarfile.LNKTYPE, "cluster01.csv"
+        archive.addfile(link)
+    outcome = ingest(tmp_path, {"raw-traces.tar.gz": packed.getvalue()})
+    assert len(only(outcome).sources) == 1
+    assert outcome.notes == (
+        "raw-traces.tar.gz: cluster02.csv in it is a link or no file, and was passed over",
+    )
+
+
+def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    lines = b"".join(b"job%d,%d,600,1\n" % (number, number) for number in range(100_000))
+    raw = tmp_path / "raw"
+
+    def write_on(label: str, *_: object) -> None:
+        if label == "itp.raw_job":
+            with (raw / "cluster01.csv").open("ab") as file:
+                file.write(b"more,1,600,1\n")
+
+    outcome = ingest(
+        tmp_path, {"cluster01.csv": RAW_JOB + lines} | {"pai_machine_spec.tar.gz": ARCHIVE}, write_on
+    )
+    (problem,) = outcome.problems
+    assert str(problem).startswith(f"{raw / 'cluster01.csv'}: it changed while it was read. Wait until")
+    assert [conversion.table for conversion in outcome.converted] == ["machine_spec"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first ingest", "unchanged"])
+def test_a_file_that_vanishes_is_a_problem_of_its_own(again: bool, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    files = {"pai_machine_spec.tar.gz": ARCHIVE} | {
+        "summary_power_a40.csv": POWER % 1,
+        "summary_power_v100.csv": POWER % 2,
+    }
+    if again:
+        ingest(tmp_path, files)
+
+    def remove(label: str, *_: object) -> None:
+        if label == "zeus.power":
+            (raw / "summary_power_v100.csv").unlink(missing_ok=True)
+
+    outcome = ingest(tmp_path, files, remove)
+    (problem,) = outcome.problems
+    gone = raw / "summary_power_v100.csv"
+    assert str(problem).startswith(f"{gone}: it cannot be read (No such file or directory). Make it readable")
+    assert "machine_spec" in [conversion.table for conversion in (*outcome.converted, *outcome.unchanged)]
+
+
+def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / os.fsdecode(b"caf\xe9\x1b[2J")
+    folder.mkdir(parents=True)
+    files = {
+        os.fsdecode(b"\xff.tar.gz"): tar_gz({"\udcfe/pai_machine_spec.csv": MACHINES, "\udcfd.csv": b"x"}),
+        "summary_power_a40.csv": POWER % 1 + b"d,n,x,adam,100,1.5,90.5\n",
+        "cluster_summary.csv": b"",
+    }
+    write(folder, files)
+    warehouse = tmp_path / "warehouse"
+    shown = "caf\\xe9\\x1b[2J"
+    for outcome in (database.ingest([folder.parent], warehouse, [], quiet), ingest(tmp_path, {})):
+        (problem,) = outcome.problems
+        assert str(problem).startswith(f"{tmp_path}/raw/{shown}/cluster_summary.csv: the file is empty")
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        sources = "select file, rows_read from catalog.sources order by file"
+        assert connection.execute(sources).fetchall() == [
+            (f"{shown}/\\xff.tar.gz", 3),
+            (f"{shown}/summary_power_a40.csv", 2),
+        ]
+        rejects = "select distinct file from catalog.rejected_rows"
+        assert connection.execute(rejects).fetchall() == [(f"{shown}/summary_power_a40.csv",)]
+    manifest = json.loads((warehouse / "datapackage.json").read_text())
+    assert json.dumps(manifest, ensure_ascii=False).isprintable()
+
+
+def as_nobody_special() -> list[str]:
+    """What makes a command obey permissions, even if root runs the tests."""
+    if os.geteuid():
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("root may read everything, and setpriv, which would forbid it, is not installed")
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    files = {f"summary_power_{gpu}.csv": POWER % 1 for gpu in ("a40", "p100", "rtx6000", "v100")}
+    files |= {"locked/raw-traces.tar.gz": b"", "a.7z": b"x", "pai_machine_spec.tar.gz": ARCHIVE}
+    raw = write(tmp_path / "raw", files)
+    locked = [raw / "locked", raw / "summary_power_v100.csv"]
+    modes = [path.stat().st_mode for path in locked]
+    for path in locked:
+        path.chmod(0)
+    command = [*as_nobody_special(), TRACES, "ingest", "--raw", raw, "--warehouse", tmp_path / "warehouse"]
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    for path, mode in zip(locked, modes, strict=True):
+        path.chmod(mode)
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[:2] == [
+        "pai.machine_spec: 3 rows from 1 file",
+        "zeus.power: 3 rows from 3 files",
+    ]
+    assert run.stderr.splitlines()[1:] == [
+        "note: of no known trace: a.7z",
+        f"error: {locked[0]}: the folder cannot be read (Permission denied). "
+        "Make it readable, or move it away",
+        f"error: {locked[1]}: it cannot be read (Permission denied). Make it readable, or move it out of the"
+        " raw folder",
+        "error: 2 files could not be read: their tables keep their last version",
+    ]
