@@ -107,8 +107,9 @@ def test_who_may_only_read_gets_answers_and_is_told_of_the_rest(
         done = run([*as_reader, traces, *command, "-w", warehouse], check=False)
         assert done.returncode == 1
         assert done.stderr == (
-            f"error: {warehouse}: the warehouse cannot be written to. Give yourself the right to write there, "
-            "or name another warehouse with --warehouse; to ask questions, the right to read is enough\n"
+            f"error: {warehouse}: the warehouse cannot be written to. "
+            "Give yourself the right to write there, or name another warehouse with --warehouse; "
+            "to ask questions, the right to read is enough\n"
         )
     for folder in folders:
         folder.chmod(0o700)
