@@ -314,6 +314,8 @@ def _batches(
     with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
         for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_passed_over):
             keys = job.table.key_values(member.name, member.folder)
+            if member.name in job.claim.elsewhere:
+                continue
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
             elif member.name in account.counts:

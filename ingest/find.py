@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracehouse.ingest.archives import Member
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.manifest import Key
@@ -93,12 +94,16 @@ class RawFile:
 
 @dataclass(frozen=True)
 class Claim:
-    """A raw file and the table whose rows it holds."""
+    """A raw file and the table whose rows it holds.
+
+    `elsewhere` are the CSVs in it that are of other tables, which claim them.
+    """
 
     trace: Trace
     table: Table
     raw: RawFile
     header_file: Path | None
+    elsewhere: frozenset[str] = frozenset()
 
     @property
     def group(self) -> Group:
@@ -135,6 +140,15 @@ class _Entry:
     bytes: int
 
 
+@dataclass(frozen=True)
+class _Owner:
+    """A table that a raw file holds rows of; `csv_names` are its CSVs in an archive of several tables."""
+
+    trace: Trace
+    table: Table
+    csv_names: frozenset[str] = frozenset()
+
+
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
     """Look through `raw_folders` for the files of `traces`.
 
@@ -148,18 +162,21 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
     for copies in _raw_files(entries):
         raw = copies[0]
-        owners = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
-        if owners and wanted.isdisjoint(trace.name for trace, _ in owners):
+        named = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
+        if named and wanted.isdisjoint(trace.name for trace, _ in named):
             continue
         try:
-            owner = _owner(raw, owners, candidates)
-            if owner is None:
+            owners = _owners(raw, named, candidates)
+            if not owners:
                 unrecognised += [_below(raw.root, path) for copy in copies for path in copy.paths]
-            elif owner[0].name in wanted:
+            elif any(owner.trace.name in wanted for owner in owners):
                 _check_same_size(copies)
-                for copy in copies:
-                    open_raw(copy.paths)
-                    claims.append(Claim(*owner, copy, _header_file(copy, entries)))
+                claims += [
+                    claim
+                    for copy in copies
+                    for claim in _claims(copy, owners, entries)
+                    if claim.trace.name in wanted
+                ]
         except RawFileError as problem:
             problems.append(problem)
     return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(problems))
@@ -270,15 +287,30 @@ def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
     )
 
 
-def _owner(
-    raw: RawFile, by_name: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
-) -> tuple[Trace, Table] | None:
-    """The table that a raw file belongs to, or None."""
-    if len(by_name) == 1:
-        return by_name[0]
-    if not by_name and not raw.is_archive:
-        return None
-    return _owner_by_content(raw, by_name or candidates, must_fit=bool(by_name))
+def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[_Entry]) -> list[Claim]:
+    open_raw(raw.paths)
+    header_file = _header_file(raw, entries)
+    return [
+        Claim(
+            owner.trace,
+            owner.table,
+            raw,
+            header_file,
+            frozenset(name for other in owners if other is not owner for name in other.csv_names),
+        )
+        for owner in owners
+    ]
+
+
+def _owners(
+    raw: RawFile, named: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
+) -> list[_Owner]:
+    """The tables that a raw file belongs to, by its name, by its header, or by the CSVs that it holds."""
+    if len(named) == 1:
+        return [_Owner(*named[0])]
+    if named:
+        return [_owner_by_header(raw, named)]
+    return _owners_in_archive(raw, candidates) if raw.is_archive else []
 
 
 def _named_for(raw: RawFile, table: Table) -> bool:
@@ -287,35 +319,55 @@ def _named_for(raw: RawFile, table: Table) -> bool:
     return table.key_values(raw.csv_name, raw.folder) is not None
 
 
-def _owner_by_content(
-    raw: RawFile, candidates: Sequence[tuple[Trace, Table]], must_fit: bool
-) -> tuple[Trace, Table] | None:
-    """Reads as far as the first CSV's first line. An archive of unknown name and content is nobody's."""
+def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
+    with open_raw(raw.paths) as stream, explained(raw.paths):
+        member = next(csv_members(stream, raw.form, raw.csv_name, raw.folder))
+        header = read_header(member.stream, str(raw.paths[0]))
+    for trace, table in named:
+        if header_fits(table, header):
+            return _Owner(trace, table)
+    expected = " or ".join(",".join(c.name for c in table.columns) for _, table in named)
+    raise RawFileError(
+        raw.paths[0],
+        f"the header is {shown(header)}; expected {expected}",
+        "Fetch the file again from its publisher, or move it out of the raw folder",
+        line=1,
+    )
+
+
+def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
+    """The tables that an archive of unknown name holds CSVs of. One of unknown content is nobody's."""
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            members = csv_members(stream, raw.form, raw.csv_name, raw.folder)
-            member = next(members, None)
-            header = read_header(member.stream, str(raw.paths[0])) if member else []
+            for member in csv_members(stream, raw.form, raw.csv_name, raw.folder):
+                for trace, table in _owners_of_member(member, candidates):
+                    names[trace.name, table.name].add(member.name)
     except RawFileError:
-        if must_fit:
-            raise
-        return None
-    if member is None:
-        return None
-    for trace, table in candidates:
-        named = table.key_values(member.name, member.folder) is not None
-        if named and (not table.has_header or header_fits(table, header)):
-            _check_is_one_partition(raw, trace, table)
-            return trace, table
-    if must_fit:
-        expected = " or ".join(",".join(c.name for c in table.columns) for _, table in candidates)
-        raise RawFileError(
-            raw.paths[0],
-            f"the header is {shown(header)}; expected {expected}",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=1,
-        )
-    return None
+        # Whoever reads it as a table that it is known to hold is told of the damage.
+        pass
+    owners = [
+        _Owner(trace, table, frozenset(names[trace.name, table.name]))
+        for trace, table in candidates
+        if (trace.name, table.name) in names
+    ]
+    for owner in owners:
+        _check_is_one_partition(raw, owner.trace, owner.table)
+    return owners
+
+
+def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]]) -> list[tuple[Trace, Table]]:
+    named = [
+        (trace, table)
+        for trace, table in candidates
+        if table.key_values(member.name, member.folder) is not None
+    ]
+    try:
+        header = read_header(member.stream, member.name) if named else []
+    except RawFileError:
+        return []
+    fitting = [(trace, table) for trace, table in named if not table.has_header or header_fits(table, header)]
+    return fitting[:1]
 
 
 def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:

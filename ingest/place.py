@@ -10,18 +10,20 @@ _OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
 
 
 def checked(warehouse: Path) -> Path:
-    """The warehouse's absolute path, links followed. Raises UserError where DuckDB would take another."""
+    """The warehouse's absolute path, links followed. Raises UserError where there can be none."""
     absolute = warehouse.resolve()
     shown = str(absolute).encode(errors="backslashreplace").decode()
+    if shown != str(absolute) or not shown.isprintable():
+        raise UserError(
+            f"{shown!r}: a warehouse cannot lie in a folder whose path is not printable UTF-8 text. "
+            "Choose another with --warehouse"
+        )
     found = _OTHER_TO_DUCKDB.search(str(absolute))
     if found:
         raise UserError(
             f"{shown}: a warehouse cannot lie in a folder with {found[0]} in its path, which DuckDB reads as "
             "a pattern. Choose another with --warehouse"
         )
-    if shown != str(absolute) or not shown.isprintable():
-        raise UserError(
-            f"{shown!r}: a warehouse cannot lie in a folder whose path is not printable UTF-8 text. "
-            "Choose another with --warehouse"
-        )
+    if absolute.exists() and not absolute.is_dir():
+        raise UserError(f"{shown}: this is a file. Name the warehouse's folder with --warehouse")
     return absolute

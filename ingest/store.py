@@ -67,6 +67,7 @@ def lock(warehouse: Path) -> Iterator[None]:
         work.mkdir(parents=True, exist_ok=True)
         held = FileLock(work / "lock", timeout=0)
         held.acquire()
+        half_written(warehouse)
     except Timeout:
         raise UserError(
             f"{warehouse}: another ingest or build is writing here. Wait until it has finished"
@@ -160,7 +161,8 @@ def _parquet_files(warehouse: Path) -> Iterator[Path]:
 
 def half_written(warehouse: Path) -> Path:
     """A folder for files that are not finished; whatever is in it is lost with a kill."""
-    folder = warehouse / _WORK / "half"
+    # Absolute: Arrow takes a relative path that begins with `s3:` for one that is no file's.
+    folder = warehouse.absolute() / _WORK / "half"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

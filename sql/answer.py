@@ -11,6 +11,7 @@ import duckdb
 
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.place import checked
 from tracehouse.sql.database import NAME
 from tracehouse.views.base_tables import quoted
 
@@ -80,7 +81,7 @@ def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
 
     Raises UserError where there is no database, or where it cannot be opened.
     """
-    path = warehouse / NAME
+    path = checked(warehouse) / NAME
     if not path.exists():
         raise UserError(
             f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "
@@ -93,7 +94,7 @@ def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.IOException as error:
         raise UserError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
     connection.execute("use warehouse")
-    root = warehouse.resolve().as_posix()
+    root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
     connection.execute("set allowed_directories = [$parquet]", {"parquet": f"{root}/parquet"})

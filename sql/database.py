@@ -100,7 +100,7 @@ def recover(warehouse: Path, progress: Progress) -> list[str]:
 
 
 def _check_is_there(warehouse: Path) -> None:
-    if not warehouse.is_dir():
+    if not checked(warehouse).is_dir():
         raise UserError(
             f"{warehouse}: there is no such folder. Name the warehouse, or make one with `traces ingest`"
         )

@@ -5,6 +5,7 @@ import sysconfig
 from pathlib import Path
 
 from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.place import checked
 from tracehouse.sql.database import NAME
 from tracehouse.views.base_tables import quoted
 
@@ -14,12 +15,12 @@ def command(warehouse: Path) -> list[str]:
 
     Raises UserError where there is no database, or no shell.
     """
-    database = warehouse / NAME
+    database = checked(warehouse) / NAME
     if not database.exists():
         raise UserError(f"{database}: there is no database. Make one with `traces ingest --raw DIR`")
     own = shutil.which("duckdb", path=sysconfig.get_path("scripts"))
     program = own or shutil.which("duckdb")
     if program is None:
         raise UserError("the DuckDB shell is not installed: pip install duckdb-cli")
-    root = quoted(warehouse.resolve().as_posix())
+    root = quoted(database.parent.as_posix())
     return [program, "-readonly", "-cmd", f"set variable data_root = {root}", str(database)]

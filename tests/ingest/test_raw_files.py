@@ -249,6 +249,36 @@ def test_a_warehouse_among_the_raw_files_is_not_looked_through(tmp_path: Path) -
             assert pipeline.ingest([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
 
 
+NODE = b"sn,cpu_milli,memory_mib,gpu,model\nn1,1000,2000,1,T4\n"
+
+
+@pytest.mark.parametrize("form", ["zip", "tar.gz"])
+def test_an_archive_of_several_tables_gives_them_all(form: str, tmp_path: Path) -> None:
+    members = {
+        "clone/unknown.csv": b"x",
+        "clone/csv/openb_node_list_all_node.csv": NODE,
+        "clone/csv/openb_node_list_gpu_node.csv": NODE,
+        "clone/train/summary_power_a40.csv": POWER % 1,
+        "clone/raw-traces/cluster01.csv": job_csv("a,1,600,1"),
+        "clone/spoilt/cluster_summary.csv": b'"',
+    }
+    name = f"clone-main.{form}"
+    outcome = ingest(tmp_path, {name: (zipped if form == "zip" else tar_gz)(members)})
+    assert outcome.problems == ()
+    rows = {f"{c.trace}.{c.table}": sum(file.rows for file in c.files) for c in outcome.converted}
+    assert rows == {"itp.raw_job": 1, "openb.node": 2, "zeus.power": 1}
+    for spoilt in ("unknown.csv", "cluster_summary.csv"):
+        assert f"{name}: {spoilt} is not of openb.node" in outcome.notes
+    assert not [note for note in outcome.notes if "cluster01.csv" in note or "summary_power" in note]
+    assert ingest(tmp_path, {}).converted == ()
+
+    # Far enough behind the others that these have been seen when the end is found to be missing.
+    damaged = tar_gz(members | {"last.bin": os.urandom(3 << 20)})[:-30]
+    outcome = ingest(tmp_path / "damaged", {"clone-main.tar.gz": damaged})
+    assert outcome.conversions == ()
+    assert ["cut short or damaged" in str(problem) for problem in outcome.problems] == [True] * 3
+
+
 def as_nobody_special() -> list[str]:
     """What makes a command obey permissions, even if root runs the tests."""
     if os.geteuid():

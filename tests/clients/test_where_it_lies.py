@@ -1,0 +1,115 @@
+"""Whatever its folder is called, a warehouse is read as what it is, or refused with a sentence."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.ingest.errors import UserError
+from tracehouse.sql import database
+
+NODE = "sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,0,\n"
+METRIC = "Time,172.31.0.1-0\n2023-07-01 00:00:00+08:00,7\n"
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    folder = tmp_path / "raw"
+    (folder / "kalos").mkdir(parents=True)
+    (folder / "openb_node_list_all_node.csv").write_text(NODE)
+    (folder / "kalos" / "GPU_UTIL.csv").write_text(METRIC)
+    return folder
+
+
+READ = ["lake/cluster=a100/metric=x/wh", "it's {a,b} ]!", "ünï-日本", "s3:x", ":memory:", "-w"]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_folder_of_any_such_name_is_read_as_it_is(
+    name: str, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable, traces: Path
+) -> None:
+    place = tmp_path / "places"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    assert not database.ingest([raw], Path(name), [], quiet).problems
+    found = run(
+        [traces, "sql", f"--warehouse={name}", "select distinct cluster, metric from acme.gpu_metric"],
+        folder=place,
+    )
+    assert found.stdout == "cluster,metric\nkalos,GPU_UTIL\n"
+    with duckdb.connect(str(place / name / database.NAME), read_only=True) as connection:
+        assert connection.execute("select cluster, metric, value from acme.gpu_metric").fetchall() == [
+            ("kalos", "GPU_UTIL", 7)
+        ]
+    assert [path.name for path in place.iterdir()] == [Path(name).parts[0]]
+
+
+REFUSED = {"v[1]": "[", "a*b": "*", "q?x": "?", "b\\c": "\\"}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_name_that_duckdb_reads_as_a_pattern_is_refused(
+    name: str, raw: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
+    place = tmp_path / "places"
+    (place / name).mkdir(parents=True)
+    commands = (["ingest", "--raw", raw], ["build"], ["sql", "select 1"], ["list"], ["shell"], ["vacuum"])
+    for command in commands:
+        done = run([traces, *command, "--warehouse", place / name], check=False)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"error: {place / name}: a warehouse cannot lie in a folder with {REFUSED[name]} in its path, "
+            "which DuckDB reads as a pattern. Choose another with --warehouse\n"
+        )
+    assert list((place / name).iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [b"not \xff utf-8", b"two\nlines", b"esc\x1b[2J"])
+def test_a_name_that_is_no_text_is_refused_and_shown_escaped(name: bytes, raw: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="path is not printable UTF-8 text") as raised:
+        database.ingest([raw], tmp_path / os.fsdecode(name), [], quiet)
+    assert str(raised.value).isprintable()
+    str(raised.value).encode()
+
+
+def test_a_file_in_the_warehouse_s_place_is_named(
+    raw: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    for name in ("file", "file/below"):
+        with pytest.raises(UserError, match=r"this is a file\. Name the warehouse's folder"):
+            database.ingest([raw], tmp_path / name, [], quiet)
+    done = run([traces, "list", "--warehouse", tmp_path / "file"], check=False)
+    assert done.stderr.startswith(f"error: {tmp_path / 'file'}: this is a file. ")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_who_may_only_read_gets_answers_and_is_told_of_the_rest(
+    raw: Path, tmp_path: Path, run: Callable, traces: Path
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    assert not database.ingest([raw], warehouse, [], quiet).problems
+    folders = [warehouse, *(path for path in warehouse.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o500)
+    # Root may write everywhere, unless this right is taken away.
+    as_reader = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    asked = run([*as_reader, traces, "sql", "select sn from openb.node", "-w", warehouse])
+    assert asked.stdout == "sn\nn1\n"
+    assert run([*as_reader, traces, "check", "--files", "-w", warehouse]).stdout.startswith("2 files, ")
+    for command in (["ingest", "--raw", raw], ["build"], ["vacuum"], ["forget", "*"]):
+        done = run([*as_reader, traces, *command, "-w", warehouse], check=False)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"error: {warehouse}: the warehouse cannot be written to. "
+            "Give yourself the right to write there, or name another warehouse with --warehouse; "
+            "to ask questions, the right to read is enough\n"
+        )
+    for folder in folders:
+        folder.chmod(0o700)
