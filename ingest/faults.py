@@ -21,14 +21,15 @@ from tracehouse.ingest.records import printable
 # No cluster ran before, and none has run yet behind the end.
 FIRST_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 END_OF_TIMES = datetime(2100, 1, 1, tzinfo=UTC)
-# From here on, a float no longer tells every integer from the next.
-FIRST_INEXACT_FLOAT = 2**53
 # What Arrow takes away around a number, and nothing else.
 SPACES = " \t"
 _SPACES = SPACES.encode()
 
 _INTEGERS = range(-(2**63), 2**63)
 _MOST_DIGITS = 19
+# What is written with an exponent was a float, which beyond this no longer tells an integer from the next.
+_EXACT_FLOATS = range(-(2**53) + 1, 2**53)
+_MOST_DIGITS_OF_EXPONENT = 9
 
 # For Arrow, whose expressions never go back on what they took; those below must be told not to.
 _FIELD = r'(?:"(?:[^"\r\n]|"")*"|[^",\r\n]*)'
@@ -56,10 +57,8 @@ _SURE = {
 # Thousands of columns spelt out make too large an expression: then their number is counted apart.
 _MOST_ALIKE_SPELT_OUT = 20
 
-_NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
+_NUMBER = re.compile(rb"([+-]?)(?:(\d++)(?:\.(\d*+))?|\.(\d++))(?:[eE]([+-]?\d++))?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
-_WHOLE_NUMBER = re.compile(rb"([+-]?)(?=\d)0*+(\d*+)(?:\.0*+)?")
-_NOTHING = re.compile(rb"[+-]?[0.]+(?:[eE]|$)")
 _TIME = re.compile(
     rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?"
     rb"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?"
@@ -150,16 +149,27 @@ def _wrong_text(text: bytes) -> str:
 
 
 def _wrong_integer(text: bytes) -> str:
-    text = text.strip(_SPACES)
-    if found := _WHOLE_NUMBER.fullmatch(text):
-        sign, digits = found.groups()
-        fits = len(digits) <= _MOST_DIGITS and int(sign + (digits or b"0")) in _INTEGERS
-        return "" if fits else _INVALID
-    if not _NUMBER.fullmatch(text):
-        return _INVALID
-    number = float(text)
-    is_exact = number.is_integer() and abs(number) < FIRST_INEXACT_FLOAT
-    return "" if is_exact and (number or _NOTHING.match(text)) else _INVALID
+    return _INVALID if whole_number(text.strip(_SPACES)) is None else ""
+
+
+def whole_number(text: bytes) -> int | None:
+    """The integer that a text writes, in whatever way; None where it is none, or not known exactly."""
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        return None
+    sign, before, behind, only_behind, exponent = (part or b"" for part in found.groups())
+    digits = before + (behind or only_behind)
+    significant = digits.strip(b"0")
+    if not significant:
+        return 0
+    if len(exponent) > _MOST_DIGITS_OF_EXPONENT:
+        return None
+    leading_zeros = len(digits) - len(digits.lstrip(b"0"))
+    digits_before_point = len(before) - leading_zeros + int(exponent or b"0")
+    if not len(significant) <= digits_before_point <= _MOST_DIGITS:
+        return None
+    number = int(sign + significant.ljust(digits_before_point, b"0"))
+    return number if number in (_EXACT_FLOATS if exponent else _INTEGERS) else None
 
 
 def _wrong_number(text: bytes) -> str:

@@ -21,15 +21,16 @@ from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.faults import (
     END_OF_TIMES,
-    FIRST_INEXACT_FLOAT,
     FIRST_TIME,
     SPACES,
     fault,
     quotes_are_closed,
     surely_fit,
+    whole_number,
 )
 from tracehouse.ingest.records import (
     Chunk,
+    Records,
     count_records,
     fields,
     first_record,
@@ -58,6 +59,7 @@ _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 # are borne until then, whatever their share.
 _REJECTS_BORNE = 50_000
 _REJECTED_BYTES_BORNE = 16 << 20
+_LOOKED_AT_ONCE = 4096
 # As many columns as stay in a core's cache while they are added up.
 _SUMMED_AT_ONCE = 128
 
@@ -224,11 +226,7 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
     records = records_of(chunk)
     fit = surely_fit(records.texts, parser.columns)
     tally, rejects = _Tally(file), []
-    doubtful = np.flatnonzero(~fit)
-    lines = records.lines[doubtful].tolist()
-    texts = records.texts.take(pa.array(doubtful)).to_pylist()
-    for index, line, text in zip(doubtful, lines, texts, strict=True):
-        record = text.rstrip(b"\r\n")
+    for index, line, record in _doubtful(records, fit):
         if reason := fault(record, parser.columns):
             rejects.append(Reject(line, reason, printable(record)))
             tally.add(rejects[-1])
@@ -245,6 +243,16 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
             line=chunk.first_line,
         )
     return Batch(rows, tuple(rejects))
+
+
+def _doubtful(records: Records, fit: np.ndarray) -> Iterator[tuple[int, int, bytes]]:
+    """The records that may not fit: their place among the others, their line and their text."""
+    places = np.flatnonzero(~fit)
+    for at in range(0, len(places), _LOOKED_AT_ONCE):
+        some = places[at : at + _LOOKED_AT_ONCE]
+        texts = records.texts.take(pa.array(some)).to_pylist()
+        for place, line, text in zip(some.tolist(), records.lines[some].tolist(), texts, strict=True):
+            yield place, line, text.rstrip(b"\r\n")
 
 
 def _bytes_of(texts: pa.BinaryArray) -> bytes:
@@ -355,19 +363,20 @@ def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     digits = pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"^\+?(-?\d+)(?:\.0*)?$", r"\1")
     is_written_out = pc.match_substring_regex(digits, r"^-?\d+$")
     nothing = pa.scalar(None, pa.string())
-    exact = pc.if_else(is_written_out, digits, nothing).cast(pa.int64())
+    numbers = pc.if_else(is_written_out, digits, nothing).cast(pa.int64())
     others = pc.if_else(is_written_out, nothing, digits)
-    if others.null_count == len(others):
-        return exact
-    numbers = others.cast(pa.float64())
-    is_inexact = pc.or_(
-        pc.not_equal(numbers, pc.floor(numbers)),
-        pc.greater_equal(pc.abs(numbers), float(FIRST_INEXACT_FLOAT)),
-    )
-    is_lost = pc.and_(pc.equal(numbers, 0), pc.match_substring_regex(others, r"^[+-]?[0.]*[1-9]"))
-    if pc.any(pc.or_(is_inexact, is_lost), min_count=0).as_py():
-        raise pa.ArrowInvalid("no whole numbers")
-    return pc.coalesce(exact, numbers.cast(pa.int64()))
+    written = pc.unique(others).drop_null()
+    if not len(written):
+        return numbers
+    values = pa.array(map(_whole_number, written.to_pylist()), pa.int64())
+    return pc.coalesce(numbers, values.take(pc.index_in(others, value_set=written)))
+
+
+def _whole_number(text: str) -> int:
+    number = whole_number(text.encode())
+    if number is None:
+        raise pa.ArrowInvalid(f"no whole number: {text}")
+    return number
 
 
 def _are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:

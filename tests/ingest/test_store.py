@@ -115,7 +115,9 @@ def test_cleaning_leaves_what_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_superseded_files_stay_until_the_ingest_after(tmp_path: Path) -> None:
-    first = ingest(tmp_path, {"openb_node_list_all_node.csv": NODE + "n1,1,2,0,\nn2,x,2,0,\n"}).conversions[0]
+    first = ingest(
+        tmp_path, {"openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n"}
+    ).conversions[0]
     old = {file.path for file in (*first.files, *first.rejected)}
     assert parquet_files(tmp_path) == old
     second = ingest(tmp_path, {"openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n"}).conversions[0]
@@ -130,7 +132,7 @@ def test_the_data_package_lists_every_output_and_every_input(tmp_path: Path) -> 
     ingest(
         tmp_path,
         {
-            "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\nn2,x,2,0,\n",
+            "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
             "openb_node_list_gpu_node.csv": NODE + "n1,1,2,0,T4\n",
             "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
         },

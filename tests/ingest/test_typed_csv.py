@@ -1,12 +1,15 @@
 import csv
 import io
+import math
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
 from typing import BinaryIO, cast
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.records import read_header
-from tracehouse.ingest.typed_csv import CHUNK_BYTES, Reject, read_csv
+from tracehouse.ingest.typed_csv import ARROW_TYPES, CHUNK_BYTES, Reject, read_csv
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -238,6 +241,15 @@ NUMBERS: list[tuple[str, int | str, float | str]] = [
     ("-.0", 0, -0.0),
     (".5", INVALID, 0.5),
     ("1.5", INVALID, 1.5),
+    ("9007199254740990.7", INVALID, 9007199254740991.0),
+    ("1.0000000000000000000000000001", INVALID, 1.0),
+    ("12.50e1", 125, 125.0),
+    ("0.00012e5", 12, 12.0),
+    ("0.00012e4", INVALID, 1.2),
+    ("120e-1", 12, 12.0),
+    ("9007199254740991e0", 2**53 - 1, 9007199254740991.0),
+    ("1e99999999999", INVALID, INFINITE),
+    ("1e-99999999999", INVALID, 0.0),
     ("1E+5", 100_000, 1e5),
     ("0e9", 0, 0.0),
     ("0.000e-400", 0, 0.0),
@@ -650,6 +662,73 @@ def as_strictly_split(line: str) -> list[str]:
         return []
     unquoted = re.sub(r'(?<![^,])"(?:[^"]|"")*"', "", line)
     return [] if '"' in unquoted else record
+
+
+signs, digits = st.sampled_from(["", "", "-", "+"]), st.text("0019", max_size=20)
+number_texts = st.tuples(
+    *(st.sampled_from(["", "", " ", "\t"]), signs, digits, st.sampled_from(["", ".", ".0", ".5"]), digits),
+    *(st.sampled_from(["", "", "e", "E"]), signs, st.text("0123", max_size=3)),
+).map("".join) | st.sampled_from(["nan", "-inf", "0x1F", "1_0", "", "9" * 310])
+time_texts = st.tuples(
+    *(st.sampled_from(["0000", "1969", "1970", "2024", "2099", "2100"]), st.just("-")),
+    *(
+        st.sampled_from(["00", "01", "02", "06", "12"]),
+        st.just("-"),
+        st.sampled_from(["01", "28", "29", "31"]),
+    ),
+    *(st.sampled_from("T t"), st.sampled_from(["00", "23:59", "24:00", "23:59:59", "08:00:60"])),
+    *(st.sampled_from(["", "", ".5", ".123456", ".1234567"]), st.sampled_from(["", " ", ":30"])),
+    st.sampled_from(["Z", "", "+08:00", "-0530", "+23:59", "+24:00", "-08", "z"]),
+).map("".join)
+plain_texts = st.text("ab é'", max_size=5)
+
+
+def as_read_alone(text: str, kind: str) -> object:
+    """A cell's value, or ValueError: by Python's own numbers, and by Arrow's times one at a time."""
+    if not text or kind == "VARCHAR":
+        return text or None
+    if kind == "TIMESTAMPTZ":
+        microseconds = pa.scalar(text).cast(ARROW_TYPES[kind]).cast(pa.int64()).as_py()
+        if not 0 <= microseconds < datetime(2100, 1, 1, tzinfo=UTC).timestamp() * 1e6:
+            raise ValueError(text)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    text = text.strip(" \t")
+    if set(text) - set("0123456789+-.eE") or (kind == "DOUBLE" and not math.isfinite(float(text))):
+        raise ValueError(text)
+    if kind == "DOUBLE":
+        return float(text)
+    float(text)
+    number = Fraction(text)
+    limit = 2**53 if "e" in text.lower() else 2**63
+    if number.denominator > 1 or not (-limit < number < limit or number == -(2**63) == -limit):
+        raise ValueError(text)
+    return int(number)
+
+
+@settings(deadline=None)
+@given(
+    lines=st.lists(st.tuples(plain_texts, number_texts, number_texts, time_texts), min_size=1, max_size=20),
+    chunk_bytes=st.integers(1, 500) | st.just(CHUNK_BYTES),
+    quoted=st.sets(st.integers(0, 3)),
+)
+def test_rows_are_kept_as_each_cell_is_read_alone(
+    lines: list[tuple[str, ...]], chunk_bytes: int, quoted: set[int]
+) -> None:
+    kept, rejected = [], []
+    for number, cells in enumerate(lines, start=2):
+        try:
+            kept.append(
+                tuple(as_read_alone(cell, column.type) for cell, column in zip(cells, COLUMNS, strict=True))
+            )
+        except ValueError:
+            rejected.append(number)
+    data = "".join(
+        ",".join(f'"{cell}"' if place in quoted and cell else cell for place, cell in enumerate(cells)) + "\n"
+        for cells in lines
+    )
+    found, rejects = read_among_good(f"{HEADER}\n{data}", chunk_bytes=chunk_bytes)
+    assert exactly(found) == exactly(kept)
+    assert [reject.line for reject in rejects] == rejected
 
 
 pieces = st.sampled_from(
