@@ -75,13 +75,20 @@ class Reject:
 
 @dataclass(frozen=True)
 class _Parser:
-    """What Arrow is told of the columns of a file, once for all of its chunks."""
+    """What Arrow is told of the columns of a file, once for all of its chunks.
+
+    `texts` are the places of columns that Arrow alone cannot give: an offset stands in their text, or a
+    word for nothing. `whole` and `numbers` are those of integers and of floats.
+    """
 
     columns: Sequence[Column]
     ends_in_newline: bool
     types: dict[str, pa.DataType]
     read_options: arrow_csv.ReadOptions
     convert_options: arrow_csv.ConvertOptions
+    texts: tuple[int, ...]
+    whole: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,7 @@ def _without_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
 
 def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
     """Whether Arrow may see rows or numbers here that are none: over open quotes, or in hexadecimal."""
-    if pa.int64() in parser.types.values() and (b"0x" in chunk.data or b"0X" in chunk.data):
+    if parser.whole and (b"0x" in chunk.data or b"0X" in chunk.data):
         return True
     return b'"' in chunk.data and not quotes_are_closed(records_of(chunk).texts)
 
@@ -272,16 +279,13 @@ def _arranged(rows: pa.Table, table: Table) -> pa.Table:
 
 
 def _parser(columns: Sequence[Column], ends_in_newline: bool) -> _Parser:
+    texts = tuple(place for place, c in enumerate(columns) if c.offset_name or c.null_texts)
     types = {
-        column.name: pa.string() if _is_read_as_text(column) else ARROW_TYPES[column.type]
-        for column in columns
+        c.name: pa.string() if place in texts else ARROW_TYPES[c.type] for place, c in enumerate(columns)
     }
-    return _Parser(columns, ends_in_newline, types, *_options(types))
-
-
-def _is_read_as_text(column: Column) -> bool:
-    """Whether Arrow alone cannot give the column: an offset stands in its text, or a word for nothing."""
-    return bool(column.offset_name or column.null_texts)
+    whole = tuple(place for place, kind in enumerate(types.values()) if kind == pa.int64())
+    numbers = tuple(place for place, c in enumerate(columns) if c.type == "DOUBLE")
+    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole, numbers)
 
 
 def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
@@ -303,34 +307,27 @@ def _parse(data: bytes, parser: _Parser) -> pa.Table | None:
 
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
+    try:
+        rows, texts = _parse_strictly(data, parser)
+        for place in texts:
+            rows = _with_values(rows, place, parser.columns[place])
+    except pa.ArrowInvalid:
+        return None
+    return rows if _are_possible(rows, parser) else None
+
+
+def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, ...]]:
+    """All of `data` as Arrow reads it, or ArrowInvalid, and the places of the columns that hold texts."""
     if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
-        rows = pa.table({name: pa.array([], kind) for name, kind in parser.types.items()})
-    else:
-        parsed = _parse_strictly(data, parser)
-        if parsed is None:
-            return None
-        rows = parsed
+        return pa.table({name: pa.array([], kind) for name, kind in parser.types.items()}), parser.texts
     try:
-        for index, column in enumerate(parser.columns):
-            if rows.column(index).type != ARROW_TYPES[column.type] or _is_read_as_text(column):
-                rows = _with_values(rows, index, column)
+        return _parse_as(data, parser.read_options, parser.convert_options), parser.texts
     except pa.ArrowInvalid:
-        return None
-    return rows if _are_possible(rows, parser.columns) else None
-
-
-def _parse_strictly(data: bytes, parser: _Parser) -> pa.Table | None:
-    """All of `data` as Arrow reads it: with texts where whole numbers are written as floats."""
-    try:
-        return _parse_as(data, parser.read_options, parser.convert_options)
-    except pa.ArrowInvalid:
-        whole = [name for name, kind in parser.types.items() if kind == pa.int64()]
-    if not whole:
-        return None
-    try:
-        return _parse_as(data, *_options(parser.types | dict.fromkeys(whole, pa.string())))
-    except pa.ArrowInvalid:
-        return None
+        if not parser.whole:
+            raise
+    names = list(parser.types)
+    as_text = parser.types | {names[place]: pa.string() for place in parser.whole}
+    return _parse_as(data, *_options(as_text)), parser.texts + parser.whole
 
 
 def _parse_as(
@@ -379,17 +376,14 @@ def _whole_number(text: str) -> int:
     return number
 
 
-def _are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
+def _are_possible(rows: pa.Table, parser: _Parser) -> bool:
     """Whether each number is finite, each time one of a trace, and each required value there."""
-    for index, column in enumerate(columns):
-        if column.required and rows.column(index).null_count:
+    for place, column in enumerate(parser.columns):
+        if column.required and rows.column(place).null_count:
             return False
-        if column.type == "TIMESTAMPTZ" and not _are_times(rows.column(index)):
+        if column.type == "TIMESTAMPTZ" and not _are_times(rows.column(place)):
             return False
-    numbers = [rows.column(i) for i, column in enumerate(columns) if column.type == "DOUBLE"]
-    return all(
-        _are_finite(numbers[at : at + _SUMMED_AT_ONCE]) for at in range(0, len(numbers), _SUMMED_AT_ONCE)
-    )
+    return all(_are_finite(batch.columns, parser.numbers) for batch in rows.to_batches())
 
 
 def _are_times(times: pa.ChunkedArray) -> bool:
@@ -397,10 +391,16 @@ def _are_times(times: pa.ChunkedArray) -> bool:
     return not pc.any(outside, min_count=0).as_py()
 
 
-def _are_finite(columns: Sequence[pa.ChunkedArray]) -> bool:
-    """Whether the columns hold no infinity and no NaN."""
-    # A sum costs a third of looking at each number, and shows either of them.
-    total = pc.sum(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.float64()))
-    if math.isfinite(total.as_py() or 0):
-        return True
-    return all(pc.all(pc.is_finite(column), min_count=0).as_py() for column in columns)
+def _are_finite(columns: Sequence[pa.Array], places: Sequence[int]) -> bool:
+    """Whether the columns at some places hold no infinity and no NaN."""
+    for at in range(0, len(places), _SUMMED_AT_ONCE):
+        summed = [columns[place] for place in places[at : at + _SUMMED_AT_ONCE]]
+        # A sum costs a third of looking at each number, and shows either of them.
+        total = pc.sum(pa.chunked_array(summed)).as_py() or 0
+        if not math.isfinite(total) and not all(_is_finite(column) for column in summed):
+            return False
+    return True
+
+
+def _is_finite(column: pa.Array) -> bool:
+    return pc.all(pc.is_finite(column), min_count=0).as_py()
