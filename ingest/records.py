@@ -17,8 +17,8 @@ from tracehouse.ingest.errors import RawFileError
 
 HEADER_CHUNK_BYTES = 64 << 10
 LONGEST_RECORD_BYTES = 64 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_BOM = b"\xef\xbb\xbf"
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 _COUNTED_AT_ONCE_BYTES = 256 << 10
 
@@ -69,7 +69,7 @@ def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chu
     """Cut a stream at ends of lines. The last chunk, too, ends in a newline."""
     line = 1
     begun: list[bytes] = []
-    coming = stream.read(len(_BOM)).removeprefix(_BOM)
+    coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while block := stream.read(chunk_bytes):
         block = coming + block
         # What follows a carriage return at the very end decides whether the two are one end of a line.

@@ -29,6 +29,7 @@ from tracehouse.ingest.faults import (
     whole_number,
 )
 from tracehouse.ingest.records import (
+    BYTE_ORDER_MARK,
     Chunk,
     Records,
     count_records,
@@ -333,6 +334,9 @@ def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, 
 def _parse_as(
     data: bytes, read_options: arrow_csv.ReadOptions, convert_options: arrow_csv.ConvertOptions
 ) -> pa.Table:
+    # Arrow would take one away, at the beginning of whatever chunk.
+    if data.startswith(BYTE_ORDER_MARK):
+        data = BYTE_ORDER_MARK + data
     return arrow_csv.read_csv(pa.BufferReader(data), read_options, convert_options=convert_options)
 
 

@@ -1,6 +1,8 @@
 import csv
 import io
 import math
+import os
+import random
 import re
 import time
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from fractions import Fraction
 from typing import BinaryIO, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +33,9 @@ HEADER = ",".join(NAMES)
 TIME = "2023-03-01 00:00:00+08:00"
 INSTANT = datetime(2023, 2, 28, 16, tzinfo=UTC)
 CHUNK_SIZES = (1, 2, 3, 7, 64, CHUNK_BYTES)
+
+FUZZED_ROWS = int(os.environ.get("TRACEHOUSE_FUZZED_ROWS", "20000"))
+FUZZ_SEED = int(os.environ.get("TRACEHOUSE_FUZZ_SEED", "7"))
 
 Row = tuple[object, ...]
 
@@ -763,9 +769,70 @@ def test_any_bytes_are_read_or_refused_at_any_chunk_size(
     assert outcomes[0] == outcomes[1]
 
 
+def damaged(rng: random.Random, lines: int) -> bytes:
+    """A CSV with some bytes changed, taken out or put in, seldom enough that it is read all the same."""
+    end = rng.choice([b"\n", b"\r\n", b"\r"])
+    texts = (
+        f"job-{n},{rng.randrange(10**6)},{rng.random()},{TIME}" if n % 7 else f'"a, ""b""",{n}.0,1e5,'
+        for n in range(lines)
+    )
+    data = bytearray(end.join([HEADER.encode(), *map(str.encode, texts), b""]))
+    for _ in range(rng.randrange(lines // 15)):
+        at = rng.randrange(len(HEADER) + 2, len(data))
+        data[at : at + rng.randrange(3)] = rng.choice([*pieces_of_damage, b"", rng.randbytes(3)])
+    return bytes(data[: rng.choice([len(data), len(data), rng.randrange(len(HEADER) + 2, len(data))])])
+
+
+pieces_of_damage = [
+    b"\n",
+    b"\r",
+    b",",
+    b'"',
+    b'""',
+    b"0x",
+    b"e400",
+    b"nan",
+    b"\0",
+    b"\xff",
+    b"\n\n\n",
+    b"-",
+    b"+",
+]
+
+
+def test_each_line_of_a_damaged_file_is_kept_or_rejected() -> None:
+    """TRACEHOUSE_FUZZED_ROWS=1000000 takes some minutes."""
+    rng, kept, rejected, refused = random.Random(FUZZ_SEED), 0, 0, 0
+    while kept + rejected < FUZZED_ROWS:
+        data = damaged(rng, rng.choice([20, 200, 2000]))
+        chunk_bytes = rng.choice([100, 1000, 10_000, CHUNK_BYTES])
+        try:
+            batches = list(read_csv(io.BytesIO(data), TABLE, "t.csv", chunk_bytes))
+        except RawFileError:
+            refused += 1
+            continue
+        lines = re.split(rb"\r\n|\r|\n", data)
+        rejects = [reject for batch in batches for reject in batch.rejects]
+        rows = sum(batch.rows.num_rows for batch in batches)
+        assert rows + len(rejects) == lines_in(data) - 1
+        assert len({reject.line for reject in rejects}) == len(rejects)
+        for reject in rejects:
+            assert reject.raw_text == lines[reject.line - 1].decode(errors="backslashreplace")
+        for batch in batches:
+            assert pc.all(pc.is_finite(batch.rows["share"]), min_count=0).as_py()
+        kept, rejected = kept + rows, rejected + len(rejects)
+    assert min(kept, rejected, refused) > 0
+
+
 def lines_in(data: bytes) -> int:
     """The lines that are not blank, counted as simply as can be."""
     return sum(bool(line) for line in re.split(rb"[\r\n]", data.removeprefix(b"\xef\xbb\xbf")))
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, CHUNK_BYTES])
+def test_a_byte_order_mark_is_one_at_the_beginning_of_the_file_only(chunk_bytes: int) -> None:
+    data = "\ufeff\ufeffa,\n\ufeff,\n\ufeffb,c\n"
+    assert read(data, TEXTS, chunk_bytes) == ([("\ufeffa", None), ("\ufeff", None), ("\ufeffb", "c")], [])
 
 
 def test_an_offset_is_kept_as_it_was_written() -> None:
