@@ -16,7 +16,7 @@ import tracehouse.ingest
 
 ColumnType = Literal["VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"]
 # Raised when the reader gives other rows for the same bytes, so that warehouses are converted again.
-READER_VERSION = 1
+READER_VERSION = 2
 
 Provenance = Literal["measured", "derived", "synthetic"]
 
@@ -25,6 +25,8 @@ Provenance = Literal["measured", "derived", "synthetic"]
 class Column:
     """One published column. `comment` says what it means; `unit` is empty where it has none.
 
+    `null_texts` are what this publisher writes there for a missing value, beside the empty field. A row
+    without a `required` value is rejected.
     A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
     keeps the UTC offset that the publisher wrote.
     """
@@ -35,6 +37,8 @@ class Column:
     unit: str = ""
     provenance: Provenance = "measured"
     offset_name: str = ""
+    null_texts: tuple[str, ...] = ()
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,8 @@ class Table:
     `archive_stem` is the same for the archive that carries the CSV, where there is one, without its ending:
     it may be packed in any way.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
-    publisher ships the names apart, in a `.header` file, or not at all.
-    `null_texts` are what this publisher writes for a missing value, beside the empty field.
+    publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
+    the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
     A `wide` table's columns are made from cells; its order holds within a block of times.
@@ -81,7 +85,7 @@ class Table:
     archive_stem: str = ""
     optional: frozenset[str] = frozenset()
     has_header: bool = True
-    null_texts: tuple[str, ...] = ()
+    ends_in_newline: bool = True
     published_sha256: dict[str, str] = field(default_factory=dict)
     order_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
@@ -111,9 +115,9 @@ class Table:
 
     def fingerprint(self) -> str:
         """A hash of all that decides what the stored rows look like; another hash, another conversion."""
-        layout = [(c.name, c.type) for c in self.stored_columns]
+        layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
-        reading = (READER_VERSION, self.has_header, self.csv_name, self.null_texts)
+        reading = (READER_VERSION, self.has_header, self.csv_name, self.ends_in_newline)
         parts = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -17,6 +17,7 @@ Traps:
 - Model, batch size, iterations and deadline are generated, not observed.
 - There is no start, no end, no status and no user: a wait cannot be had from this trace.
 - No job is shorter than 600 s.
+- The last line of each CSV has no newline, so that a CSV that is cut short there cannot be told.
 """
 
 from tracehouse.ingest.declare import Column, Table, Trace
@@ -61,6 +62,7 @@ RAW_JOB = Table(
     csv_name=r"(?P<source_file>cluster\d+)\.csv",
     archive_stem="raw-traces",
     keys=(SOURCE_FILE,),
+    ends_in_newline=False,
     columns=(JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
 )
@@ -77,6 +79,7 @@ ELASTICFLOW_JOB = Table(
     csv_name=r"(?P<source_file>cluster\d+|195job)\.csv",
     archive_stem="elasticflow-traces",
     keys=(SOURCE_FILE,),
+    ends_in_newline=False,
     columns=(
         JOB_ID,
         SUBMISSION_TIME,

@@ -1,46 +1,55 @@
-"""Cuts CSV bytes into chunks of whole records, and counts records and lines apart from any parser.
+"""Cuts CSV bytes into chunks of whole lines, and counts and numbers lines apart from any parser.
 
-A record is a line, or several where a quoted field holds the ends of lines.
+A record is a line that is not blank. No publisher here writes fields of several lines: a quote that is left
+open ends with its line, and costs no more than that line.
 """
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from tracehouse.ingest.errors import RawFileError
 
 HEADER_CHUNK_BYTES = 64 << 10
 LONGEST_RECORD_BYTES = 64 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_BOM = b"\xef\xbb\xbf"
-_NEWLINE = ord("\n")
+_NEWLINE, _RETURN = ord("\n"), ord("\r")
 _COUNTED_AT_ONCE_BYTES = 256 << 10
 
-# One record with the end of its line. A quote counts at the start of a field only, as Arrow has it, so
-# that counting quotes would not do. Possessive throughout: what fits no record fails at once.
-_FIELD = rb'(?:"(?:[^"]++|"")*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
-_RECORD = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+(?:\r\n|\n|\r)")
-_RECORDS = re.compile(rb"(?:" + _RECORD.pattern + rb")*+")
-_BLANK_LINES = re.compile(rb"[\r\n]*")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
 _SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole records, the line that they start on, and how many ends of lines they hold."""
+    """Whole lines, the number of the first, and how many ends of lines they hold.
+
+    `is_cut` says that the file ends within the last line: its end was put there by `record_chunks`.
+    """
 
     first_line: int
     data: bytes
     line_ends: int
+    is_cut: bool = False
 
     @property
     def last_line(self) -> int:
-        """The line that its last record ends on."""
+        """The number of its last line."""
         return self.first_line + self.line_ends - 1
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a chunk: the number of each one's line, and its text with what follows it of ends."""
+
+    lines: np.ndarray
+    texts: pa.BinaryArray
 
 
 def read_header(stream: BinaryIO, file: str) -> list[str]:
@@ -57,44 +66,30 @@ def shown(names: Sequence[str]) -> str:
 
 
 def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk]:
-    """Cut a stream at ends of records. The last chunk, too, ends in a newline."""
+    """Cut a stream at ends of lines. The last chunk, too, ends in a newline."""
     line = 1
-    rest = stream.read(len(_BOM)).removeprefix(_BOM)
+    begun: list[bytes] = []
+    coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while block := stream.read(chunk_bytes):
-        data = rest + block
-        cut = _end_of_last_record(data)
+        block = coming + block
+        # What follows a carriage return at the very end decides whether the two are one end of a line.
+        coming = b"\r" if block.endswith(b"\r") else b""
+        block = block.removesuffix(b"\r")
+        cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
         if cut:
-            records = data[:cut]
-            line_ends = _count_line_ends(records)
-            yield Chunk(line, records, line_ends)
+            data = b"".join([*begun, memoryview(block)[:cut]])
+            begun.clear()
+            line_ends = _count_line_ends(data)
+            yield Chunk(line, data, line_ends)
             line += line_ends
-        rest = data[cut:]
-        if len(rest) > max(LONGEST_RECORD_BYTES, chunk_bytes):
-            raise _endless(rest, file, line)
-    if rest:
-        last = rest + b"\n"
-        if _end_of_last_record(last) < len(last):
-            raise _endless(rest, file, line)
-        yield Chunk(line, last, _count_line_ends(last))
-
-
-def _endless(record: bytes, file: str, line: int) -> RawFileError:
-    quoted = b'"' in record
-    what = "a quote is opened here and never closed" if quoted else "the line does not end"
-    return RawFileError(file, what, "Repair the line, or fetch the file again", line=line)
-
-
-def _end_of_last_record(data: bytes) -> int:
-    if has_plain_lines(data):
-        return data.rfind(b"\n") + 1
-    # What follows a carriage return at the very end decides whether the two are one end of a line.
-    records = _RECORDS.match(data, 0, len(data) - data.endswith(b"\r"))
-    return records.end() if records else 0
-
-
-def has_plain_lines(data: bytes) -> bool:
-    """Whether each newline ends a record, and nothing else does: no quotes, no lone carriage returns."""
-    return b'"' not in data and (b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"))
+        begun.append(block[cut:])
+        if sum(map(len, begun)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
+            raise RawFileError(
+                file, "the line does not end", "Repair the line, or fetch the file again", line=line
+            )
+    if last := b"".join([*begun, coming]):
+        data = last + b"\n"
+        yield Chunk(line, data, _count_line_ends(data), is_cut=not coming)
 
 
 def _count_line_ends(data: bytes) -> int:
@@ -108,13 +103,26 @@ def _count_newlines(data: bytes) -> int:
     return sum(int(np.count_nonzero(values[at : at + _COUNTED_AT_ONCE_BYTES] == _NEWLINE)) for at in blocks)
 
 
+def count_records(data: bytes) -> int:
+    """How many lines are not blank, whatever ends them."""
+    values = np.frombuffer(data, np.uint8)
+    count, follows_an_end = 0, True
+    for at in range(0, len(values), _COUNTED_AT_ONCE_BYTES):
+        is_end = _is_end(values[at : at + _COUNTED_AT_ONCE_BYTES])
+        count += int(np.count_nonzero(is_end[:-1] > is_end[1:])) + (follows_an_end and not is_end[0])
+        follows_an_end = bool(is_end[-1])
+    return count
+
+
+def _is_end(values: np.ndarray) -> np.ndarray:
+    return (values == _NEWLINE) | (values == _RETURN)
+
+
 def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
     """The first chunk that holds more than blank lines, without those that it begins with."""
     for chunk in chunks:
-        blank = _BLANK_LINES.match(chunk.data)
-        end = blank.end() if blank else 0
-        if end < len(chunk.data):
-            return without(chunk, end)
+        if written := chunk.data.lstrip(b"\r\n"):
+            return without(chunk, len(chunk.data) - len(written))
     raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
 
 
@@ -124,23 +132,38 @@ def without(chunk: Chunk, first_bytes: int) -> Chunk:
         return chunk
     left_out = _count_line_ends(chunk.data[:first_bytes])
     left = chunk.line_ends - left_out
-    return Chunk(chunk.first_line + left_out, chunk.data[first_bytes:], left)
+    return replace(
+        chunk, first_line=chunk.first_line + left_out, data=chunk.data[first_bytes:], line_ends=left
+    )
+
+
+def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:
+    """A chunk without its last record, and that record with the end of its line."""
+    end = len(chunk.data.rstrip(b"\r\n"))
+    start = max(chunk.data.rfind(b"\n", 0, end), chunk.data.rfind(b"\r", 0, end)) + 1
+    last = chunk.data[start:]
+    return replace(chunk, data=chunk.data[:start], line_ends=chunk.line_ends - _count_line_ends(last)), last
 
 
 def first_record(chunk: Chunk) -> bytes:
     """The record that a chunk begins with, the end of its line included."""
-    record = _RECORD.match(chunk.data)
+    record = _LINE.match(chunk.data)
     return record[0] if record else b""
 
 
-def records_of(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-    """The records of a chunk that are not blank, each with the line that it starts on."""
-    line = chunk.first_line
-    for found in _RECORD.finditer(chunk.data):
-        record = found[0].strip(b"\r\n")
-        if record:
-            yield line, record
-        line += _count_line_ends(found[0])
+def records_of(chunk: Chunk) -> Records:
+    """The records of a chunk, in order."""
+    values = np.frombuffer(chunk.data, np.uint8)
+    is_end = _is_end(values)
+    begins = ~is_end
+    begins[1:] &= is_end[:-1]
+    starts = np.flatnonzero(begins)
+    # A carriage return and a newline are one end.
+    is_end[:-1] &= ~((values[:-1] == _RETURN) & (values[1:] == _NEWLINE))
+    lines = chunk.first_line + np.searchsorted(np.flatnonzero(is_end), starts)
+    offsets = np.append(starts, len(values)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(chunk.data)]
+    return Records(lines, pa.Array.from_buffers(pa.binary(), len(starts), buffers))
 
 
 def fields(record: bytes) -> list[str]:
@@ -151,3 +174,8 @@ def fields(record: bytes) -> list[str]:
     except csv.Error:
         # Longer than any field may be: no header, but something to show.
         return [text]
+
+
+def printable(record: bytes) -> str:
+    """A record as text; bytes that are no UTF-8 are escaped."""
+    return record.decode("utf-8", errors="backslashreplace")

@@ -4,14 +4,14 @@ Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2, and `
 A row that does not fit its declaration becomes a `Reject` with its line, the reason and its text.
 """
 
-import re
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
@@ -19,16 +19,29 @@ from pyarrow import csv as arrow_csv
 from tracehouse.ingest.ahead import one_ahead, several_ahead
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.faults import (
+    END_OF_TIMES,
+    FIRST_TIME,
+    SPACES,
+    fault,
+    quotes_are_closed,
+    surely_fit,
+    whole_number,
+)
 from tracehouse.ingest.records import (
+    BYTE_ORDER_MARK,
     Chunk,
+    Records,
+    count_records,
     fields,
     first_record,
     first_written,
-    has_plain_lines,
+    printable,
     record_chunks,
     records_of,
     shown,
     without,
+    without_last_record,
 )
 
 # Small enough to stay in a core's cache while it is inflated, parsed and checked.
@@ -41,16 +54,20 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
 }
 
-# From here on, a float no longer tells every integer from the next.
-_FIRST_INEXACT_FLOAT = 2**53
 _BLOCK_BYTES = 1 << 30
-_REJECTS_THAT_CONDEMN = 1000
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
+# How many rows a stream holds is not known before its end, and the bad ones may all come first: so many
+# are borne until then, whatever their share.
+_REJECTS_BORNE = 50_000
+_REJECTED_BYTES_BORNE = 16 << 20
+_LOOKED_AT_ONCE = 4096
+# As many columns as stay in a core's cache while they are added up.
+_SUMMED_AT_ONCE = 128
 
 
 @dataclass(frozen=True)
 class Reject:
-    """A row that does not fit its table: the line it starts on, from 1, why, and its text."""
+    """A row that does not fit its table: the line it stands on, from 1, why, and its text."""
 
     line: int
     reason: str
@@ -59,13 +76,20 @@ class Reject:
 
 @dataclass(frozen=True)
 class _Parser:
-    """What Arrow is told of the columns of a file, once for all of its chunks."""
+    """What Arrow is told of the columns of a file, once for all of its chunks.
+
+    `texts` are the places of columns that Arrow alone cannot give: an offset stands in their text, or a
+    word for nothing. `whole` and `numbers` are those of integers and of floats.
+    """
 
     columns: Sequence[Column]
-    null_texts: Sequence[str]
+    ends_in_newline: bool
     types: dict[str, pa.DataType]
     read_options: arrow_csv.ReadOptions
     convert_options: arrow_csv.ConvertOptions
+    texts: tuple[int, ...]
+    whole: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -76,8 +100,39 @@ class Batch:
     rejects: tuple[Reject, ...] = field(default=())
 
 
+@dataclass
+class _Tally:
+    """The rows of a file so far, and those of them that were rejected."""
+
+    file: str
+    rows: int = 0
+    rejected: int = 0
+    rejected_bytes: int = 0
+    first: Reject | None = None
+
+    def add(self, reject: Reject) -> None:
+        self.first = self.first or reject
+        self.rejected += 1
+        self.rejected_bytes += len(reject.raw_text)
+
+    def condemn_if_hopeless(self, rows: int) -> None:
+        """Raise RawFileError where more was rejected than is borne, and over a tenth of so many rows."""
+        if self.rejected > _REJECTS_BORNE or self.rejected_bytes > _REJECTED_BYTES_BORNE:
+            self.condemn_if_bad(f"of at most {rows:,} rows so far", rows)
+
+    def condemn_if_bad(self, what: str, rows: int) -> None:
+        """Raise RawFileError where over a tenth of so many rows was rejected."""
+        if self.first and self.rejected > _REJECTED_SHARE_THAT_CONDEMNS * rows:
+            raise RawFileError(
+                self.file,
+                f"{self.rejected:,} {what} do not fit, more than a tenth; the first: {self.first.reason}",
+                "This is another file than its name says, or a damaged one: fetch it again",
+                line=self.first.line,
+            )
+
+
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
-    """Read a CSV of `table`: batches with its `read_columns`, in this order.
+    """Read a CSV of `table`: batches with its `read_columns`, in this order; at least one, if without rows.
 
     `file` names the CSV in errors. Raises RawFileError where the header, the number of columns, or more
     than a tenth of the rows are wrong: then it is another file than its name says.
@@ -86,28 +141,28 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
     names, rest_of_first = _names_and_rows(first_written(chunks, file), table, file)
     columns = {column.name: column for column in table.columns}
     in_file = [columns[name] for name in names]
-    for _, batch in read_chunks(chain([rest_of_first], chunks), in_file, table.null_texts, file):
+    for _, batch in read_chunks(chain([rest_of_first], chunks), in_file, table.ends_in_newline, file):
         yield Batch(_arranged(batch.rows, table), batch.rejects)
 
 
 def read_chunks(
-    chunks: Iterable[Chunk], columns: Sequence[Column], null_texts: Sequence[str], file: str, at_once: int = 1
+    chunks: Iterable[Chunk], columns: Sequence[Column], ends_in_newline: bool, file: str, at_once: int = 1
 ) -> Iterator[tuple[Chunk, Batch]]:
     """The rows of chunks that hold `columns` in this order, each chunk with its own, parsed `at_once`.
 
-    Raises RawFileError as `read_csv` does.
+    Raises RawFileError as `read_csv` does: at the end of the file, or as soon as more rows were rejected
+    than are borne before it.
     """
-    rows_read = 0
-    rejects: list[Reject] = []
-    read = partial(_read_chunk, parser=_parser(columns, null_texts), file=file)
+    tally = _Tally(file)
+    read = partial(_read_chunk, parser=_parser(columns, ends_in_newline), file=file)
     coming = one_ahead(iter(chunks))
     for chunk, batch in several_ahead(read, coming, at_once) if at_once > 1 else map(read, coming):
-        rejects += batch.rejects
-        rows_read += batch.rows.num_rows + len(batch.rejects)
-        _condemn_if_hopeless(rejects, chunk.last_line, file)
+        tally.rows += batch.rows.num_rows + len(batch.rejects)
+        for reject in batch.rejects:
+            tally.add(reject)
+        tally.condemn_if_hopeless(tally.rows)
         yield chunk, batch
-    if rejects and len(rejects) == rows_read:
-        raise _condemned(rejects, f"none of the {rows_read:,} rows parses", file)
+    tally.condemn_if_bad(f"of its {tally.rows:,} rows", tally.rows)
 
 
 def header_fits(table: Table, header: Sequence[str]) -> bool:
@@ -144,22 +199,74 @@ def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], C
 
 
 def _read_chunk(chunk: Chunk, parser: _Parser, file: str) -> tuple[Chunk, Batch]:
-    rejects: list[Reject] = []
-    try:
-        rows = _parse(chunk.data, parser)
-    except pa.ArrowInvalid:
-        records = list(records_of(chunk))
-        tables = [_parse(b"", parser)]
-        for sifted in _sift(records, parser):
-            if isinstance(sifted, Reject):
-                rejects.append(sifted)
-                # Not only when all have been sifted: each costs several attempts.
-                _condemn_if_hopeless(rejects, chunk.last_line, file)
-            else:
-                tables.append(sifted)
-        rows = pa.concat_tables(tables)
-    _check_row_account(chunk, rows.num_rows, len(rejects))
-    return chunk, Batch(rows, tuple(rejects))
+    whole, rejects = _without_cut_record(chunk) if parser.ends_in_newline else (chunk, ())
+    rows = None if _may_deceive(whole, parser) else _parse(whole.data, parser)
+    if rows is None or not _is_all_of(whole, rows):
+        batch = _sift(whole, parser, file)
+        return chunk, Batch(batch.rows, batch.rejects + rejects)
+    return chunk, Batch(rows, rejects)
+
+
+def _without_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
+    """A chunk without the record that the file ends in the middle of, if it does."""
+    if not chunk.is_cut or not chunk.data.strip(b"\r\n"):
+        return chunk, ()
+    whole, cut = without_last_record(chunk)
+    reason = "the file ends here without a newline: perhaps it was cut short"
+    return whole, (Reject(chunk.last_line, reason, printable(cut.rstrip(b"\r\n"))),)
+
+
+def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
+    """Whether Arrow may see rows or numbers here that are none: over open quotes, or in hexadecimal."""
+    if parser.whole and (b"0x" in chunk.data or b"0X" in chunk.data):
+        return True
+    return b'"' in chunk.data and not quotes_are_closed(records_of(chunk).texts)
+
+
+def _is_all_of(chunk: Chunk, rows: pa.Table) -> bool:
+    """Whether there are as many rows as records, counted apart from the parser."""
+    # There is no record without an end of a line: as many rows as those leave no blank line either.
+    return rows.num_rows == chunk.line_ends or rows.num_rows == count_records(chunk.data)
+
+
+def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
+    """The rows of the records that fit, and what is wrong with each of the others."""
+    records = records_of(chunk)
+    fit = surely_fit(records.texts, parser.columns)
+    tally, rejects = _Tally(file), []
+    for index, line, record in _doubtful(records, fit):
+        if reason := fault(record, parser.columns):
+            rejects.append(Reject(line, reason, printable(record)))
+            tally.add(rejects[-1])
+            # Not only when all have been looked at: a chunk may hold millions.
+            tally.condemn_if_hopeless(chunk.last_line)
+        else:
+            fit[index] = True
+    rows = _parse(_bytes_of(records.texts.filter(pa.array(fit))), parser)
+    if rows is None or rows.num_rows != np.count_nonzero(fit):
+        raise RawFileError(
+            file,
+            f"the parser refuses rows up to line {chunk.last_line:,} that seem to fit their columns",
+            "Report this, with these lines: it is no fault of the file",
+            line=chunk.first_line,
+        )
+    return Batch(rows, tuple(rejects))
+
+
+def _doubtful(records: Records, fit: np.ndarray) -> Iterator[tuple[int, int, bytes]]:
+    """The records that may not fit: their place among the others, their line and their text."""
+    places = np.flatnonzero(~fit)
+    for at in range(0, len(places), _LOOKED_AT_ONCE):
+        some = places[at : at + _LOOKED_AT_ONCE]
+        texts = records.texts.take(pa.array(some)).to_pylist()
+        for place, line, text in zip(some.tolist(), records.lines[some].tolist(), texts, strict=True):
+            yield place, line, text.rstrip(b"\r\n")
+
+
+def _bytes_of(texts: pa.BinaryArray) -> bytes:
+    """The texts, one behind the other, of an array that begins at the beginning of its bytes."""
+    data = texts.buffers()[2]
+    return data.to_pybytes() if data else b""
 
 
 def _arranged(rows: pa.Table, table: Table) -> pa.Table:
@@ -172,155 +279,132 @@ def _arranged(rows: pa.Table, table: Table) -> pa.Table:
     return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
-def _parser(columns: Sequence[Column], null_texts: Sequence[str]) -> _Parser:
-    # An offset is read off the text of its time.
+def _parser(columns: Sequence[Column], ends_in_newline: bool) -> _Parser:
+    texts = tuple(place for place, c in enumerate(columns) if c.offset_name or c.null_texts)
     types = {
-        column.name: pa.string() if column.offset_name else ARROW_TYPES[column.type] for column in columns
+        c.name: pa.string() if place in texts else ARROW_TYPES[c.type] for place, c in enumerate(columns)
     }
-    return _Parser(columns, null_texts, types, *_options(types, null_texts))
+    whole = tuple(place for place, kind in enumerate(types.values()) if kind == pa.int64())
+    numbers = tuple(place for place, c in enumerate(columns) if c.type == "DOUBLE")
+    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole, numbers)
 
 
-def _options(
-    types: dict[str, pa.DataType], null_texts: Sequence[str]
-) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
+def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
     return (
         # One thread a chunk: several are parsed at once, and Arrow's threads double the cost. One block a
         # chunk: thousands of columns in small pieces cost more than their numbers.
         arrow_csv.ReadOptions(column_names=list(types), use_threads=False, block_size=_BLOCK_BYTES),
         arrow_csv.ConvertOptions(
             column_types=types,
-            null_values=["", *null_texts],
+            null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
     )
 
 
-def _parse(data: bytes, parser: _Parser) -> pa.Table:
-    """All of `data` as rows, or ArrowInvalid. Whole numbers may be written as floats: `1.0`, `1e+05`.
+def _parse(data: bytes, parser: _Parser) -> pa.Table | None:
+    """All of `data` as rows, or None where one does not fit. Whole numbers may be written as floats: `1e+05`.
 
     `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
     """
-    rows = _parse_strictly(data, parser)
-    for index, column in enumerate(parser.columns):
-        if column.offset_name:
-            rows = _with_offset(rows, index, column)
-    return rows
-
-
-def _with_offset(rows: pa.Table, index: int, column: Column) -> pa.Table:
-    """The instants that stand as texts in column `index`, and their offsets as a last column."""
-    texts = rows.column(index)
     try:
-        instants = texts.cast(ARROW_TYPES[column.type])
-    except pa.ArrowInvalid as invalid:
-        # In Arrow's words, as if its CSV reader had said so.
-        raise pa.ArrowInvalid(
-            f"In CSV column #{index}: CSV conversion error to timestamp: invalid value '{texts[0]}'"
-        ) from invalid
-    offsets = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
-    rows = rows.set_column(index, column.name, instants)
-    return rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
-
-
-def _parse_strictly(data: bytes, parser: _Parser) -> pa.Table:
-    types = parser.types
-    if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
-        return pa.table({name: pa.array([], kind) for name, kind in types.items()})
-    try:
-        return _parse_as(data, parser.read_options, parser.convert_options)
+        rows, texts = _parse_strictly(data, parser)
+        for place in texts:
+            rows = _with_values(rows, place, parser.columns[place])
     except pa.ArrowInvalid:
-        whole = [name for name, kind in types.items() if kind == pa.int64()]
-        if not whole:
+        return None
+    return rows if _are_possible(rows, parser) else None
+
+
+def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, ...]]:
+    """All of `data` as Arrow reads it, or ArrowInvalid, and the places of the columns that hold texts."""
+    if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
+        return pa.table({name: pa.array([], kind) for name, kind in parser.types.items()}), parser.texts
+    try:
+        return _parse_as(data, parser.read_options, parser.convert_options), parser.texts
+    except pa.ArrowInvalid:
+        if not parser.whole:
             raise
-        as_text = types | dict.fromkeys(whole, pa.string())
-        rows = _parse_as(data, *_options(as_text, parser.null_texts))
-        for index, name in enumerate(types):
-            if name in whole:
-                rows = rows.set_column(index, name, _whole_numbers(rows[name], index))
-        return rows
-
-
-def _whole_numbers(texts: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
-    """The integers that stand in column `index`, never rounded, or ArrowInvalid."""
-    digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^([+-]?\d+)\.0*$", r"\1")
-    with suppress(pa.ArrowInvalid):
-        return digits.cast(pa.int64())
-    with suppress(pa.ArrowInvalid):
-        numbers = digits.cast(pa.float64())
-        if _is_whole(numbers):
-            return numbers.cast(pa.int64())
-    # In Arrow's words, as if its CSV reader had said so.
-    raise pa.ArrowInvalid(
-        f"In CSV column #{index}: CSV conversion error to int64: invalid value '{texts[0]}'"
-    )
-
-
-def _is_whole(numbers: pa.ChunkedArray) -> bool:
-    exact = pc.and_(
-        pc.equal(numbers, pc.floor(numbers)),
-        pc.less(pc.abs(numbers), float(_FIRST_INEXACT_FLOAT)),
-    )
-    return pc.all(exact, min_count=0).as_py()
+    names = list(parser.types)
+    as_text = parser.types | {names[place]: pa.string() for place in parser.whole}
+    return _parse_as(data, *_options(as_text)), parser.texts + parser.whole
 
 
 def _parse_as(
     data: bytes, read_options: arrow_csv.ReadOptions, convert_options: arrow_csv.ConvertOptions
 ) -> pa.Table:
-    parse_options = arrow_csv.ParseOptions(newlines_in_values=b'"' in data)
-    return arrow_csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
+    # Arrow would take one away, at the beginning of whatever chunk.
+    if data.startswith(BYTE_ORDER_MARK):
+        data = BYTE_ORDER_MARK + data
+    return arrow_csv.read_csv(pa.BufferReader(data), read_options, convert_options=convert_options)
 
 
-def _sift(records: list[tuple[int, bytes]], parser: _Parser) -> Iterator[pa.Table | Reject]:
-    """Halve what does not parse until the rows at fault stand alone."""
-    try:
-        yield _parse(b"".join(record + b"\n" for _, record in records), parser)
-        return
-    except pa.ArrowInvalid as invalid:
-        if len(records) == 1:
-            line, record = records[0]
-            yield Reject(line, _reason(str(invalid), parser.columns), printable(record))
-            return
-    middle = len(records) // 2
-    yield from _sift(records[:middle], parser)
-    yield from _sift(records[middle:], parser)
+def _with_values(rows: pa.Table, index: int, column: Column) -> pa.Table:
+    """The values that stand as texts in a column, and their offsets as a last one; or ArrowInvalid."""
+    texts = rows.column(index)
+    if column.null_texts:
+        is_null = pc.is_in(texts, value_set=pa.array(column.null_texts))
+        texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
+    if column.type == "BIGINT":
+        values = _whole_numbers(texts)
+    elif column.type == "DOUBLE":
+        values = pc.ascii_trim(texts, SPACES).cast(pa.float64())
+    else:
+        values = texts.cast(ARROW_TYPES[column.type])
+    rows = rows.set_column(index, column.name, values)
+    if column.offset_name:
+        offsets = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
+        rows = rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
+    return rows
 
 
-def _reason(message: str, columns: Sequence[Column]) -> str:
-    """Arrow's message in the words of the declaration."""
-    conversion = re.search(r"In CSV column #(\d+): .*?CSV conversion error to [^:]*: (.*)", message, re.S)
-    if conversion:
-        column = columns[int(conversion[1])]
-        return f"column {column.name}, a {column.type}: {conversion[2].split('. ')[0].strip()}"
-    count = re.search(r"Expected (\d+) columns, got (\d+)", message)
-    if count:
-        return f"{count[2]} columns; expected {count[1]}"
-    return message.splitlines()[0]
+def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The integers that stand in a column, never rounded, or ArrowInvalid."""
+    digits = pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"^\+?(-?\d+)(?:\.0*)?$", r"\1")
+    is_written_out = pc.match_substring_regex(digits, r"^-?\d+$")
+    nothing = pa.scalar(None, pa.string())
+    numbers = pc.if_else(is_written_out, digits, nothing).cast(pa.int64())
+    others = pc.if_else(is_written_out, nothing, digits)
+    written = pc.unique(others).drop_null()
+    if not len(written):
+        return numbers
+    values = pa.array(map(_whole_number, written.to_pylist()), pa.int64())
+    return pc.coalesce(numbers, values.take(pc.index_in(others, value_set=written)))
 
 
-def printable(record: bytes) -> str:
-    """A record as text; bytes that are no UTF-8 are escaped."""
-    return record.decode("utf-8", errors="backslashreplace")
+def _whole_number(text: str) -> int:
+    number = whole_number(text.encode())
+    if number is None:
+        raise pa.ArrowInvalid(f"no whole number: {text}")
+    return number
 
 
-def _check_row_account(chunk: Chunk, kept: int, rejected: int) -> None:
-    """Records counted apart from the parser must be its rows: one that loses a row is found out here."""
-    if has_plain_lines(chunk.data) and chunk.line_ends == kept + rejected:
-        return
-    records = sum(1 for _ in records_of(chunk))
-    if records != kept + rejected:
-        raise AssertionError(f"{records} records, but {kept} rows kept and {rejected} rejected")
+def _are_possible(rows: pa.Table, parser: _Parser) -> bool:
+    """Whether each number is finite, each time one of a trace, and each required value there."""
+    for place, column in enumerate(parser.columns):
+        if column.required and rows.column(place).null_count:
+            return False
+        if column.type == "TIMESTAMPTZ" and not _are_times(rows.column(place)):
+            return False
+    return all(_are_finite(batch.columns, parser.numbers) for batch in rows.to_batches())
 
 
-def _condemn_if_hopeless(rejects: list[Reject], lines_read: int, file: str) -> None:
-    if len(rejects) > max(_REJECTS_THAT_CONDEMN, _REJECTED_SHARE_THAT_CONDEMNS * lines_read):
-        raise _condemned(rejects, f"over a tenth of the first {lines_read:,} lines do not parse", file)
+def _are_times(times: pa.ChunkedArray) -> bool:
+    outside = pc.or_(pc.less(times, FIRST_TIME), pc.greater_equal(times, END_OF_TIMES))
+    return not pc.any(outside, min_count=0).as_py()
 
 
-def _condemned(rejects: list[Reject], what: str, file: str) -> RawFileError:
-    return RawFileError(
-        file,
-        f"{what}; the first: {rejects[0].reason}",
-        "This is another file than its name says, or a damaged one: fetch it again",
-        line=rejects[0].line,
-    )
+def _are_finite(columns: Sequence[pa.Array], places: Sequence[int]) -> bool:
+    """Whether the columns at some places hold no infinity and no NaN."""
+    for at in range(0, len(places), _SUMMED_AT_ONCE):
+        summed = [columns[place] for place in places[at : at + _SUMMED_AT_ONCE]]
+        # A sum costs a third of looking at each number, and shows either of them.
+        total = pc.sum(pa.chunked_array(summed)).as_py() or 0
+        if not math.isfinite(total) and not all(_is_finite(column) for column in summed):
+            return False
+    return True
+
+
+def _is_finite(column: pa.Array) -> bool:
+    return pc.all(pc.is_finite(column), min_count=0).as_py()

@@ -19,12 +19,13 @@ from tracehouse.ingest.records import (
     fields,
     first_record,
     first_written,
+    printable,
     record_chunks,
     records_of,
     shown,
     without,
 )
-from tracehouse.ingest.typed_csv import Batch, Reject, header_fits, printable, read_chunks
+from tracehouse.ingest.typed_csv import Batch, Reject, header_fits, read_chunks
 
 # Some 1,400 lines of 2,300 devices: one device's cells are then enough to be stored side by side.
 CHUNK_BYTES = 8 << 20
@@ -55,9 +56,10 @@ def read_wide(
     first = first_written(chunks, file)
     header = first_record(first)
     devices = _devices(fields(header), table, table.wide.time_name, file, first.first_line)
-    columns = (Column(table.wide.time_name, "TIMESTAMPTZ", ""), *(Column(d, "DOUBLE", "") for d in devices))
+    time = Column(table.wide.time_name, "TIMESTAMPTZ", "", required=True)
+    columns = (time, *(Column(device, "DOUBLE", "") for device in devices))
     rest = chain([without(first, len(header))], chunks)
-    for chunk, batch in read_chunks(rest, columns, table.null_texts, file, PARSED_AT_ONCE):
+    for chunk, batch in read_chunks(rest, columns, table.ends_in_newline, file, PARSED_AT_ONCE):
         rows, rejects = _without_known_times(chunk, batch, seen)
         # One array a device: thousands of columns in pieces cost more than their numbers.
         whole = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
@@ -80,24 +82,24 @@ def _without_known_times(chunk: Chunk, batch: Batch, seen: set[int]) -> tuple[pa
     """The lines whose times are new, and all rejects; `seen` then knows the new times."""
     times = batch.rows.column(0).cast(pa.int64()).to_pylist()
     before = len(seen)
-    if None not in times and seen.isdisjoint(times):
+    if seen.isdisjoint(times):
         seen.update(times)
         if len(seen) == before + len(times):
             return batch.rows, batch.rejects
         seen.difference_update(times)
-    refused = {reject.line for reject in batch.rejects}
-    records = [(line, record) for line, record in records_of(chunk) if line not in refused]
+    records = records_of(chunk)
+    is_kept = ~np.isin(records.lines, [reject.line for reject in batch.rejects])
+    lines, texts = records.lines[is_kept].tolist(), records.texts.filter(pa.array(is_kept))
     rejects = list(batch.rejects)
     is_new = []
-    for time, (line, record) in zip(times, records, strict=True):
-        is_new.append(time is not None and time not in seen)
-        if is_new[-1]:
-            seen.add(time)
-        else:
-            reason = "no time" if time is None else "its time was read before, in an earlier line or file"
-            rejects.append(Reject(line, reason, printable(record)))
+    for time, line, text in zip(times, lines, texts, strict=True):
+        is_new.append(time not in seen)
+        seen.add(time)
+        if not is_new[-1]:
+            reason = "its time was read before, in an earlier line or file"
+            rejects.append(Reject(line, reason, printable(text.as_py().rstrip(b"\r\n"))))
     rejects.sort(key=lambda reject: reject.line)
-    return batch.rows.filter(pa.array(np.array(is_new))), tuple(rejects)
+    return batch.rows.filter(pa.array(is_new, pa.bool_())), tuple(rejects)
 
 
 def ascending(lines: Lines) -> Lines:

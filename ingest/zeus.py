@@ -58,9 +58,9 @@ TRAIN = Table(
             "BIGINT",
             "Epoch in which the run reached the target; NULL if it never did",
             unit="epochs",
+            null_texts=("nan",),
         ),
     ),
-    null_texts=("nan",),
     order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
 )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import settings
 
 from tracehouse.ingest import sample
 from tracehouse.sql import database
@@ -12,6 +13,9 @@ REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
 SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
+
+# pytest --hypothesis-profile hostile: minutes, not seconds.
+settings.register_profile("hostile", deadline=None, max_examples=10_000)
 
 
 def pytest_report_header() -> str:

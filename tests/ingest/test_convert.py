@@ -271,16 +271,16 @@ REFUSED = {
     ),
     "no row that fits": (
         {"pai_machine_spec.csv": b"m1,T4,a,b,c\n" * 3},
-        ", line 1: none of the 3 rows parses; the first: column cap_cpu, a BIGINT: invalid value 'a'",
+        ", line 1: 3 of its 3 rows do not fit, more than a tenth; the first: column cap_cpu, a BIGINT",
     ),
     "too few rows that fit": (
         {"pai_machine_spec.csv": MACHINES * 1000 + b"m1,T4,a,b,c\n" * 1001},
-        ", line 3,001: over a tenth of the first 4,001 lines do not parse; the first: column cap_cpu",
+        ", line 3,001: 1,001 of its 4,001 rows do not fit, more than a tenth; the first: column cap_cpu",
     ),
-    "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: a quote is opened here"),
+    "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: 1 of its 4 rows do not fit"),
     "invalid UTF-8 throughout": (
         {"pai_machine_spec.csv": b"caf\xe9,T4,1,2,3\n"},
-        ", line 1: none of the 1 rows parses; the first: column machine, a VARCHAR: invalid UTF8 data",
+        ", line 1: 1 of its 1 rows do not fit, more than a tenth; the first: column machine, a VARCHAR",
     ),
     "truncated archive": ({"pai_machine_spec.tar.gz": ARCHIVE[:-20]}, ": the file is cut short or damaged ("),
     "truncated gzip": (
@@ -304,30 +304,32 @@ def test_a_file_that_cannot_be_read_gives_nothing_but_an_error(case: str, tmp_pa
 
 
 def test_every_row_is_accounted_for(tmp_path: Path) -> None:
+    many = ["z,9,600,1"] * 20
     members = {
-        "cluster01.csv": job_csv("a,1,600,1", "b,1.5,600,1", "", "c,3.0,600,1", "d,1,600"),
+        "cluster01.csv": job_csv("a,1,600,1", "b,1.5,600,1", "", "c,3.0,600,1", "d,1,600", *many),
         "cluster02.csv": job_csv("e,1,600,1"),
     }
     files = {
         "raw-traces.tar.gz": tar_gz(members),
-        "more/cluster03.csv": job_csv('"f', 'f",x,600,1', "g,1,600,1").replace(b"\n", b"\r\n"),
+        "more/cluster03.csv": job_csv('"f,f",x,600,1', "g,1,600,1", *many).replace(b"\n", b"\r\n"),
     }
     converted = ingest(tmp_path, files).converted
-    assert [row[1:3] for row in stored(tmp_path, *converted)] == [("a", 1), ("c", 3), ("e", 1), ("g", 1)]
+    kept = [row[1:3] for row in stored(tmp_path, *converted) if row[1] != "z"]
+    assert kept == [("a", 1), ("c", 3), ("e", 1), ("g", 1)]
     sources = [source for conversion in converted for source in conversion.sources]
     accounts = {s.member: (s.file, s.rows_read, s.rows_kept, s.rows_rejected) for s in sources}
     assert accounts == {
-        "cluster01.csv": ("raw-traces.tar.gz", 4, 2, 2),
+        "cluster01.csv": ("raw-traces.tar.gz", 24, 22, 2),
         "cluster02.csv": ("raw-traces.tar.gz", 1, 1, 0),
-        "cluster03.csv": ("more/cluster03.csv", 2, 1, 1),
+        "cluster03.csv": ("more/cluster03.csv", 22, 21, 1),
     }
     invalid = "column submission_time, a BIGINT: invalid value"
     assert rejected(tmp_path, *converted) == [
-        ("itp.raw_job", "more/cluster03.csv", "cluster03.csv", 2, f"{invalid} 'x'", '"f\r\nf",x,600,1'),
+        ("itp.raw_job", "more/cluster03.csv", "cluster03.csv", 2, f"{invalid} 'x'", '"f,f",x,600,1'),
         ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 3, f"{invalid} '1.5'", "b,1.5,600,1"),
         ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 6, "3 columns; expected 4", "d,1,600"),
     ]
-    assert [conversion.rows for conversion in converted] == [3, 1]
+    assert [conversion.rows for conversion in converted] == [23, 21]
     rejections = [stored for conversion in converted for stored in conversion.rejected]
     assert all(stored.path.startswith("parquet/itp/_rejected/") for stored in rejections)
 

@@ -306,7 +306,7 @@ AMBIGUOUS = {
         NODE,
         "the header is sn,cpu_milli,memory_mib,gpu,model; expected job_id,submission_time,",
     ),
-    "quote": (b'"never closed', "a quote is opened here and never closed"),
+    "quote": (b'"never closed', "the header is never closed; expected"),
     "long": (b"x" * 200_000, "the header is xxxx"),
     "binary": (bytes(range(256)), "the header is"),
 }

@@ -83,7 +83,7 @@ def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> 
 
 
 THREE = {
-    "openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\nn2,1,x,0,\n",
+    "openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9 + b"n2,1,x,0,\n",
     "zeus/summary_power_a40.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n",
     "zeus/summary_train.csv": TRAIN + b"d,n,8,adam,1e-1,1,0.5,nan\n",
 }
@@ -115,7 +115,7 @@ def test_what_has_changed_is_converted_and_nothing_else(tmp_path: Path) -> None:
     write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
     outcome = ingest(raw, warehouse)
     assert names_of(outcome.converted) == ["zeus.train"]
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
+    assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
     assert len(before.items() & stamps(warehouse).items()) == 3
 
 
@@ -129,7 +129,7 @@ def test_one_more_file_of_a_table_is_added_and_none_leaves_by_being_away(tmp_pat
     outcome = ingest(more, warehouse)
     assert names_of(outcome.converted) == ["zeus.power"]
     assert outcome.notes == ()
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 2, "zeus.train": 1}
+    assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 2, "zeus.train": 1}
     # Nor does it leave where the rest is read again, and back again.
     assert ingest(raw, warehouse).converted == ingest([raw, more], warehouse).converted == ()
     assert published_rows(warehouse)["zeus.power"] == 2
@@ -145,7 +145,7 @@ def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> No
         store.publish(warehouse, outcome.conversions)
     assert outcome.notes == ("zeus/summary_power_a40.csv: its 1 rows leave zeus.power",)
     # Of openb no file was found, so that nothing replaces it.
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
+    assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
 
 
 def test_replacing_takes_nothing_out_where_a_file_could_not_be_read(tmp_path: Path) -> None:
@@ -203,8 +203,8 @@ def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> No
         "zeus/summary_power_a40.csv: its 1 rows leave zeus.power",
         "zeus/summary_train.csv: its 1 rows leave zeus.train",
     ]
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1}
-    assert answer(warehouse) == [(0, 1, 1, 0)]
+    assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1}
+    assert answer(warehouse) == [(0, 9, 1, 0)]
     with pytest.raises(UsageError, match=r"summary_power_p100.csv\. Did you mean summary_power_v100.csv"):
         database.forget(warehouse, ["summary_power_p100.csv"])
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power", "zeus.train"]
@@ -293,7 +293,7 @@ def test_tables_whose_raw_files_are_gone_stay(tmp_path: Path) -> None:
     assert names_of(outcome.conversions) == ["openb.node", "zeus.power", "zeus.train"]
     assert names_of(outcome.unchanged) == ["zeus.power", "zeus.train"]
     ingest(raw, warehouse)
-    assert published_rows(warehouse) == {"openb.node": 1, "zeus.power": 1, "zeus.train": 1}
+    assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
     assert all((warehouse / path).exists() for path in stamps(warehouse))
 
 
@@ -345,11 +345,11 @@ def test_a_bad_file_leaves_its_table_as_it_was_and_the_others_are_published(
         outcome = ingest(raw, warehouse)
         (problem,) = outcome.problems
         assert str(raw / "openb_node_list_all_node.csv") in str(problem)
-        assert published_rows(warehouse) == {"openb.node": 2, "zeus.power": 1, "zeus.train": 1}
+        assert published_rows(warehouse) == {"openb.node": 10, "zeus.power": 1, "zeus.train": 1}
         assert len(before.items() & stamps(warehouse).items()) == 3
-    write(raw, {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 3})
+    write(raw, {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9})
     assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
-    assert published_rows(warehouse)["openb.node"] == 4
+    assert published_rows(warehouse)["openb.node"] == 10
 
 
 @pytest.mark.parametrize("bad", [b"", LFS_POINTER, PAGE, NODE], ids=["empty", "pointer", "page", "node"])
@@ -413,12 +413,12 @@ PROBLEMS = {
     ),
     "pai_machine_spec.csv": (
         b"m1,T4,96,512,2\nm2,T4,96,512,2.5\n" * 1500,
-        "line 2: over a tenth of the first",
+        "line 2: 1,500 of its 3,000 rows do not fit",
     ),
     "pai_sensor_table.tar.gz.partaa": (tar_gz({"pai_sensor_table.csv": b"x"})[:60], "cut short or damaged"),
     "pai_task_table.csv": (b"a,b\n", "line 1: the line has 2 columns; expected 10"),
     "zeus/alibaba_groups.csv.xz": (b"\xfd7zXZ\0\0\4", "cut short or damaged"),
-    "zeus/summary_power_a40.csv": (POWER + b'"', "line 2: a quote is opened here"),
+    "zeus/summary_power_a40.csv": (POWER + b'"', "line 2: 1 of its 1 rows do not fit"),
 }
 
 
@@ -428,14 +428,19 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
         tmp_path / "raw", files | {"zeus/summary_train.csv": TRAIN + b"d,n,8,adam,1e-1,x,0.5,nan\n" * 2}
     )
     write(
-        raw, {"zeus/summary_train.csv": TRAIN + b'd,n,8,adam,1e-1,1,0.5,2\n"d\n",n,8,adam,1e-1,1.5,0.5,2\n'}
+        raw,
+        {
+            "zeus/summary_train.csv": TRAIN
+            + b"d,n,8,adam,1e-1,1,0.5,2\n" * 9
+            + b'"d, e",n,8,adam,1e-1,1.5,0.5,2\n'
+        },
     )
     (raw / "openb_pod_list_default.csv").symlink_to(tmp_path / "gone")
     warehouse = tmp_path / "warehouse"
     run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
     assert run.returncode == 1
     assert "Traceback" not in run.stderr
-    assert run.stdout.startswith("zeus.train: 1 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
+    assert run.stdout.startswith("zeus.train: 9 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
     *errors, summary = run.stderr.splitlines()
     assert (
         summary == f"error: {len(PROBLEMS) + 1} files could not be read: their tables keep their last version"
@@ -455,13 +460,13 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
         assert rejected == [
             (
                 "zeus/summary_train.csv",
-                3,
+                11,
                 "column run, a BIGINT: invalid value '1.5'",
-                '"d\n",n,8,adam,1e-1,1.5,0.5,2',
+                '"d, e",n,8,adam,1e-1,1.5,0.5,2',
             )
         ]
         account = "select rows_read, rows_kept, rows_rejected from catalog.sources where file = $file"
-        assert connection.execute(account, {"file": "zeus/summary_train.csv"}).fetchall() == [(2, 1, 1)]
+        assert connection.execute(account, {"file": "zeus/summary_train.csv"}).fetchall() == [(10, 9, 1)]
 
 
 def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_what_has_not_changed_is_no_new_version(tmp_path: Path) -> None:
 
 def test_a_lost_manifest_stops_everything_but_its_recovery(tmp_path: Path) -> None:
     files = {
-        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\nn2,x,2,0,\n",
+        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
         "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
     }
     published = ingest(tmp_path, files).conversions
@@ -228,7 +228,7 @@ def test_a_lost_manifest_stops_everything_but_its_recovery(tmp_path: Path) -> No
 
 def test_recovery_leaves_out_what_is_damaged_and_says_so(tmp_path: Path) -> None:
     files = {
-        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\nn2,x,2,0,\n",
+        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
         "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
     }
     ingest(tmp_path, files)
@@ -259,7 +259,7 @@ def test_the_data_package_lists_every_output_and_every_input(tmp_path: Path) -> 
     ingest(
         tmp_path,
         {
-            "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\nn2,x,2,0,\n",
+            "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
             "openb_node_list_gpu_node.csv": NODE + "n1,1,2,0,T4\n",
             "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
         },

@@ -201,16 +201,24 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
         b"2023-07-01 00:00:45,1,2\n"
         b"2023-06-30 16:00:00Z,3,4\n"
         b'"2023-07-01 00:01:00+08:00",,"5"\n'
-    )
-    (lines,) = read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set())
-    assert [(reject.line, reject.reason) for reject in lines.rejects] == [
+        b"2023-07-01 00:01:15+08:00,nan,1\n"
+        b"2023-07-01 00:01:30+08:00,1,1e400\n"
+        b"0001-07-01 00:01:45+08:00,1,1\n"
+    ) + b"".join(f"{at(120 + second)},7,7\n".encode() for second in range(100))
+    data += f"{at(300)},7,7".encode()
+    blocks = list(read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set()))
+    assert [(reject.line, reject.reason) for lines in blocks for reject in lines.rejects] == [
         (3, "column 10.140.0.1-1, a DOUBLE: invalid value 'x'"),
         (4, "2 columns; expected 3"),
-        (5, "no time"),
+        (5, "column Time, a TIMESTAMPTZ: it is empty"),
         (6, "column Time, a TIMESTAMPTZ: expected a zone offset in '2023-07-01 00:00:45'"),
         (7, "its time was read before, in an earlier line or file"),
+        (9, "column 10.140.0.1-0, a DOUBLE: no finite number: 'nan'"),
+        (10, "column 10.140.0.1-1, a DOUBLE: no finite number: '1e400'"),
+        (11, "column Time, a TIMESTAMPTZ: no time from 1970 to 2099: '0001-07-01 00:01:45+08:00'"),
+        (112, "the file ends here without a newline: perhaps it was cut short"),
     ]
-    assert [column.to_pylist() for column in lines.cells] == [[1, None], [2, 5]]
+    assert [column.to_pylist() for column in blocks[0].cells] == [[1, None, *[7] * 100], [2, 5, *[7] * 100]]
 
 
 def ingest(raw: Path, warehouse: Path) -> Outcome:

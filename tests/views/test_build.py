@@ -182,7 +182,7 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "openb_node_list_gpu_node.csv").write_text(
-        "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\nc,1,2,3,T4\n"
+        "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\n" + "c,1,2,3,T4\n" * 8
     )
     database.ingest([raw], tmp_path / "warehouse", [], lambda *_: None)
     connection = duckdb.connect(str(tmp_path / "warehouse" / database.NAME), read_only=True)
@@ -192,4 +192,4 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
     assert "column gpu, a BIGINT" in row[4] and row[5] == "b,1,2,many,T4"
     assert connection.execute(
         "select rows_read, rows_kept, rows_rejected, synthetic from catalog.sources"
-    ).fetchall() == [(3, 2, 1, False)]
+    ).fetchall() == [(10, 9, 1, False)]
