@@ -3,6 +3,7 @@
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: acme.job_zones_differ
 -- param: top_pct: how many users count as the heaviest, in percent of the cluster's
+-- range: top_pct: 0 to 100
 -- chart: bar x=cluster y=top_gpu_h_pct
 create or replace macro acme.user_concentration(top_pct double := 5) as table
 with loads as (

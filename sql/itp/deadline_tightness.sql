@@ -2,6 +2,7 @@
 -- unaffected: itp.no_wait
 -- unaffected: itp.min_duration_600
 -- param: bin_width: width of a bin of tightness
+-- range: bin_width: 0.001 to 100
 -- chart: bar x=tightness_from y=jobs
 create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
 with binned as (

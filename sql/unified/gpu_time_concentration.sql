@@ -15,6 +15,7 @@
 -- unaffected: pai.worker_name_repeats
 -- unaffected: pai.workload_tag_is_rare
 -- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
+-- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
 create or replace macro unified.gpu_time_concentration(top_pct double := 1) as table
 with ranked as (

@@ -18,6 +18,7 @@
 -- unaffected: pai.worker_name_repeats
 -- unaffected: pai.workload_tag_is_rare
 -- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
+-- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
 create or replace macro unified.user_concentration(top_pct double := 5) as table
 with loads as (

@@ -49,7 +49,7 @@ def other_value(parameter: Parameter) -> Any:
     if parameter.type == "BOOLEAN":
         return default != "true"
     doubled = int(default) * 2 if "INT" in parameter.type else float(default) * 2
-    return min(doubled, parameter.range.at_most) if parameter.range else doubled
+    return min(doubled, type(doubled)(parameter.range.at_most)) if parameter.range else doubled
 
 
 def plain(value: Any) -> Any:
