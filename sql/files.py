@@ -33,6 +33,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.views.exact import exact_sums
 from tracehouse.views.files import (
     DefinitionError,
     Header,
@@ -162,7 +163,7 @@ def read_query_file(path: Path) -> QueryFile:
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
         sha256=sql_hash(statement),
-        stored_sql=f"{statement[: body_start.end()]} {without_ctes(tree)}; {rest}",
+        stored_sql=f"{statement[: body_start.end()]} {without_ctes(exact_sums(tree))}; {rest}",
     )
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")

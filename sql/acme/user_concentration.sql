@@ -11,7 +11,7 @@ with loads as (
         cluster,
         user_id,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from acme.job
     where requested_gpus > 0 and user_id is not null
     group by cluster, user_id
@@ -34,8 +34,8 @@ select
     cast(max(ranked.top_users) as bigint) as top_users,
     100.0 * coalesce(sum(jobs) filter (where jobs_rank <= ranked.top_users), 0)
     / nullif(sum(jobs), 0) as top_jobs_pct,
-    100.0 * coalesce(sum(gpu_h) filter (where gpu_h_rank <= ranked.top_users), 0)
-    / nullif(sum(gpu_h), 0) as top_gpu_h_pct,
+    100.0 * coalesce(fsum(gpu_h) filter (where gpu_h_rank <= ranked.top_users), 0)
+    / nullif(fsum(gpu_h), 0) as top_gpu_h_pct,
     count(*) filter (where jobs = 1) as single_job_users
 from ranked
 group by cluster

@@ -16,7 +16,7 @@ with hours as (
 select
     cluster,
     hour_of_day,
-    sum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
+    fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
 from hours
 group by cluster, hour_of_day
 order by cluster, hour_of_day;

@@ -67,7 +67,7 @@ fragmented as (
     select
         variant,
         count(distinct class_number) as classes,
-        sum(
+        fsum(
             popularity
             * case
                 when

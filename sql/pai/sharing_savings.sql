@@ -25,10 +25,10 @@ ranked as (
 
 select
     count(*) as hours,
-    avg(requested_gpus) as mean_requested_gpus,
-    avg(requested_gpus_if_whole) as mean_gpus_if_whole,
-    avg(saved_gpus) as mean_saved_gpus,
-    100.0 * sum(saved_gpus) / nullif(sum(requested_gpus_if_whole), 0) as saved_pct,
+    favg(requested_gpus) as mean_requested_gpus,
+    favg(requested_gpus_if_whole) as mean_gpus_if_whole,
+    favg(saved_gpus) as mean_saved_gpus,
+    100.0 * fsum(saved_gpus) / nullif(fsum(requested_gpus_if_whole), 0) as saved_pct,
     max(saved_gpus) as peak_saved_gpus,
     min(case when place = 1 then hour end) as peak_hour
 from ranked;

@@ -32,8 +32,8 @@ select
     trace,
     count(*) as gpu_jobs,
     cast(max(ranked.top_jobs) as bigint) as top_jobs,
-    100.0 * coalesce(sum(gpu_s) filter (where gpu_s_rank <= ranked.top_jobs), 0)
-    / nullif(sum(gpu_s), 0) as top_gpu_time_pct
+    100.0 * coalesce(fsum(gpu_s) filter (where gpu_s_rank <= ranked.top_jobs), 0)
+    / nullif(fsum(gpu_s), 0) as top_gpu_time_pct
 from ranked
 group by trace
 order by trace;
