@@ -1,5 +1,5 @@
 -- How do Acme's GPU jobs arrive: how far apart, and how evenly?
--- engine: duckdb (epoch)
+-- engine: duckdb (epoch, isfinite)
 -- caveat: acme.paper_counts_more_jobs
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: acme.job_zones_differ
@@ -15,7 +15,7 @@ with submitted as (
         floor(epoch(submit_time)) as in_second,
         floor(epoch(submit_time) / 3600) as in_hour
     from acme.job
-    where cluster = on_cluster and requested_gpus > 0 and submit_time is not null
+    where cluster = on_cluster and requested_gpus > 0 and isfinite(submit_time)
 ),
 
 beside_others as (

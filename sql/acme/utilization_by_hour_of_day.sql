@@ -6,7 +6,8 @@ create or replace macro acme.utilization_by_hour_of_day(on_metric varchar := 'GP
 with hours as (
     select
         cluster,
-        cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 as hour_of_day,
+        -- Before 1970, a remainder may be below 0.
+        (cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
         mean_pct,
         samples
     from acme.utilization_hourly
