@@ -16,12 +16,17 @@ from tracehouse.sql.database import NAME
 from tracehouse.views.base_tables import quoted
 
 BATCH_ROWS = 100_000
+# As many values of a column as a message can hold.
+MOST_LISTED = 20
 
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _EXPLAIN = re.compile(
     rf"{_COMMENTS}explain\b(?:{_COMMENTS}analyze\b)?(?:{_COMMENTS}\(\s*(?:format|analyze)\b[^)]*\))?",
     re.I | re.S,
 )
+_OCCURRING = """
+    select distinct cast("{0}" as varchar) as value from {1} where "{0}" is not null order by value
+"""
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 
 
@@ -44,36 +49,32 @@ class Note:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter as the catalog has it: with choices, or bounds, or neither."""
+    """A parameter as the catalog has it: with choices, bounds, or a column that has its values."""
 
     name: str
     type: str
     default: str
     meaning: str
     choices: Sequence[str]
-    at_least: float | None
-    at_most: float | None
+    at_least: str | None
+    at_most: str | None
+    values_of: str | None
 
     @property
     def limits(self) -> str:
         """What it may be, apart from its type; empty where that is all."""
         if self.choices:
             return " | ".join(self.choices)
-        return "" if self.at_least is None else f"{self.at_least:g} to {self.at_most:g}"
+        if self.values_of:
+            return f"values of {self.values_of}"
+        return "" if self.at_least is None else f"{self.at_least} to {self.at_most}"
 
     @property
     def wanted(self) -> str:
         """What it may be, in a sentence."""
         if self.choices:
             return " or ".join(self.choices)
-        return f"of type {self.type}" + (f" from {self.limits}" if self.limits else "")
-
-    def allows(self, text: str, value: Any) -> bool:
-        """Whether a value of its type, given as a text, is one that it may have."""
-        if self.choices:
-            return text in self.choices
-        # A NaN is not between any two numbers.
-        return self.at_least is None or self.at_most is None or self.at_least <= value <= self.at_most
+        return f"of type {self.type}" + (f" from {self.limits}" if self.at_least is not None else "")
 
 
 def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
@@ -117,9 +118,11 @@ def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapp
         if key not in known:
             raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
         values[key] = _value(connection, text, known[key].type)
-        if values[key] is None or not known[key].allows(text, values[key]):
+        if values[key] is None or not _is_within(connection, known[key], text):
             wanted = known[key].wanted
             raise UsageError(f"{name}: {key} is {wanted}, not {text!r}. {_listed(name, known.values())}")
+        if of_column := known[key].values_of:
+            _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     return Question(f"from {name}({arguments})", values, name)
 
@@ -224,7 +227,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
     rows = connection.execute(
         """
-        select parameter, type, default_value, meaning, choices, at_least, at_most
+        select parameter, type, default_value, meaning, choices, at_least, at_most, values_of
         from catalog.query_parameters
         where query_name = $name order by position
         """,
@@ -241,6 +244,36 @@ def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
     # fetchall, as DuckDB 2.0 starts nothing else on a connection while a result is half read.
     [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()
     return value
+
+
+def _is_within(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, text: str) -> bool:
+    """Whether a value of its type, given as a text, is one of a parameter's choices, or in its range."""
+    if parameter.choices:
+        return text in parameter.choices
+    if parameter.at_least is None:
+        return True
+    # DuckDB compares, as it does numbers and days alike; a NaN is above all numbers, and so in no range.
+    bounds = " and ".join(f"cast(${name} as {parameter.type})" for name in ("at_least", "at_most"))
+    [(is_within,)] = connection.execute(
+        f"select cast($text as {parameter.type}) between {bounds}",
+        {"text": text, "at_least": parameter.at_least, "at_most": parameter.at_most},
+    ).fetchall()
+    return bool(is_within)
+
+
+def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
+    """Raise UsageError where a column has values, and not this one. Without data, nothing can be wrong."""
+    table, _, column = of_column.rpartition(".")
+    sql = f'select 1 from {table} where "{column}" = $value limit 1'
+    if connection.execute(sql, {"value": value}).fetchall():
+        return
+    known = [text for (text,) in connection.execute(_OCCURRING.format(column, table)).fetchall()]
+    if known:
+        listed = ", ".join(known[:MOST_LISTED]) + (", …" if len(known) > MOST_LISTED else "")
+        raise UsageError(
+            f"{subject} is {value!r}, which {of_column} does not have.{nearest(str(value), known)} "
+            f"It has {len(known):,}: {listed}"
+        )
 
 
 def _listed(name: str, known: Iterable[_Parameter]) -> str:

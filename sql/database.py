@@ -169,6 +169,7 @@ def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
     columns = column_types(connection)
     for query in queries:
         _check_parameter_names(query, columns)
+        _check_values(query, columns)
         connection.execute(f'create schema if not exists "{query.schema}"')
         try:
             connection.execute(query.stored_sql)
@@ -188,6 +189,14 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
             if parameter.name in columns.get(name, ()):
                 clash = f"{name}.{parameter.name}"
                 raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
+
+
+def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
+    """A parameter can have the values of a column only where there is one."""
+    for parameter in query.parameters:
+        table, _, column = parameter.values_of.rpartition(".")
+        if table and column not in columns.get(table, ()):
+            raise DefinitionError(f"{query.path}: {parameter.name} has the values of no column")
 
 
 def _check_chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
@@ -261,6 +270,7 @@ def _enter(
             list(parameter.choices),
             parameter.range.at_least if parameter.range else None,
             parameter.range.at_most if parameter.range else None,
+            parameter.values_of or None,
         )
         for query in queries
         for position, parameter in enumerate(query.parameters, 1)

@@ -113,8 +113,9 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             default_value,
             meaning,
             case
-                when at_least is null then array_to_string(choices, ' | ')
-                else printf('%g to %g', at_least, at_most)
+                when at_least is not null then at_least || ' to ' || at_most
+                when values_of is not null then 'values of ' || values_of
+                else array_to_string(choices, ' | ')
             end
         from catalog.query_parameters where query_name = $name order by position
         """,

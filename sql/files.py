@@ -4,9 +4,14 @@
 -- param: min_gpus: only jobs that asked for so many GPUs or more
 -- choices: node_list: all_node gpu_node
 -- range: min_gpus: 0 to 64
+-- values: in_variant: openb.pod.variant
+-- any: residual_table: a table of the user's own
 -- chart: bar x=cluster y=gpu_h omit=all
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
+
+Each parameter that is not a boolean says what it may be, in one of four ways: its choices; a range of numbers
+or days, both ends in it; the column whose values it may have; or why any value of its type will do.
 
 The chart line is a kind of chart, then columns of the answer:
 
@@ -20,8 +25,8 @@ x is `all`: a total, beside which its parts could not be seen. Names stand in th
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +34,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.views.exact import exact_sums
 from tracehouse.views.files import (
     DefinitionError,
     Header,
@@ -47,30 +53,38 @@ CHART_KEYS = {"x", "y", "color", "omit"}
 _MACRO = re.compile(r"create or replace macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
 _NUMBER = r"-?\d+(?:\.\d+)?"
+_DAY = r"\d{4}-\d{2}-\d{2}"
 _RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
+_RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
+_COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
+
+# The header lines that say what a parameter may be; one of them is enough, and two would contradict.
+_LIMITS = ("choices", "range", "values", "any")
 
 
 @dataclass(frozen=True)
 class Range:
-    """The least and the greatest value that a parameter may have, both allowed."""
+    """The least and the greatest value that a parameter may have, both allowed, as texts of its type."""
 
-    at_least: float
-    at_most: float
+    at_least: str
+    at_most: str
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a named query. `default` is SQL.
 
-    `choices` is empty where there is no list of values, `range` is None where numbers have no bounds.
+    `choices` is empty where there is no list of values, `range` is None where there are no bounds, and
+    `values_of` is empty unless its values are those of a column, `schema.table.column`.
     """
 
     name: str
     type: str
     default: str
     meaning: str
-    choices: tuple[str, ...]
-    range: Range | None
+    choices: tuple[str, ...] = ()
+    range: Range | None = None
+    values_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,7 +168,7 @@ def _query_file(path: Path, text: str) -> QueryFile:
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
         references=references(tree, path),
         sha256=sql_hash(statement),
-        stored_sql=f"{statement[: body_start.end()]} {without_ctes(tree)}; {rest}",
+        stored_sql=f"{statement[: body_start.end()]} {without_ctes(exact_sums(tree))}; {rest}",
     )
     if macro["name"] != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
@@ -184,8 +198,8 @@ def _axis(text: str) -> Axis:
 def _parameters(signature: str, header: Header, path: Path) -> Iterator[Parameter]:
     """The parameters between a macro's brackets: `name type := default, …)`."""
     meanings = dict(_keyed(header.all("param")))
-    choices = {name: tuple(text.split()) for name, text in _keyed(header.all("choices"))}
-    ranges = {name: _range(text, path) for name, text in _keyed(header.all("range"))}
+    limits = {key: dict(_keyed(header.all(key))) for key in _LIMITS}
+    found = []
     for tokens in _by_comma(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
@@ -193,24 +207,50 @@ def _parameters(signature: str, header: Header, path: Path) -> Iterator[Paramete
         name = tokens[0].text
         if name not in meanings:
             raise DefinitionError(f"{path}: say what the parameter means: `-- param: {name}: …`")
-        yield Parameter(
-            name=name,
-            type=" ".join(token.text for token in tokens[1:assign]).upper(),
-            default=signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip(),
-            meaning=meanings.pop(name),
-            choices=choices.pop(name, ()),
-            range=ranges.pop(name, None),
-        )
-    if meanings or choices or ranges:
-        raise DefinitionError(f"{path}: there is no parameter {next(iter(meanings or choices or ranges))}")
+        kind = " ".join(token.text for token in tokens[1:assign]).upper()
+        default = signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip()
+        found.append(Parameter(name, kind, default, meanings[name]))
+    unknown = {name for known in (meanings, *limits.values()) for name in known} - {p.name for p in found}
+    if unknown:
+        raise DefinitionError(f"{path}: there is no parameter {min(unknown)}")
+    for parameter in found:
+        its_limits = {
+            key: texts[parameter.name] for key, texts in limits.items() if texts.get(parameter.name)
+        }
+        yield _limited(parameter, its_limits, path)
 
 
-def _range(text: str, path: Path) -> Range:
-    match = _RANGE.fullmatch(text)
-    found = Range(float(match["at_least"]), float(match["at_most"])) if match else None
-    if found is None or found.at_least >= found.at_most:
-        raise DefinitionError(f"{path}: write a range as `0 to 1`, not {text!r}")
+def _limited(parameter: Parameter, limits: Mapping[str, str], path: Path) -> Parameter:
+    """A parameter with what its header lines say that it may be."""
+    if not limits and parameter.type == "BOOLEAN":
+        return parameter
+    if len(limits) != 1:
+        name = parameter.name
+        ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
+        raise DefinitionError(f"{path}: say what {name} may be, by one of {ways}, not by {len(limits)}")
+    [(key, text)] = limits.items()
+    if key == "choices":
+        return replace(parameter, choices=tuple(text.split()))
+    if key == "range":
+        return replace(parameter, range=_range(text, parameter.type, path))
+    if key == "values" and not _COLUMN.fullmatch(text):
+        raise DefinitionError(f"{path}: write values as those of a `schema.table.column`, not {text!r}")
+    return replace(parameter, values_of=text) if key == "values" else parameter
+
+
+def _range(text: str, kind: str, path: Path) -> Range:
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        match, example = _RANGE_OF_DAYS.fullmatch(text), "2023-01-01 to 2023-12-31"
+    else:
+        match, example = _RANGE.fullmatch(text), "0 to 1"
+    found = Range(match["at_least"], match["at_most"]) if match else None
+    if found is None or _as_ordered(found.at_least) >= _as_ordered(found.at_most):
+        raise DefinitionError(f"{path}: write a range as `{example}`, not {text!r}")
     return found
+
+
+def _as_ordered(bound: str) -> float:
+    return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
 
 
 def _keyed(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

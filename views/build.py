@@ -49,7 +49,7 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
 def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
     connection.execute(f'create schema if not exists "{view.schema}"')
     try:
-        connection.execute(view.text)
+        connection.execute(view.stored_sql)
     except DuckDBError as error:
         raise DefinitionError(f"{view.path}: {error}") from error
 

@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.views.exact import exact_sums, has_fractions
+
 VIEWS = Path(__file__).parent
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
@@ -40,7 +42,11 @@ class Header:
 
 @dataclass(frozen=True)
 class ViewFile:
-    """One version of one view. `references` are the schema-qualified names that its SQL reads."""
+    """One version of one view.
+
+    `references` are the schema-qualified names that its SQL reads; `stored_sql` creates the view and its
+    comments as they are kept in a database.
+    """
 
     schema: str
     name: str
@@ -50,6 +56,7 @@ class ViewFile:
     header: Header
     references: frozenset[str]
     sha256: str
+    stored_sql: str
 
     @property
     def versioned(self) -> str:
@@ -83,6 +90,7 @@ def _view_file(path: Path, text: str) -> ViewFile:
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
         raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
+    created_by = first_statement(text)
     statement = _parsed_view(text, path)
     view = ViewFile(
         schema=path.parent.name,
@@ -92,7 +100,10 @@ def _view_file(path: Path, text: str) -> ViewFile:
         text=text,
         header=read_header(text),
         references=references(statement.expression, path),
-        sha256=sql_hash(first_statement(text)),
+        sha256=sql_hash(created_by),
+        stored_sql=text.replace(created_by, exact_sums(statement.copy()).sql(dialect="duckdb"))
+        if has_fractions(statement)
+        else text,
     )
     created = statement.this.sql()
     if created != view.versioned:

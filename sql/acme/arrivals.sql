@@ -1,5 +1,5 @@
 -- How do Acme's GPU jobs arrive: how far apart, and how evenly?
--- engine: duckdb (epoch)
+-- engine: duckdb (epoch, isfinite)
 -- caveat: acme.paper_counts_more_jobs
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: acme.job_zones_differ
@@ -15,7 +15,7 @@ with submitted as (
         floor(epoch(submit_time)) as in_second,
         floor(epoch(submit_time) / 3600) as in_hour
     from acme.job
-    where cluster = on_cluster and requested_gpus > 0 and submit_time is not null
+    where cluster = on_cluster and requested_gpus > 0 and isfinite(submit_time)
 ),
 
 beside_others as (
@@ -26,17 +26,25 @@ beside_others as (
         count(*) over (partition by in_second) as jobs_in_second,
         count(*) over (partition by in_hour) as jobs_in_hour
     from submitted
+),
+
+-- From the first to the last: what all gaps add up to, without adding them up.
+mean as (
+    select (max(submit_s) - min(submit_s)) / nullif(count(submit_s) - 1, 0) as gap_s
+    from submitted
 )
 
 select
     count(*) as jobs,
-    min(submit_time) as first_submit,
-    max(submit_time) as last_submit,
-    avg(gap_s) as mean_gap_s,
-    stddev_pop(gap_s) / nullif(avg(gap_s), 0) as cv_gap,
-    100.0 * count(*) filter (where jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
-    max(jobs_in_hour) as busiest_hour_jobs,
-    count(*) / nullif(max(in_hour) - min(in_hour) + 1, 0) as mean_hour_jobs
-from beside_others;
+    min(beside_others.submit_time) as first_submit,
+    max(beside_others.submit_time) as last_submit,
+    max(mean.gap_s) as mean_gap_s,
+    -- Each deviation over the mean, before it is squared: so the squares stay small, whatever the unit.
+    sqrt(favg(power(beside_others.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
+    100.0 * count(*) filter (where beside_others.jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
+    max(beside_others.jobs_in_hour) as busiest_hour_jobs,
+    count(*) / nullif(max(beside_others.in_hour) - min(beside_others.in_hour) + 1, 0) as mean_hour_jobs
+from beside_others
+cross join mean;
 
 comment on macro table acme.arrivals is 'GPU jobs, the mean gap between one submission and the next, its standard deviation over its mean, the share of jobs submitted in the same second as another, and the jobs of the busiest hour and of the mean one.';

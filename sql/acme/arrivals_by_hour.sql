@@ -24,11 +24,11 @@ submitted as (
     where cluster = on_cluster and requested_gpus > 0
 ),
 
--- 1970 began on a Thursday, the fourth day of the week.
+-- 1970 began on a Thursday, the fourth day of the week. Before it, a remainder may be below 0.
 placed as (
     select
-        local_hour % 24 as hour_of_day,
-        1 + (local_hour // 24 + 3) % 7 as weekday,
+        (local_hour % 24 + 24) % 24 as hour_of_day,
+        1 + ((cast(floor(local_hour / 24) as bigint) + 3) % 7 + 7) % 7 as weekday,
         count(*) as jobs
     from submitted
     group by all

@@ -22,8 +22,8 @@ counted as (
         cluster,
         count(*) as jobs,
         count(*) filter (where has_failed) as failed_jobs,
-        sum(published_gpu_h) as gpu_h,
-        coalesce(sum(published_gpu_h) filter (where has_failed), 0) as failed_gpu_h
+        fsum(published_gpu_h) as gpu_h,
+        coalesce(fsum(published_gpu_h) filter (where has_failed), 0) as failed_gpu_h
     from told
     group by cluster
 )

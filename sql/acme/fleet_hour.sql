@@ -4,6 +4,7 @@
 -- param: on_metric: what was measured
 -- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
 -- param: from_time: begin of the hour; NULL for the first full hour of the metric
+-- range: from_time: 2023-01-01 to 2024-01-01
 -- caveat: acme.telemetry_units_by_convention
 -- chart: point x=node y=mean_value
 create or replace macro acme.fleet_hour(
@@ -47,7 +48,7 @@ select
     samples.gpu,
     count(samples.value) as samples,
     count(*) - count(samples.value) as empty_samples,
-    avg(samples.value) as mean_value,
+    favg(samples.value) as mean_value,
     max(samples.value) as max_value
 from samples
 inner join chosen_hour

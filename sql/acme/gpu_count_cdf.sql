@@ -14,7 +14,7 @@ sizes as (
         cluster,
         requested_gpus,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from acme.job
     where requested_gpus > 0
     group by cluster, requested_gpus
@@ -28,10 +28,10 @@ select
     ) as jobs,
     100.0 * coalesce(sum(sizes.jobs) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
     / nullif(sum(sizes.jobs), 0) as jobs_pct,
-    100.0 * coalesce(sum(sizes.gpu_h) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
-    / nullif(sum(sizes.gpu_h), 0) as gpu_h_pct,
-    100.0 * coalesce(sum(sizes.gpu_h) filter (where sizes.requested_gpus >= points.at_most_gpus), 0)
-    / nullif(sum(sizes.gpu_h), 0) as larger_or_equal_gpu_h_pct
+    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
+    / nullif(fsum(sizes.gpu_h), 0) as gpu_h_pct,
+    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus >= points.at_most_gpus), 0)
+    / nullif(fsum(sizes.gpu_h), 0) as larger_or_equal_gpu_h_pct
 from sizes
 cross join points
 group by sizes.cluster, points.at_most_gpus

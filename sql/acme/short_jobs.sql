@@ -3,6 +3,7 @@
 -- caveat: acme.paper_counts_more_jobs
 -- unaffected: acme.job_zones_differ
 -- param: under_s: a job is short if its published duration, in seconds, is less
+-- range: under_s: 0 to 100000000
 -- chart: bar x=cluster y=short_pct
 create or replace macro acme.short_jobs(under_s double := 300) as table
 with counted as (

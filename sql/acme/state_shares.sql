@@ -24,7 +24,7 @@ states as (
     select
         final_state,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from ended
     group by final_state
 ),
@@ -35,7 +35,7 @@ with_totals as (
         jobs,
         gpu_h,
         sum(jobs) over () as all_jobs,
-        sum(gpu_h) over () as all_gpu_h
+        fsum(gpu_h) over () as all_gpu_h
     from states
 )
 

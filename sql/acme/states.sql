@@ -12,7 +12,7 @@ with states as (
     select
         state,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from acme.job
     where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
     group by state
@@ -24,7 +24,7 @@ with_totals as (
         jobs,
         gpu_h,
         sum(jobs) over () as all_jobs,
-        sum(gpu_h) over () as all_gpu_h
+        fsum(gpu_h) over () as all_gpu_h
     from states
 )
 

@@ -57,8 +57,8 @@ counted as (
         count(*) as job_num,
         count(*) filter (where requested_gpus = 0) as cpu_job_num,
         count(*) filter (where requested_gpus > 0) as gpu_job_num,
-        avg(published_duration_s) filter (where requested_gpus > 0) as avg_run_time_gpu,
-        avg(published_queue_s) filter (where requested_gpus > 0) as avg_que_time_gpu,
+        favg(published_duration_s) filter (where requested_gpus > 0) as avg_run_time_gpu,
+        favg(published_queue_s) filter (where requested_gpus > 0) as avg_que_time_gpu,
         avg(requested_gpus) filter (where requested_gpus > 0) as avg_gpu_num,
         median(published_duration_s) filter (where requested_gpus > 0) as med_run_time_gpu,
         median(published_queue_s) filter (where requested_gpus > 0) as med_que_time_gpu,
@@ -71,14 +71,14 @@ counted as (
         / nullif(count(*) filter (where requested_gpus > 0), 0) as cancel_rate_gpu,
         count(*) filter (where requested_gpus > 0 and outcome = 'failed')
         / nullif(count(*) filter (where requested_gpus > 0), 0) as fail_rate_gpu,
-        coalesce(sum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'completed'), 0)
-        / nullif(sum(published_gpu_s) filter (where requested_gpus > 0), 0) as complete_rate_gpu_time,
-        coalesce(sum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'cancelled'), 0)
-        / nullif(sum(published_gpu_s) filter (where requested_gpus > 0), 0) as cancel_rate_gpu_time,
-        coalesce(sum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'failed'), 0)
-        / nullif(sum(published_gpu_s) filter (where requested_gpus > 0), 0) as fail_rate_gpu_time,
-        avg(published_duration_s) filter (where requested_gpus = 0) as avg_run_time_cpu,
-        avg(published_queue_s) filter (where requested_gpus = 0) as avg_que_time_cpu,
+        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'completed'), 0)
+        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as complete_rate_gpu_time,
+        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'cancelled'), 0)
+        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as cancel_rate_gpu_time,
+        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'failed'), 0)
+        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as fail_rate_gpu_time,
+        favg(published_duration_s) filter (where requested_gpus = 0) as avg_run_time_cpu,
+        favg(published_queue_s) filter (where requested_gpus = 0) as avg_que_time_cpu,
         median(published_duration_s) filter (where requested_gpus = 0) as med_run_time_cpu,
         median(published_queue_s) filter (where requested_gpus = 0) as med_que_time_cpu,
         count(*) filter (where requested_gpus = 0 and outcome = 'completed')

@@ -24,7 +24,7 @@ select
     count(job.cluster) as jobs,
     count(*) filter (where job.requested_gpus > 0) as gpu_jobs,
     count(*) filter (where job.requested_gpus = 0) as cpu_jobs,
-    sum(job.gpu_h) filter (where job.requested_gpus > 0) as gpu_h,
+    fsum(job.gpu_h) filter (where job.requested_gpus > 0) as gpu_h,
     avg(job.requested_gpus) filter (where job.requested_gpus > 0) as mean_gpus,
     median(job.published_duration_s) filter (where job.requested_gpus > 0) as median_run_s,
     count(distinct job.user_id) filter (where job.requested_gpus > 0) as users

@@ -12,7 +12,7 @@ with types as (
     select
         workload_type,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
     group by workload_type
@@ -24,7 +24,7 @@ with_totals as (
         jobs,
         gpu_h,
         sum(jobs) over () as all_jobs,
-        sum(gpu_h) over () as all_gpu_h
+        fsum(gpu_h) over () as all_gpu_h
     from types
 )
 

@@ -3,6 +3,7 @@
 -- unaffected: acme.kalos_duration_includes_queue
 -- unaffected: acme.job_zones_differ
 -- param: top_pct: how many users count as the heaviest, in percent of the cluster's
+-- range: top_pct: 0 to 100
 -- chart: bar x=cluster y=top_gpu_h_pct
 create or replace macro acme.user_concentration(top_pct double := 5) as table
 with loads as (
@@ -10,7 +11,7 @@ with loads as (
         cluster,
         user_id,
         count(*) as jobs,
-        sum(gpu_h) as gpu_h
+        fsum(gpu_h) as gpu_h
     from acme.job
     where requested_gpus > 0 and user_id is not null
     group by cluster, user_id
@@ -33,8 +34,8 @@ select
     cast(max(ranked.top_users) as bigint) as top_users,
     100.0 * coalesce(sum(jobs) filter (where jobs_rank <= ranked.top_users), 0)
     / nullif(sum(jobs), 0) as top_jobs_pct,
-    100.0 * coalesce(sum(gpu_h) filter (where gpu_h_rank <= ranked.top_users), 0)
-    / nullif(sum(gpu_h), 0) as top_gpu_h_pct,
+    100.0 * coalesce(fsum(gpu_h) filter (where gpu_h_rank <= ranked.top_users), 0)
+    / nullif(fsum(gpu_h), 0) as top_gpu_h_pct,
     count(*) filter (where jobs = 1) as single_job_users
 from ranked
 group by cluster

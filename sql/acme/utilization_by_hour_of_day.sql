@@ -6,7 +6,8 @@ create or replace macro acme.utilization_by_hour_of_day(on_metric varchar := 'GP
 with hours as (
     select
         cluster,
-        cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 as hour_of_day,
+        -- Before 1970, a remainder may be below 0.
+        (cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
         mean_pct,
         samples
     from acme.utilization_hourly
@@ -16,7 +17,7 @@ with hours as (
 select
     cluster,
     hour_of_day,
-    sum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
+    fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
 from hours
 group by cluster, hour_of_day
 order by cluster, hour_of_day;

@@ -45,7 +45,7 @@ select
     clusters.cluster,
     bands.gpus,
     count(waits.place) as jobs,
-    avg(waits.waited_s) as mean_wait_s,
+    favg(waits.waited_s) as mean_wait_s,
     median(waits.waited_s) as median_wait_s,
     quantile_cont(waits.waited_s, 0.9) as p90_wait_s
 from clusters

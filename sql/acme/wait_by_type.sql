@@ -9,10 +9,10 @@ create or replace macro acme.wait_by_type(on_cluster varchar := 'seren') as tabl
 select
     workload_type,
     count(*) as jobs,
-    avg(wait_s) as mean_wait_s,
+    favg(wait_s) as mean_wait_s,
     median(wait_s) as median_wait_s,
     quantile_cont(wait_s, 0.9) as p90_wait_s,
-    sum(gpu_h) as gpu_h
+    fsum(gpu_h) as gpu_h
 from acme.job
 where cluster = on_cluster and requested_gpus > 0
 group by workload_type

@@ -1,5 +1,6 @@
 -- When did many of Acme's GPUs err together?
 -- param: min_gpus: only bursts of so many GPUs or more
+-- range: min_gpus: 1 to 10000
 -- chart: point x=burst_start y=gpus color=cluster
 create or replace macro acme.xid_bursts(min_gpus bigint := 10) as table
 select

@@ -2,6 +2,7 @@
 -- unaffected: itp.no_wait
 -- unaffected: itp.min_duration_600
 -- param: bin_width: width of a bin of tightness
+-- range: bin_width: 0.001 to 100
 -- chart: bar x=tightness_from y=jobs
 create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
 with binned as (
@@ -18,7 +19,7 @@ select
     tightness_from,
     count(*) as jobs,
     count(*) filter (where is_feasible_as_requested) as feasible_jobs,
-    sum(gpu_h) as gpu_h
+    fsum(gpu_h) as gpu_h
 from binned
 group by tightness_from
 order by tightness_from;

@@ -2,6 +2,7 @@
 -- unaffected: itp.deadline_synthetic
 -- unaffected: itp.no_wait
 -- param: min_gpus: only jobs on so many GPUs or more
+-- range: min_gpus: 0 to 10000
 -- chart: bar x=cluster y=gpu_h omit=all
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table
 select

@@ -1,5 +1,6 @@
 -- How much of the GPUs did openb's pods request, by the phase that they ended in?
 -- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
 -- chart: bar x=pod_phase y=pct omit=all
 create or replace macro openb.allocation_share(in_variant varchar := 'default') as table
 select

@@ -3,7 +3,9 @@
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
 -- param: residual_table: table or view of what is free on each GPU, with the columns of openb.empty_residual
+-- any: residual_table: a table of your own, which only the DuckDB shell can make
 -- param: in_variant: pod list that says which pods are to be expected
+-- values: in_variant: openb.pod.variant
 -- chart: bar x=variant y=fragmented_pct
 create or replace macro openb.fragmentation_of(
     residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
@@ -65,7 +67,7 @@ fragmented as (
     select
         variant,
         count(distinct class_number) as classes,
-        sum(
+        fsum(
             popularity
             * case
                 when

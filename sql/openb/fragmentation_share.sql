@@ -14,7 +14,7 @@ with classes as (
 fragmented as (
     select
         variant,
-        sum(fragmented_gpus) as fragmented_gpus
+        fsum(fragmented_gpus) as fragmented_gpus
     from openb.fragmentation
     group by variant
 ),

@@ -4,6 +4,7 @@
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.running_outcome_unknown
 -- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=median_run_s
 create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table

@@ -7,7 +7,7 @@ select
     cast(sum(capacity.nodes) as bigint) as nodes,
     cast(sum(capacity.gpus) as bigint) as gpus,
     case when grouping(capacity.model) = 0 then max(assumed.assumed_memory_gb) end as assumed_memory_gb,
-    sum(capacity.gpus * assumed.assumed_memory_gb) as memory_gb
+    fsum(capacity.gpus * assumed.assumed_memory_gb) as memory_gb
 from openb.capacity as capacity
 left join openb.gpu_memory as assumed on capacity.model = assumed.model
 where capacity.node_list = 'gpu_node'

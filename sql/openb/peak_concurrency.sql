@@ -1,5 +1,6 @@
 -- How many of openb's GPUs were ever used at once?
 -- param: in_variant: pod list to replay
+-- values: in_variant: openb.pod.variant
 -- chart: bar x=peak_at_s y=peak_used_gpus
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table
 with steps as (
@@ -16,7 +17,7 @@ used as (
     select
         max(used_gpus) as peak_used_gpus,
         max(from_s) filter (where place = 1) as peak_at_s,
-        sum(gpu_s) as gpu_s
+        fsum(gpu_s) as gpu_s
     from steps
 ),
 

@@ -1,6 +1,7 @@
 -- How did openb's pods end?
 -- caveat: openb.running_outcome_unknown
 -- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=pods
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
@@ -8,7 +9,7 @@ with phases as (
     select
         pod_phase,
         count(*) as pods,
-        sum(requested_gpus) as requested_gpus,
+        fsum(requested_gpus) as requested_gpus,
         median(wait_s) as median_wait_s,
         median(run_s) as median_run_s
     from openb.pod_lifecycle

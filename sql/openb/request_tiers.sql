@@ -1,13 +1,14 @@
 -- How much of a GPU do openb's pods ask for?
 -- unaffected: openb.not_a_snapshot
 -- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_tier y=pods
 create or replace macro openb.request_tiers(in_variant varchar := 'default') as table
 with tiers as (
     select
         gpu_tier,
         count(*) as pods,
-        sum(requested_gpus) as requested_gpus,
+        fsum(requested_gpus) as requested_gpus,
         avg(residual_gpu_milli) as mean_residual_gpu_milli
     from openb.pod_lifecycle
     where variant = in_variant and gpu_tier <> 'no GPU'

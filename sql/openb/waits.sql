@@ -2,6 +2,7 @@
 -- unaffected: openb.not_a_snapshot
 -- caveat: openb.pending_has_no_schedule
 -- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pods y=p90_wait_s
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table

@@ -3,11 +3,11 @@
 create or replace macro pai.demand_by_hour_of_day() as table
 select
     hour_of_day,
-    avg(requested_cpus) as mean_requested_cpus,
-    avg(requested_gpus) as mean_requested_gpus,
-    avg(requested_memory_gb) as mean_requested_memory_gb,
-    avg(sharing_gpus) as mean_sharing_gpus,
-    avg(whole_gpus) as mean_whole_gpus
+    favg(requested_cpus) as mean_requested_cpus,
+    favg(requested_gpus) as mean_requested_gpus,
+    favg(requested_memory_gb) as mean_requested_memory_gb,
+    favg(sharing_gpus) as mean_sharing_gpus,
+    favg(whole_gpus) as mean_whole_gpus
 from pai.demand_hourly
 group by hour_of_day
 order by hour_of_day;

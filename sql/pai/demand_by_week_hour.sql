@@ -4,8 +4,8 @@ create or replace macro pai.demand_by_week_hour() as table
 select
     weekday,
     hour_of_day,
-    avg(requested_cpus) as mean_requested_cpus,
-    avg(requested_gpus) as mean_requested_gpus,
+    favg(requested_cpus) as mean_requested_cpus,
+    favg(requested_gpus) as mean_requested_gpus,
     count(*) as hours
 from pai.demand_hourly
 group by weekday, hour_of_day

@@ -1,7 +1,8 @@
 -- Does the share of PAI's tasks that fail change over the trace?
 -- caveat: pai.status_mix_drifts
 -- caveat: pai.shifted_clock
--- param: in_parts: how many parts of equal time to cut the trace into, 1 or more
+-- param: in_parts: how many parts of equal time to cut the trace into
+-- range: in_parts: 1 to 10000
 -- chart: line x=part y=failed_pct
 create or replace macro pai.failures_over_time(in_parts integer := 4) as table
 with parts as (

@@ -22,12 +22,12 @@ with observed as (
 select
     spec.gpu_type,
     count(*) as workers,
-    sum(observed.cpu_pct * observed.observed_s)
-    / sum(observed.observed_s) filter (where observed.cpu_pct is not null) as mean_cpu_pct,
-    sum(observed.gpu_pct * observed.observed_s)
-    / sum(observed.observed_s) filter (where observed.gpu_pct is not null) as mean_gpu_pct,
-    sum(observed.load * observed.observed_s)
-    / sum(observed.observed_s) filter (where observed.load is not null) as mean_load
+    fsum(observed.cpu_pct * observed.observed_s)
+    / fsum(observed.observed_s) filter (where observed.cpu_pct is not null) as mean_cpu_pct,
+    fsum(observed.gpu_pct * observed.observed_s)
+    / fsum(observed.observed_s) filter (where observed.gpu_pct is not null) as mean_gpu_pct,
+    fsum(observed.load * observed.observed_s)
+    / fsum(observed.observed_s) filter (where observed.load is not null) as mean_load
 from observed
 left join pai.machine_spec as spec on observed.machine = spec.machine
 group by spec.gpu_type

@@ -1,5 +1,6 @@
 -- How many machines and GPUs of each type does PAI have?
 -- param: min_gpus: only machines with so many GPUs or more
+-- range: min_gpus: 0 to 100
 -- chart: bar x=gpu_type y=gpus omit=all
 create or replace macro pai.machines(min_gpus integer := 0) as table
 select

@@ -1,5 +1,6 @@
 -- How many PAI tasks use less, or more, than they planned?
 -- param: min_workers: only tasks of which the sensors saw so many workers or more
+-- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct
 create or replace macro pai.plan_against_usage(min_workers integer := 1) as table
 with tasks as (

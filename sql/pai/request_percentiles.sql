@@ -1,7 +1,8 @@
 -- How much CPU, GPU and memory do PAI's tasks request for each instance?
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.memory_gb_looks_binary
--- param: at_pct: percentile beside the median, from 0 to 100
+-- param: at_pct: percentile beside the median
+-- range: at_pct: 0 to 100
 -- chart: bar x=resource y=at_percentile
 create or replace macro pai.request_percentiles(at_pct double := 95) as table
 with resources as (

@@ -21,8 +21,8 @@ select
     count(*) as tasks,
     count(run_s) as tasks_with_run,
     median(run_s) as median_run_s,
-    avg(run_s) as mean_run_s,
-    sum(gpu_s) / 3600.0 as gpu_h
+    favg(run_s) as mean_run_s,
+    fsum(gpu_s) / 3600.0 as gpu_h
 from runs
 where not gpu_only or plan_gpu > 0
 group by status

@@ -1,6 +1,8 @@
 -- How many GPUs does sharing save PAI, hour by hour?
 -- param: from_hour: first hour that counts, on the shifted clock
+-- range: from_hour: 0 to 100000
 -- param: to_hour: last hour that counts
+-- range: to_hour: 0 to 100000
 -- chart: bar x=peak_hour y=peak_saved_gpus
 create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
 with savings as (
@@ -23,10 +25,10 @@ ranked as (
 
 select
     count(*) as hours,
-    avg(requested_gpus) as mean_requested_gpus,
-    avg(requested_gpus_if_whole) as mean_gpus_if_whole,
-    avg(saved_gpus) as mean_saved_gpus,
-    100.0 * sum(saved_gpus) / nullif(sum(requested_gpus_if_whole), 0) as saved_pct,
+    favg(requested_gpus) as mean_requested_gpus,
+    favg(requested_gpus_if_whole) as mean_gpus_if_whole,
+    favg(saved_gpus) as mean_saved_gpus,
+    100.0 * fsum(saved_gpus) / nullif(fsum(requested_gpus_if_whole), 0) as saved_pct,
     max(saved_gpus) as peak_saved_gpus,
     min(case when place = 1 then hour end) as peak_hour
 from ranked;

@@ -1,6 +1,7 @@
 -- How long do PAI's tasks wait for their first instance, per type of GPU?
 -- caveat: pai.gpu_type_is_assigned
 -- param: min_gpus: only tasks that request so many GPUs per instance or more
+-- range: min_gpus: 0 to 1000
 -- chart: bar x=gpu_type y=p90_wait_s
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
 select

@@ -1,6 +1,8 @@
 -- What part of their time do PAI's short and long tasks wait?
 -- param: short_below_s: a task that runs for less time is a short one
--- param: over_half: what part of wait and run is much to wait, from 0 to 1
+-- range: short_below_s: 0 to 100000000
+-- param: over_half: what part of wait and run is much to wait
+-- range: over_half: 0 to 1
 -- chart: bar x=run_class y=waited_over_pct
 create or replace macro pai.wait_share(
     short_below_s double := 3600, over_half double := 0.5

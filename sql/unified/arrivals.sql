@@ -29,17 +29,31 @@ with arrived as (
     where submit_s is not null
 ),
 
-counted as (
+-- From the first to the last is what all gaps add up to, without adding them up.
+spans as (
     select
         trace,
         cluster,
-        count(*) as jobs,
-        (max(submit_s) - min(submit_s)) / 86400.0 as span_days,
-        avg(gap_s) as mean_gap_s,
-        stddev_pop(gap_s) as sd_gap_s,
-        100.0 * count(*) filter (where in_same_second > 1) / count(*) as same_second_pct
+        max(submit_s) - min(submit_s) as span_s,
+        (max(submit_s) - min(submit_s)) / nullif(count(*) - 1, 0) as mean_gap_s
     from arrived
     group by trace, cluster
+),
+
+-- Each deviation over the mean, before it is squared: so the squares stay small, whatever the unit.
+counted as (
+    select
+        arrived.trace,
+        arrived.cluster,
+        count(*) as jobs,
+        max(spans.span_s) / 86400.0 as span_days,
+        max(spans.mean_gap_s) as mean_gap_s,
+        sqrt(favg(power(arrived.gap_s / nullif(spans.mean_gap_s, 0) - 1, 2))) as cv_gap,
+        100.0 * count(*) filter (where arrived.in_same_second > 1) / count(*) as same_second_pct
+    from arrived
+    inner join spans
+        on arrived.trace = spans.trace and arrived.cluster is not distinct from spans.cluster
+    group by arrived.trace, arrived.cluster
 )
 
 select
@@ -49,7 +63,7 @@ select
     counted.span_days,
     counted.jobs / nullif(counted.span_days, 0) as jobs_per_day,
     counted.mean_gap_s,
-    sd_gap_s / nullif(counted.mean_gap_s, 0) as cv_gap,
+    counted.cv_gap,
     counted.same_second_pct
 from counted
 order by trace, cluster nulls first;

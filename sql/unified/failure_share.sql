@@ -24,8 +24,8 @@ with counted as (
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed') as failed_jobs,
         count(*) filter (where status = 'cancelled') as cancelled_jobs,
-        sum(gpu_s) filter (where status <> 'unknown') as known_gpu_s,
-        sum(gpu_s) filter (where status = 'failed') as failed_gpu_s
+        fsum(gpu_s) filter (where status <> 'unknown') as known_gpu_s,
+        fsum(gpu_s) filter (where status = 'failed') as failed_gpu_s
     from unified.jobs
     group by trace, cluster
 )

@@ -15,6 +15,7 @@
 -- unaffected: pai.worker_name_repeats
 -- unaffected: pai.workload_tag_is_rare
 -- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
+-- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
 create or replace macro unified.gpu_time_concentration(top_pct double := 1) as table
 with ranked as (
@@ -31,8 +32,8 @@ select
     trace,
     count(*) as gpu_jobs,
     cast(max(ranked.top_jobs) as bigint) as top_jobs,
-    100.0 * coalesce(sum(gpu_s) filter (where gpu_s_rank <= ranked.top_jobs), 0)
-    / nullif(sum(gpu_s), 0) as top_gpu_time_pct
+    100.0 * coalesce(fsum(gpu_s) filter (where gpu_s_rank <= ranked.top_jobs), 0)
+    / nullif(fsum(gpu_s), 0) as top_gpu_time_pct
 from ranked
 group by trace
 order by trace;

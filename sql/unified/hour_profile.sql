@@ -21,7 +21,8 @@ create or replace macro unified.hour_profile() as table
 with hours as (
     select
         trace,
-        cast(floor((submit_s + 28800) / 3600) as bigint) % 24 as hour_of_day
+        -- Before 1970, a remainder may be below 0.
+        (cast(floor((submit_s + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day
     from unified.jobs
     where trace in ('acme', 'pai') and submit_s is not null
 )

@@ -15,6 +15,7 @@
 -- unaffected: pai.worker_name_repeats
 -- unaffected: itp.no_wait
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
+-- range: min_run_s: 0 to 100000000
 -- chart: line x=run_s:log y=percentile color=trace
 create or replace macro unified.run_cdf(min_run_s double := 600) as table
 with percentiles as (

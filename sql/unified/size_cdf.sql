@@ -26,7 +26,7 @@ loads as (
         trace,
         requested_gpus,
         count(*) as jobs,
-        sum(gpu_s) as gpu_s
+        fsum(gpu_s) as gpu_s
     from unified.jobs
     where requested_gpus > 0
     group by trace, requested_gpus
@@ -37,8 +37,8 @@ select
     cast(sizes.at_most_gpus as double) as at_most_gpus,
     100.0 * coalesce(sum(loads.jobs) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
     / sum(loads.jobs) as jobs_pct,
-    100.0 * coalesce(sum(loads.gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
-    / nullif(sum(loads.gpu_s), 0) as gpu_time_pct
+    100.0 * coalesce(fsum(loads.gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
+    / nullif(fsum(loads.gpu_s), 0) as gpu_time_pct
 from loads
 cross join sizes
 group by loads.trace, sizes.at_most_gpus

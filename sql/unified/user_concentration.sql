@@ -18,13 +18,14 @@
 -- unaffected: pai.worker_name_repeats
 -- unaffected: pai.workload_tag_is_rare
 -- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
+-- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
 create or replace macro unified.user_concentration(top_pct double := 5) as table
 with loads as (
     select
         trace,
         user_id,
-        sum(gpu_s) as gpu_s
+        fsum(gpu_s) as gpu_s
     from unified.jobs
     where requested_gpus > 0 and user_id is not null
     group by trace, user_id
@@ -43,8 +44,8 @@ select
     trace,
     count(*) as users,
     cast(max(ranked.top_users) as bigint) as top_users,
-    100.0 * coalesce(sum(gpu_s) filter (where gpu_s_rank <= ranked.top_users), 0)
-    / nullif(sum(gpu_s), 0) as top_gpu_time_pct
+    100.0 * coalesce(fsum(gpu_s) filter (where gpu_s_rank <= ranked.top_users), 0)
+    / nullif(fsum(gpu_s), 0) as top_gpu_time_pct
 from ranked
 group by trace
 order by trace;

@@ -22,7 +22,8 @@ create or replace macro unified.weekday_profile() as table
 with days as (
     select
         trace,
-        (cast(floor((submit_s + 28800) / 86400) as bigint) + 3) % 7 + 1 as weekday
+        -- Before 1970, a remainder may be below 0.
+        ((cast(floor((submit_s + 28800) / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday
     from unified.jobs
     where trace in ('acme', 'pai') and submit_s is not null
 )

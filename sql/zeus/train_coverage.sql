@@ -1,6 +1,7 @@
 -- What did Zeus train, and how often did a run reach its target?
 -- caveat: zeus.target_never_reached
 -- param: max_batch_size: only runs with a batch size of at most so much
+-- range: max_batch_size: 1 to 1000000
 -- chart: bar x=dataset y=train_rows omit=all
 create or replace macro zeus.train_coverage(max_batch_size integer := 1000000) as table
 select

@@ -1,13 +1,15 @@
 """Questions: named ones with typed parameters, and SQL that can only read."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 from duckdb import DuckDBPyConnection
 
 from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.sql import answer
+from tracehouse.sql import answer, database
 
 
 @pytest.fixture
@@ -43,15 +45,38 @@ def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> Non
             {"mingpus": "1"},
             r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
         ),
-        ("itp.gpu_hours", {"min_gpus": "many"}, "min_gpus is of type INTEGER, not 'many'"),
-        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER, not '1.5'"),
-        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER, not ''"),
+        ("itp.gpu_hours", {"min_gpus": "many"}, "min_gpus is of type INTEGER from 0 to 10000, not 'many'"),
+        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER from 0 to 10000, not '1.5'"),
+        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER from 0 to 10000, not ''"),
         ("acme.states", {"on_cluster": "saturn"}, "on_cluster is seren or kalos, not 'saturn'"),
         ("zeus.cheapest", {"eta": "1.5"}, r"eta is of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)"),
         ("zeus.cheapest", {"eta": "-0.1"}, "eta is of type DOUBLE from 0 to 1, not '-0.1'"),
         ("zeus.cheapest", {"eta": "nan"}, "eta is of type DOUBLE from 0 to 1, not 'nan'"),
         ("zeus.cheapest", {"eta": "half"}, "eta is of type DOUBLE from 0 to 1, not 'half'"),
         ("acme.published_summary", {"x": "1"}, "no parameter x. It takes none"),
+        ("pai.request_percentiles", {"at_pct": "101"}, "at_pct is of type DOUBLE from 0 to 100, not '101'"),
+        ("itp.top_jobs", {"top_pct": "-5"}, "top_pct is of type DOUBLE from 0 to 100, not '-5'"),
+        ("unified.user_concentration", {"top_pct": "inf"}, "top_pct is of type DOUBLE from 0 to 100"),
+        ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width is of type DOUBLE from 0.001 to 100"),
+        ("pai.failures_over_time", {"in_parts": "1000000000"}, "in_parts is of type INTEGER from 1 to 10000"),
+        ("acme.gpu_day", {"on_day": "2022-12-31"}, "on_day is of type DATE from 2023-01-01 to 2023-12-31"),
+        ("acme.gpu_day", {"on_day": "infinity"}, "on_day is of type DATE from 2023-01-01"),
+        (
+            "acme.fleet_hour",
+            {"from_time": "0001-01-01"},
+            "from_time is of type TIMESTAMP WITH TIME ZONE from",
+        ),
+        ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu is of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
+        (
+            "openb.phases",
+            {"in_variant": "defualt"},
+            r"in_variant is 'defualt', which openb\.pod\.variant does not have\. Did you mean default\?",
+        ),
+        (
+            "acme.gpu_day",
+            {"on_node": "172.31.999.9"},
+            "on_node is '172.31.999.9', which acme.gpu_metric.node",
+        ),
     ],
 )
 def test_wrong_names_and_values_say_what_is_right(
@@ -67,8 +92,24 @@ def test_the_ends_of_a_range_are_in_it(opened: DuckDBPyConnection, eta: int) -> 
 
 
 def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, "openb.phases", {"in_variant": "x' or '1'='1"})
-    assert answer.run(opened, question).read_all().num_rows == 0
+    question = answer.named_question(opened, "acme.gpu_day", {"on_node": "172.31.0.2"})
+    hostile = replace(question, values={"on_node": "x' or '1'='1"})
+    assert answer.run(opened, hostile).read_all().num_rows == 0
+    with pytest.raises(UsageError, match="does not have"):
+        answer.named_question(opened, "openb.phases", {"in_variant": "x' or '1'='1"})
+
+
+def test_without_data_any_value_will_do(tmp_path: Path) -> None:
+    database.build(tmp_path)
+    with answer.connect(tmp_path) as connection:
+        question = answer.named_question(connection, "openb.phases", {"in_variant": "defualt"})
+        assert answer.run(connection, question).read_all().num_rows == 0
+
+
+def test_a_day_in_its_range_is_taken(opened: DuckDBPyConnection) -> None:
+    for day in ("2023-01-01", "2023-12-31"):
+        question = answer.named_question(opened, "acme.gpu_day", {"on_day": day})
+        assert question.values == {"on_day": date.fromisoformat(day)}
 
 
 @pytest.mark.parametrize(

@@ -223,8 +223,9 @@ create table catalog.query_parameters (
     default_value varchar,
     meaning varchar,
     choices varchar[],
-    at_least double,
-    at_most double
+    at_least varchar,
+    at_most varchar,
+    values_of varchar
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
 comment on column catalog.query_parameters.query_name is 'Query that takes it.';
@@ -233,9 +234,10 @@ comment on column catalog.query_parameters.parameter is 'Its name.';
 comment on column catalog.query_parameters.type is 'Its SQL type.';
 comment on column catalog.query_parameters.default_value is 'Its value where none is given, as SQL.';
 comment on column catalog.query_parameters.meaning is 'What it means.';
-comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type, if it has no bounds.';
-comment on column catalog.query_parameters.at_least is 'The least value that it may have; NULL: no bound.';
-comment on column catalog.query_parameters.at_most is 'The greatest value that it may have; NULL: no bound.';
+comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type, if it has no bounds and no column has its values.';
+comment on column catalog.query_parameters.at_least is 'The least value that it may have, as text; NULL: no bound.';
+comment on column catalog.query_parameters.at_most is 'The greatest value that it may have, as text; NULL: no bound.';
+comment on column catalog.query_parameters.values_of is 'The column, schema.table.column, whose values it may have; NULL: none.';
 
 create table catalog.columns (
     object_name varchar,

@@ -1,0 +1,98 @@
+"""Times that no cluster ever saw, but DuckDB holds: Acme's views and queries bear them, and count the others.
+
+They are put into a database's tables as they are, since reading a raw file may already reject them.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import duckdb
+import pytest
+
+from tracehouse.sql import database
+from tracehouse.sql.files import query_files
+from tracehouse.views.files import view_files
+
+# By the clock of Shanghai: a Monday, eight o'clock.
+USUAL = ("2023-07-10 00:00:00+00", "2023-07-10 00:00:15+00")
+FINITE = (
+    "0001-01-01 (BC) 00:00:00+00",
+    "0001-01-01 00:00:00+00",
+    "1677-01-01 00:00:00+00",
+    "1969-12-31 12:00:00+00",
+    "9999-12-31 23:59:59+00",
+    "290000-01-01 00:00:00+00",
+)
+TIMES = (*USUAL, *FINITE, "infinity", "-infinity")
+GPU_METRICS = ("POWER_USAGE", "GPU_UTIL", "XID_ERRORS", "FB_USED")
+VALUES = {"cluster": "'kalos'", "state": "'FAILED'", "gpu": "1", "gpu_num": "1", "server_group": "'GPU_AB'"}
+
+
+def insert(connection: duckdb.DuckDBPyConnection, table: str, time: str, **values: str) -> None:
+    """A row with one time in every column of times, some values, and any for the rest."""
+    cells = []
+    for name, kind, *_ in connection.execute(f"describe {table}").fetchall():
+        usual = f"timestamptz '{time}'" if "TIME ZONE" in kind else "'x'" if kind == "VARCHAR" else "10"
+        cells.append((values | VALUES).get(name, usual))
+    connection.execute(f"insert into {table} values ({', '.join(cells)})")
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    path = database.build(tmp_path_factory.mktemp("times"), materialize=True)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("set timezone = 'UTC'")
+        for number, time in enumerate(TIMES):
+            insert(connection, "acme.job_trace", time, job_id=f"'{number}'")
+            insert(connection, "acme.server_power", time)
+            insert(connection, "acme.node_metric", time, metric="'NODE_CPU_UTILIZATION'")
+            for metric in GPU_METRICS:
+                insert(connection, "acme.gpu_metric", time, metric=f"'{metric}'")
+        yield connection
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Sequence[tuple]:
+    return connection.execute(sql).fetchall()
+
+
+def test_every_view_and_query_answers(acme: duckdb.DuckDBPyConnection) -> None:
+    names = [view.versioned for view in view_files() if view.schema in ("acme", "unified")]
+    for query in query_files():
+        if query.schema in ("acme", "unified"):
+            clusters = "on_cluster := 'kalos'" if query.full_name.startswith("acme.") else ""
+            takes_one = any(parameter.name == "on_cluster" for parameter in query.parameters)
+            names.append(f"{query.full_name}({clusters if takes_one else ''})")
+    assert len(names) > 50
+    # As Arrow, as Python has no such years.
+    answered = [name for name in names if acme.sql(f"from {name}").to_arrow_table().num_rows >= 0]
+    assert answered == names
+
+
+def test_arrivals_count_every_finite_time(acme: duckdb.DuckDBPyConnection) -> None:
+    sql = "select jobs, cast(first_submit as varchar), cast(last_submit as varchar), same_second_pct"
+    assert rows(acme, f"{sql} from acme.arrivals('kalos')") == [
+        (len(USUAL + FINITE), "0001-01-01 (BC) 00:00:00+00", "290000-01-01 00:00:00+00", 0.0)
+    ]
+
+
+def test_every_finite_time_has_an_hour_and_a_weekday(acme: duckdb.DuckDBPyConnection) -> None:
+    # The first day of year 1 is a Monday too, by the calendar of today.
+    by_hour = "select sum(jobs), sum(jobs) filter (where hour_of_day = 8 and weekday = 1)"
+    assert rows(acme, f"{by_hour} from acme.arrivals_by_hour('kalos')") == [(len(USUAL + FINITE), 3)]
+    for query, least, most in (("hour_profile", 0, 23), ("weekday_profile", 1, 7)):
+        place = "hour_of_day" if least == 0 else "weekday"
+        found = rows(acme, f"select {place}, jobs from unified.{query}() where trace = 'acme'")
+        assert sum(jobs for _, jobs in found) == len(USUAL + FINITE)
+        assert all(least <= number <= most for number, _ in found)
+    hours = rows(
+        acme, "select hour_of_day from acme.utilization_by_hour_of_day() where hour_of_day is not null"
+    )
+    assert hours and all(0 <= hour < 24 for (hour,) in hours)
+
+
+def test_jobs_of_usual_times_are_counted_beside_the_others(acme: duckdb.DuckDBPyConnection) -> None:
+    overlap = "select jobs, failed_jobs, cast(first_submit as varchar), cast(last_end as varchar)"
+    assert rows(acme, f"{overlap} from acme.overlap()") == [(len(TIMES), len(TIMES), "-infinity", "infinity")]
+    usual = "select day, energy_kwh from acme.power_by_day() where year(day) = 2023"
+    ((_, energy_kwh),) = rows(acme, usual)
+    # 10 W for 15 s, and for the 300 s that a sample counts at most.
+    assert energy_kwh == pytest.approx(10 * 315 / 3_600_000, rel=1e-9)

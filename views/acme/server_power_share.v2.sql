@@ -1,0 +1,54 @@
+-- What Seren's servers drew, and how much of it neither their processors nor their memory did: the GPUs' part, and the rest.
+-- grain: one row per (server_group, has_memory_power)
+-- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
+-- caveat: acme.ipmi_is_seren_only
+-- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
+create or replace view acme.server_power_share_v2 as
+with samples as (
+    select
+        server_group,
+        "Sys_Total_Power" as total_w,
+        "CPU_Power" as cpu_w,
+        coalesce("MEM_Power", "Memory_Power") as memory_w
+    from acme.server_power
+),
+
+with_rest as (
+    select
+        server_group,
+        memory_w is not null as has_memory_power,
+        total_w,
+        cpu_w,
+        memory_w,
+        -- NULL where the processors' power is: a rest with it in is another quantity.
+        case
+            when total_w > 0 then 100 * (total_w - cpu_w - coalesce(memory_w, 0)) / total_w
+        end as rest_pct
+    from samples
+)
+
+select
+    server_group,
+    has_memory_power,
+    count(*) as samples,
+    favg(total_w) as mean_total_w,
+    median(total_w) as median_total_w,
+    max(total_w) as max_total_w,
+    favg(cpu_w) as mean_cpu_w,
+    favg(memory_w) as mean_memory_w,
+    favg(rest_pct) as mean_rest_pct,
+    median(rest_pct) as median_rest_pct
+from with_rest
+group by server_group, has_memory_power;
+
+comment on view acme.server_power_share_v2 is 'What Seren''s servers drew, and how much of it neither their processors nor their memory did: the GPUs'' part, and the rest.';
+comment on column acme.server_power_share_v2.server_group is 'Types of server: GPU_AB and GPU_C with GPUs, CPU_D without; measured.';
+comment on column acme.server_power_share_v2.has_memory_power is 'Whether the samples have the memory''s power; where not, it is in the rest; derived.';
+comment on column acme.server_power_share_v2.samples is 'Samples of all servers; derived.';
+comment on column acme.server_power_share_v2.mean_total_w is 'Mean power of a server; derived.';
+comment on column acme.server_power_share_v2.median_total_w is 'Median power of a server, interpolated; derived.';
+comment on column acme.server_power_share_v2.max_total_w is 'Largest power of a server; derived.';
+comment on column acme.server_power_share_v2.mean_cpu_w is 'Mean power of a server''s processors; derived.';
+comment on column acme.server_power_share_v2.mean_memory_w is 'Mean power of a server''s memory; NULL where it is not recorded; derived.';
+comment on column acme.server_power_share_v2.mean_rest_pct is 'Mean share of the rest, GPUs, fans and all: total less processors and memory, where the total is above 0; derived.';
+comment on column acme.server_power_share_v2.median_rest_pct is 'Median of that share, interpolated; derived.';

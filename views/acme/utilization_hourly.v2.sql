@@ -1,0 +1,92 @@
+-- How busy Acme's GPUs, their memory and the nodes' processors were, hour by hour.
+-- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
+-- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
+-- engine: duckdb (epoch_us)
+-- caveat: acme.telemetry_units_by_convention
+-- caveat: acme.device_names_vary
+-- caveat: acme.dram_active_one_row
+-- caveat: acme.kalos_host_cpu_over_100
+-- caveat: acme.node_memory_bad_columns
+-- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
+create or replace view acme.utilization_hourly_v2 as
+with cells as (
+    select
+        cluster,
+        metric,
+        node,
+        gpu,
+        epoch_us(time) // 3600000000 as hour_number,
+        value
+    from acme.gpu_metric
+    where
+        metric in (
+            'GPU_UTIL', 'MEM_COPY_UTIL', 'SM_ACTIVE', 'SM_OCCUPANCY', 'PIPE_TENSOR_ACTIVE', 'DRAM_ACTIVE'
+        )
+        and node is not null
+    union all
+    select
+        cluster,
+        metric,
+        node,
+        cast(null as bigint) as gpu,
+        epoch_us(time) // 3600000000 as hour_number,
+        value
+    from acme.node_metric
+    where metric in ('NODE_CPU_UTILIZATION', 'NODE_MEMORY_UTILIZATION') and node is not null
+),
+
+-- The hours of each device come first: few rows are left of them to count the devices by.
+device_hours as (
+    select
+        cluster,
+        metric,
+        node,
+        gpu,
+        hour_number,
+        count(*) as listed,
+        count(value) as samples,
+        fsum(value) as total,
+        max(value) as largest,
+        count(*) filter (where value = 0) as zeros
+    from cells
+    group by cluster, metric, node, gpu, hour_number
+),
+
+hours as (
+    select
+        cluster,
+        metric,
+        hour_number,
+        count(*) filter (where samples > 0) as devices,
+        sum(samples) as samples,
+        sum(listed) as listed,
+        fsum(total) as total,
+        max(largest) as largest,
+        sum(zeros) as zeros
+    from device_hours
+    group by cluster, metric, hour_number
+)
+
+select
+    cluster,
+    metric,
+    -- Not date_trunc: a session in a zone of half an hour would get other hours.
+    to_timestamp(3600 * hour_number) as hour,
+    devices,
+    cast(samples as bigint) as samples,
+    cast(listed - samples as bigint) as empty_samples,
+    total / nullif(samples, 0) as mean_pct,
+    largest as max_pct,
+    100.0 * zeros / nullif(samples, 0) as zero_pct
+from hours;
+
+comment on view acme.utilization_hourly_v2 is 'How busy Acme''s GPUs, their memory and the nodes'' processors were, hour by hour.';
+comment on column acme.utilization_hourly_v2.cluster is 'Cluster: seren or kalos; measured.';
+comment on column acme.utilization_hourly_v2.metric is 'Metric of utilisation, of GPUs or, where it begins with NODE, of nodes; measured.';
+comment on column acme.utilization_hourly_v2.hour is 'Begin of the hour; derived.';
+comment on column acme.utilization_hourly_v2.devices is 'GPUs or nodes with a sample in the hour; derived.';
+comment on column acme.utilization_hourly_v2.samples is 'Samples in the hour, of all GPUs or nodes; derived.';
+comment on column acme.utilization_hourly_v2.empty_samples is 'Cells of the publisher''s table that hold no sample, in the hour; derived.';
+comment on column acme.utilization_hourly_v2.mean_pct is 'Mean of the samples; NULL where there is none; derived.';
+comment on column acme.utilization_hourly_v2.max_pct is 'Largest sample; above 100 in Kalos''s processors; derived.';
+comment on column acme.utilization_hourly_v2.zero_pct is 'Share of the samples that are 0; derived.';

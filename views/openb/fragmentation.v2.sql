@@ -1,0 +1,43 @@
+-- How many GPUs of each of openb's GPU nodes, empty, are fragmented for the pods to be expected, by FGD's measure.
+-- grain: one row per (variant, sn)
+-- source: Beware of Fragmentation (ATC 2023), F_n(M)
+-- caveat: openb.no_placement
+-- caveat: openb.cpu_classes_fragment
+-- caveat: openb.node_sn_differs_by_list
+-- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
+create or replace view openb.fragmentation_v2 as
+with expected as (
+    select
+        node_class.variant,
+        node_class.model,
+        node_class.gpus,
+        node_class.cpu_milli,
+        fsum(class.popularity * node_class.fragmented_gpus_per_node) as fragmented_gpus
+    from openb.node_class_v1 as node_class
+    inner join openb.task_class_v1 as class
+        on node_class.variant = class.variant and node_class.class_number = class.class_number
+    group by node_class.variant, node_class.model, node_class.gpus, node_class.cpu_milli
+)
+
+select
+    expected.variant,
+    node.sn,
+    node.model,
+    cast(node.gpu as double) as free_gpus,
+    expected.fragmented_gpus,
+    expected.fragmented_gpus / nullif(node.gpu, 0) as fragmentation_rate
+from openb.node as node
+inner join expected
+    on
+        node.model is not distinct from expected.model
+        and node.gpu is not distinct from expected.gpus
+        and node.cpu_milli is not distinct from expected.cpu_milli
+where node.node_list = 'gpu_node';
+
+comment on view openb.fragmentation_v2 is 'How many GPUs of each of openb''s GPU nodes, empty, are fragmented for the pods to be expected, by FGD''s measure.';
+comment on column openb.fragmentation_v2.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.fragmentation_v2.sn is 'Node, as the list of GPU nodes names it; measured.';
+comment on column openb.fragmentation_v2.model is 'GPU model; measured.';
+comment on column openb.fragmentation_v2.free_gpus is 'GPUs that are free: all of the node; derived.';
+comment on column openb.fragmentation_v2.fragmented_gpus is 'GPUs of no use to the next pod, expected over the task classes by their popularity, F_n(M); derived.';
+comment on column openb.fragmentation_v2.fragmentation_rate is 'The same as a share of free_gpus, from 0 to 1; derived.';

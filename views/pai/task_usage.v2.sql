@@ -1,0 +1,65 @@
+-- What each PAI task planned against what its workers used: CPU, GPU and memory.
+-- grain: one row per (job_name, task_name) that has a sensor row
+-- source: analysis notebook of cluster-trace-gpu-v2020, after figure 6: (plan - usage) / capacity per worker
+-- caveat: pai.sensor_covers_two_fifths
+-- caveat: pai.gpu_use_over_100
+-- caveat: pai.sensor_is_lifetime_average
+-- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
+create or replace view pai.task_usage_v2 as
+with worker as (
+    select
+        sensor.job_name,
+        sensor.task_name,
+        task.gpu_type,
+        task.plan_cpu,
+        task.plan_gpu,
+        task.plan_mem,
+        sensor.cpu_usage,
+        sensor.gpu_wrk_util,
+        sensor.avg_mem,
+        (task.plan_cpu - sensor.cpu_usage) / nullif(100 * spec.cap_cpu, 0) as cpu_margin,
+        (task.plan_gpu - sensor.gpu_wrk_util) / nullif(100 * spec.cap_gpu, 0) as gpu_margin,
+        (task.plan_mem - sensor.avg_mem) / nullif(spec.cap_mem, 0) as memory_margin
+    from pai.sensor as sensor
+    inner join pai.task as task
+        on sensor.job_name = task.job_name and sensor.task_name = task.task_name
+    left join pai.machine_spec as spec on sensor.machine = spec.machine
+)
+
+select
+    job_name,
+    task_name,
+    gpu_type,
+    count(*) as workers,
+    plan_cpu / 100.0 as requested_cpus,
+    favg(cpu_usage) / 100.0 as used_cpus,
+    plan_gpu / 100.0 as requested_gpus,
+    favg(gpu_wrk_util) / 100.0 as used_gpus,
+    plan_mem as requested_memory_gb,
+    favg(avg_mem) as used_memory_gb,
+    favg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
+    favg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
+    favg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
+    favg(cpu_margin) as cpu_margin_of_capacity,
+    favg(gpu_margin) as gpu_margin_of_capacity,
+    favg(memory_margin) as memory_margin_of_capacity
+from worker
+group by job_name, task_name, gpu_type, plan_cpu, plan_gpu, plan_mem;
+
+comment on view pai.task_usage_v2 is 'What each PAI task planned against what its workers used: CPU, GPU and memory.';
+comment on column pai.task_usage_v2.job_name is 'Job; measured.';
+comment on column pai.task_usage_v2.task_name is 'Task, its role in the job; measured.';
+comment on column pai.task_usage_v2.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
+comment on column pai.task_usage_v2.workers is 'Workers of the task that the sensors saw; derived.';
+comment on column pai.task_usage_v2.requested_cpus is 'CPU cores planned per instance; derived.';
+comment on column pai.task_usage_v2.used_cpus is 'CPU cores used, mean of the workers'' lifetime averages; derived.';
+comment on column pai.task_usage_v2.requested_gpus is 'GPUs planned per instance, fractions included; NULL for tasks without a GPU; derived.';
+comment on column pai.task_usage_v2.used_gpus is 'GPUs used, mean of the workers'' lifetime averages, each summed over the worker''s GPUs; derived.';
+comment on column pai.task_usage_v2.requested_memory_gb is 'Main memory planned per instance in GB; measured.';
+comment on column pai.task_usage_v2.used_memory_gb is 'Main memory used in GB, mean of the workers'' lifetime averages; derived.';
+comment on column pai.task_usage_v2.cpu_use_of_plan is 'Used over planned CPU, mean of the workers; above 1: more used than planned; derived.';
+comment on column pai.task_usage_v2.gpu_use_of_plan is 'Used over planned GPU, mean of the workers; NULL where none was planned; derived.';
+comment on column pai.task_usage_v2.memory_use_of_plan is 'Used over planned main memory, mean of the workers; derived.';
+comment on column pai.task_usage_v2.cpu_margin_of_capacity is 'Planned less used CPU over the machine''s, mean of the workers; negative: more used than planned; derived.';
+comment on column pai.task_usage_v2.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s, mean of the workers; NULL where there is no GPU; derived.';
+comment on column pai.task_usage_v2.memory_margin_of_capacity is 'Planned less used memory over the machine''s, mean of the workers; derived.';

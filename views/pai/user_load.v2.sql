@@ -1,0 +1,74 @@
+-- What each PAI user ran: jobs, tasks, instances and GPU-hours, and the user's rank by instances.
+-- grain: one row per user of pai.job
+-- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
+-- caveat: pai.sentinel_zero_start
+-- caveat: pai.plan_is_per_instance
+-- caveat: pai.tasks_without_instances
+-- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
+create or replace view pai.user_load_v2 as
+with job_tasks as (
+    select
+        job_name,
+        count(*) as tasks,
+        count(*) filter (where plan_gpu > 0) as gpu_tasks
+    from pai.task
+    group by job_name
+),
+
+task_instances as (
+    select
+        job_name,
+        task_name,
+        count(*) as instances,
+        fsum(end_time - start_time) filter (where start_time > 0 and end_time > start_time) as held_s
+    from pai.instance
+    group by job_name, task_name
+),
+
+-- An instance counts for its job even where its task is not known, which knows the GPUs it held.
+job_instances as (
+    select
+        held.job_name,
+        sum(held.instances) as instances,
+        fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
+    from task_instances as held
+    left join pai.task as task on held.job_name = task.job_name and held.task_name = task.task_name
+    group by held.job_name
+),
+
+totals as (
+    select
+        job."user" as user_id,
+        count(*) as jobs,
+        cast(coalesce(sum(job_tasks.tasks), 0) as bigint) as tasks,
+        cast(coalesce(sum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
+        cast(coalesce(sum(job_instances.instances), 0) as bigint) as instances,
+        coalesce(fsum(job_instances.gpu_h), 0) as gpu_h,
+        count(*) filter (where job.status = 'Failed') as failed_jobs
+    from pai.job as job
+    left join job_tasks on job.job_name = job_tasks.job_name
+    left join job_instances on job.job_name = job_instances.job_name
+    where job."user" is not null
+    group by job."user"
+)
+
+select
+    user_id,
+    jobs,
+    tasks,
+    gpu_tasks,
+    instances,
+    gpu_h,
+    failed_jobs,
+    row_number() over (order by instances desc, user_id asc) as instance_rank
+from totals;
+
+comment on view pai.user_load_v2 is 'What each PAI user ran: jobs, tasks, instances and GPU-hours, and the user''s rank by instances.';
+comment on column pai.user_load_v2.user_id is 'User; measured.';
+comment on column pai.user_load_v2.jobs is 'Jobs of the user; derived.';
+comment on column pai.user_load_v2.tasks is 'Tasks of those jobs; derived.';
+comment on column pai.user_load_v2.gpu_tasks is 'Those of the tasks that request a GPU or a part of one; derived.';
+comment on column pai.user_load_v2.instances is 'Rows that those jobs have in pai.instance, one for each launch of an instance; derived.';
+comment on column pai.user_load_v2.gpu_h is 'GPU-hours requested, fractions of GPUs included, over the launches with a start and a later end; derived.';
+comment on column pai.user_load_v2.failed_jobs is 'Jobs with the status Failed; derived.';
+comment on column pai.user_load_v2.instance_rank is 'Place of the user by instances, 1 for the most; users with the same number stand in the order of their names; derived.';
