@@ -154,18 +154,17 @@ def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
     name = shown_name(info.filename)
     if info.flag_bits & _ZIP_ENCRYPTED:
         raise UnreadableArchiveError(f"{name} in it is encrypted")
-    try:
-        with _parsing(zipfile.BadZipFile):
-            return cast(BinaryIO, archive.open(info))
-    except NotImplementedError as refusal:
-        raise UnreadableArchiveError(f"{name} in it needs what cannot be read here: {refusal}") from refusal
+    with _parsing(zipfile.BadZipFile, name):
+        return cast(BinaryIO, archive.open(info))
 
 
 @contextmanager
-def _parsing(damage: type[Exception]) -> Iterator[None]:
+def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
     """Call `damage` what comes of parsing bytes that are no header, whatever they are instead."""
     try:
         yield
+    except NotImplementedError as refusal:
+        raise UnreadableArchiveError(f"{name} in it needs what cannot be read here: {refusal}") from refusal
     except (ValueError, LookupError, ArithmeticError, RecursionError, struct.error) as error:
         raise damage(f"a header is damaged: {error}") from error
     except OSError as error:

@@ -443,6 +443,10 @@ def test_a_zip_that_python_cannot_unpack_is_refused(tmp_path: Path) -> None:
     assert "cannot be read as it is packed (a.csv in it is encrypted). Unpack" in str(
         refusal([write(tmp_path, "x.zip", encrypted)], "zip")
     )
+    newer = bytes(data[: entry + 6]) + b"\x94\0" + bytes(data[entry + 8 :])
+    assert "cannot be read here: zip file version 14.8)" in str(
+        refusal([write(tmp_path, "x.zip", newer)], "zip")
+    )
     parts = cut(tmp_path, "x.zip", bytes(data), 2)
     assert "cannot be read as it is packed (it is a zip in parts). Unpack" in str(refusal(parts, "zip"))
 
