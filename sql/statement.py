@@ -185,26 +185,25 @@ def _check_parts(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
         raise _refused()
-    own_macros = set(
-        connection.execute(
-            """
-            select lower(schema_name), lower(function_name) from duckdb_functions()
-            where not internal and function_type = 'table_macro'
-            """
-        ).fetchall()
-    )
-    called = set()
+    values, tables = set(), set()
     for part in _parts(tree["statements"][0]):
         _check_kind(part)
         if part.get("type") == "TABLE_FUNCTION":
-            _check_table_function(part["function"], own_macros)
-        elif isinstance(part.get("function_name"), str):
-            called.add(part["function_name"].lower())
-    _check_functions(connection, called - {"unnest"})
+            tables.add((_lower(part["function"], "schema"), _lower(part["function"], "function_name")))
+        elif "function_name" in part:
+            values.add(_lower(part, "function_name"))
+    _check_table_functions(
+        connection, {(schema, name) for schema, name in tables if name not in TABLE_FUNCTIONS}
+    )
+    _check_functions(connection, values - VOLATILE_FUNCTIONS)
+
+
+def _lower(part: dict[str, Any], key: str) -> str:
+    return str(part.get(key, "")).lower()
 
 
 def _parts(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a tree. The name of a table function is judged where it is called, and left out."""
+    """Every object of a tree, without the names of table functions: they are judged where they are called."""
     if isinstance(tree, dict):
         yield tree
         if tree.get("type") == "TABLE_FUNCTION" and isinstance(tree.get("function"), dict):
@@ -222,27 +221,34 @@ def _check_kind(part: dict[str, Any]) -> None:
         raise _refused(part["type"])
 
 
-def _check_table_function(function: dict[str, Any], own_macros: set[tuple[str, str]]) -> None:
-    name, schema = str(function.get("function_name", "")).lower(), str(function.get("schema", "")).lower()
-    if name not in TABLE_FUNCTIONS and (schema, name) not in own_macros:
+def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
+    """Raise UserError where a table function, with its schema, is none of the warehouse's named queries."""
+    if not called:
+        return
+    named_queries = connection.execute(
+        """
+        select lower(schema_name), lower(function_name) from duckdb_functions()
+        where not internal and function_type = 'table_macro'
+        """
+    ).fetchall()
+    for schema, name in sorted(called - set(named_queries)):
         raise UserError(
-            f"the table function {name} cannot be used here, where a query reads the warehouse alone. "
-            "`traces shell` opens the database in the DuckDB shell"
+            f"the table function {f'{schema}.{name}' if schema else name} cannot be used here, where a query "
+            "reads the warehouse alone. `traces shell` opens the database in the DuckDB shell"
         )
 
 
-def _check_functions(connection: duckdb.DuckDBPyConnection, names: set[str]) -> None:
-    """Raise UserError where a function has a value that changes from call to call, and is not on the list."""
+def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) -> None:
+    """Raise UserError where a function's value changes from call to call: it may do more than compute it."""
     rows = connection.execute(
         """
         select distinct lower(function_name) from duckdb_functions()
         where (stability = 'VOLATILE' or has_side_effects) and list_contains($names, lower(function_name))
         """,
-        {"names": sorted(names)},
+        {"names": sorted(called)},
     ).fetchall()
     for (name,) in sorted(rows):
-        if name not in VOLATILE_FUNCTIONS:
-            raise UserError(f"the function {name} cannot be used here: it may do more than read")
+        raise UserError(f"the function {name} cannot be used here: it may do more than read")
 
 
 def _refused(kind: str = "") -> UserError:

@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracehouse.ingest.errors import UsageError
-from tracehouse.sql.export import TABLE_ROWS, chosen_format, write
+from tracehouse.sql import output
+from tracehouse.sql.answer import Note, Question
+from tracehouse.sql.export import TABLE_ROWS, TO_A_FILE, Options, chosen_format, write
 from tracehouse.sql.formats import Format
 
 BIG = 2**53 + 1
@@ -35,16 +37,24 @@ ANSWER = f"""
 """
 
 
-def answer(sql: str = ANSWER) -> pa.RecordBatchReader:
-    connection = duckdb.connect()
-    connection.execute("set timezone = 'Asia/Shanghai'")
-    return connection.sql(sql).to_arrow_reader(1000)
-
-
-def written(form: Format, folder: Path, sql: str = ANSWER) -> Path:
-    path = folder / "deep" / "answer"
-    write(answer(sql), form, path)
+def written(
+    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = TO_A_FILE
+) -> Path:
+    path = path or folder / "deep" / "answer"
+    noted(form, folder, sql, path, options)
     return path
+
+
+def noted(
+    form: Format, folder: Path, sql: str, path: Path | None, options: Options = TO_A_FILE
+) -> list[Note]:
+    with (
+        duckdb.connect() as connection,
+        output.spooled(path, folder) as spool,
+        output.new_spool(folder) as draft,
+    ):
+        connection.execute("set timezone = 'UTC'")
+        return write(connection, Question(sql, {}), form, spool, draft, options)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -132,7 +142,7 @@ def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
 
 
 def test_colours_and_folds_are_for_the_terminal_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
     in_pipe = written(Format.TABLE, tmp_path, long).read_text()
@@ -141,8 +151,7 @@ def test_colours_and_folds_are_for_the_terminal_alone(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
     assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
-    write(answer(long), Format.TABLE, None)
-    on_terminal = capsysbinary.readouterr().out.decode()
+    on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
     assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
 
 
@@ -150,14 +159,14 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.csv"
     path.write_text("old")
     failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
-    with pytest.raises(Exception, match="stop"):
-        write(answer(failing), Format.CSV, path)
-    assert path.read_text() == "old"
+    with pytest.raises(duckdb.Error, match="stop"):
+        written(Format.CSV, tmp_path, failing, path)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_is_no_output(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a file"):
-        write(answer(), Format.CSV, tmp_path)
+        written(Format.CSV, tmp_path, path=tmp_path)
 
 
 @pytest.mark.parametrize(
