@@ -114,6 +114,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
+    write_in_turn(connection)
     try:
         connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
     except duckdb.Error as error:
@@ -134,6 +135,16 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
+
+
+def write_in_turn(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have COPY write by itself, not through the threads for it that DuckDB has since 2.0.
+
+    With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
+    """
+    sql = "select 1 from duckdb_settings() where name = 'async_threads'"
+    if connection.execute(sql).fetchall():
+        connection.execute("set async_threads = 0")
 
 
 def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Question:

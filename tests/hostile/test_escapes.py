@@ -201,7 +201,7 @@ def test_the_first_wall_is_not_what_holds_the_second(place: Place) -> None:
         "select count(*) filter (where true), sum(1) over (order by 1), any_value(2 order by 1)",
         "from openb.pod p join openb.node n on true positional join range(1) limit 1",
         "from range(3) a asof join range(3) b on a.range >= b.range",
-        "select distinct on (name) name from openb.pod qualify row_number() over () < 3 order by all limit 10%",
+        "select distinct on (name) name from openb.pod qualify row_number() over () < 3 order by all",
         "(select 1 as a) union all by name (select 2 as a) except select 3 intersect select 4",
         "select columns('name|qos'), * exclude (qos) from openb.pod using sample 3",
         "explain select 1",
