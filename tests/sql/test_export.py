@@ -212,7 +212,9 @@ def test_json_has_null_for_what_is_no_number_and_says_how_many(form: Format, tmp
 def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "answer"
     if form in (Format.PARQUET, Format.ARROW):
-        with pytest.raises((UserError, duckdb.Error), match=r"38 digits .*cast it to varchar|Empty STRUCT columns"):
+        with pytest.raises(
+            (UserError, duckdb.Error), match=r"38 digits .*cast it to varchar|Empty STRUCT columns"
+        ):
             write_all_types(form, path, "")
         with duckdb.connect() as connection:
             names = connection.execute("from test_all_types()").description
