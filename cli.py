@@ -1,25 +1,28 @@
 """The command line: `traces`. Parses, calls one function, prints."""
 
 import os
-import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
 import typer
 
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.terminal import shown
+from tracehouse.sql import signals
 from tracehouse.sql.formats import Format
 from tracehouse.sql.lists import LISTS, Kind
 
 # Everything else is imported where it is used: `traces --help` needs none of it.
 if TYPE_CHECKING:
-    from pyarrow import RecordBatchReader
+    from duckdb import DuckDBPyConnection
 
     from tracehouse.ingest.pipeline import Outcome
-    from tracehouse.sql.answer import Note
+    from tracehouse.sql.answer import Note, Question
+    from tracehouse.sql.asking import Limits
     from tracehouse.sql.describe import Description
+    from tracehouse.sql.output import Spool
 
 
 app = typer.Typer(
@@ -52,10 +55,40 @@ Output = Annotated[
         "--output", "-o", help="File to write to; its ending chooses the format.", show_default=False
     ),
 ]
+Timeout = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--timeout", metavar="SECONDS", help="Give up after so long.", show_default=False),
+]
+MemoryLimit = Annotated[
+    str,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="As 500MB or 4GB; what does not fit goes to disk. Default: half of the machine's.",
+        show_default=False,
+    ),
+]
+GuardFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--guard-formulas",
+        help="In CSV, put a ' before texts that a spreadsheet would run: those with = + - or @ in front.",
+    ),
+]
 Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
 DEFAULT_RAW = [Path("raw")]
+
+
+def _as_text(value: str | list[str] | None) -> str | list[str] | None:
+    """What was given, where it is text: an argument may hold any byte."""
+    for text in [value] if isinstance(value, str) else value or []:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise typer.BadParameter(f"{shown(text)} is not UTF-8") from None
+    return value
 
 
 def _print_version(asked: bool) -> None:
@@ -96,6 +129,7 @@ def ingest(
     since the last ingest is not converted again; an ingest that was stopped goes on where it was. A database
     that was built with --materialize stays one file.
     """
+    signals.end_orderly()
     from tracehouse.ingest.progress import byte_bars
     from tracehouse.sql import database
 
@@ -116,6 +150,7 @@ def forget(
 
     The raw files themselves are not touched; the next ingest that finds them reads them again.
     """
+    signals.end_orderly()
     from tracehouse.sql import database
 
     for left in database.forget(warehouse, sources):
@@ -136,6 +171,7 @@ def vacuum(
 
     Every ingest does so with these defaults. Who still reads an older version gets errors from then on.
     """
+    signals.end_orderly()
     from tracehouse.sql import database
 
     removed = database.vacuum(warehouse, older_than_days, keep_versions)
@@ -159,6 +195,7 @@ def build(
 
     Needed after the folder was moved, and after an update of this program.
     """
+    signals.end_orderly()
     from tracehouse.ingest.progress import byte_bars
     from tracehouse.sql import database
 
@@ -186,6 +223,7 @@ def sample(
 
     They are marked as synthetic, and stay so in the warehouse.
     """
+    signals.end_orderly()
     from tracehouse.ingest.progress import byte_bars
     from tracehouse.ingest.sample import available, expected_bytes, write_sample
 
@@ -205,32 +243,45 @@ def list_(
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
     output: Output = None,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
 ) -> None:
     """List what the warehouse holds: traces list queries."""
-    from tracehouse.sql import answer
+    from tracehouse.sql import answer, asking
 
-    connection = answer.connect(warehouse)
-    _show(answer.run(connection, answer.Question(LISTS[kind], {})), form, output)
+    limits = asking.Limits(timeout, memory_limit)
+    question = answer.Question(LISTS[kind], {})
+    _answer(lambda _: (question, []), warehouse, limits, form, output)
 
 
 @app.command()
 def describe(
-    name: Annotated[str, typer.Argument(help="A table, view or query: itp.raw_job, itp.job, itp.gpu_hours.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A table, view or query: itp.raw_job, itp.job, itp.gpu_hours.", callback=_as_text
+        ),
+    ],
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
 ) -> None:
     """Say what a table, view or query means: traces describe pai.task_wait."""
-    from tracehouse.sql import answer
+    from tracehouse.sql import asking
     from tracehouse.sql import describe as descriptions
 
-    _print_description(descriptions.describe(answer.connect(warehouse), name))
+    limits = asking.Limits()
+    _print_description(asking.ask(warehouse, limits, lambda opened: descriptions.describe(opened, name)))
 
 
 @app.command()
 def query(
-    name: Annotated[str, typer.Argument(help="Name of the query; `traces list queries` has all.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the query; `traces list queries` has all.", callback=_as_text)
+    ],
     parameters: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter; may be repeated."),
+        typer.Option(
+            "--param", "-p", metavar="KEY=VALUE", help="A parameter; may be repeated.", callback=_as_text
+        ),
     ] = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
@@ -242,35 +293,42 @@ def query(
             "--plot", metavar="FILE", help="Draw the answer: FILE.png or FILE.svg.", show_default=False
         ),
     ] = None,
+    guard_formulas: GuardFormulas = False,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
 ) -> None:
     """Answer a named query: traces query itp.gpu_hours -p min_gpus=8.
 
     With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
     """
-    from tracehouse.sql import answer
+    from tracehouse.sql import answer, asking
 
-    if plot and (form or output or explain):
-        raise UsageError("give --plot, or --format, --output or --explain, not both")
-    connection = answer.connect(warehouse)
-    question = answer.named_question(connection, name, _key_values(parameters or []))
-    if explain:
-        _say(answer.plan(connection, question))
-        return
+    if plot and (form or output or explain or guard_formulas):
+        raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
+    limits = asking.Limits(timeout, memory_limit)
+    values = _key_values(parameters or [])
+
+    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+        question = answer.named_question(connection, name, values)
+        return question, [] if explain else answer.notes(connection, name)
+
     if plot:
-        from tracehouse.sql.plot import draw
-
-        draw(connection, question, plot)
+        notes = _draw(asked, warehouse, limits, plot)
         _say(f"Drew {plot}")
     else:
-        _show(answer.run(connection, question), form, output)
-    _print_notes(answer.notes(connection, name), stderr=output is not None or not sys.stdout.isatty())
+        notes = _answer(asked, warehouse, limits, form, output, guard_formulas, explain)
+    _print_notes(notes, stderr=output is not None or not _on_terminal())
 
 
 @app.command()
 def sql(
     statement: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(help="The statement; `-`, or none at all, reads standard input.", show_default=False),
+        typer.Argument(
+            help="The statement; `-`, or none at all, reads standard input.",
+            show_default=False,
+            callback=_as_text,
+        ),
     ] = None,
     file: Annotated[
         Optional[Path],  # noqa: UP045
@@ -280,19 +338,28 @@ def sql(
     form: FormatOption = None,
     output: Output = None,
     explain: Explain = False,
+    guard_formulas: GuardFormulas = False,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
 ) -> None:
     """Answer a query in SQL: traces sql "select count(*) from itp.job".
 
     The database is opened read-only, and no other file can be read or written.
     """
-    from tracehouse.sql import answer
+    from tracehouse.sql import answer, asking
 
-    connection = answer.connect(warehouse)
-    question = answer.sql_question(connection, _statement(statement, file))
-    if explain or answer.is_explain(question):
-        _say(answer.plan(connection, question))
-        return
-    _show(answer.run(connection, question), form, output)
+    text = _statement(statement, file)
+    limits = asking.Limits(timeout, memory_limit)
+    notes = _answer(
+        lambda connection: (answer.sql_question(connection, text), []),
+        warehouse,
+        limits,
+        form,
+        output,
+        guard_formulas,
+        explain,
+    )
+    _print_notes(notes, stderr=True)
 
 
 @app.command()
@@ -304,6 +371,8 @@ def check(
     files: Annotated[
         bool, typer.Option("--files", help="Check instead that every Parquet file is as it was written.")
     ] = False,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
 ) -> None:
     """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails.
 
@@ -312,13 +381,19 @@ def check(
     if files:
         _check_files(warehouse, traces or [])
         return
-    from tracehouse.sql import answer, checks
+    from tracehouse.sql import answer, asking, checks
 
-    found = checks.rules(answer.connect(warehouse), traces or [])
-    _show(found.to_reader(), form, output)
-    failed = checks.count_failed(found)
+    failed: list[str] = []
+
+    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+        found = checks.rules(connection, traces or [])
+        count = checks.count_failed(found)
+        failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
+        return answer.of_table(connection, found), []
+
+    _answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
     if failed:
-        raise UserError(f"{failed} of {found.num_rows} rules failed")
+        raise UserError(failed[0])
 
 
 @app.command()
@@ -327,21 +402,29 @@ def verify(
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
     output: Output = None,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
 ) -> None:
     """Set what publishers printed beside what is measured: traces verify pai. Exits with 1 where it differs.
 
     What rests on synthetic data is never reproduced, nor does it differ.
     """
-    from tracehouse.sql import answer
+    from tracehouse.sql import answer, asking
     from tracehouse.sql import verify as verifying
 
-    results = verifying.figures(answer.connect(warehouse), traces or [])
-    _show(verifying.as_table(results).to_reader(), form, output)
-    explained = verifying.explanations(results)
-    _print_notes(explained, stderr=output is not None or not sys.stdout.isatty(), word="explained")
-    differing = verifying.count(results, verifying.Verdict.DIFFERS)
+    differing: list[str] = []
+
+    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+        results = verifying.figures(connection, traces or [])
+        count = verifying.count(results, verifying.Verdict.DIFFERS)
+        differing.extend([f"{count} of {len(results)} figures differ"] if count else [])
+        question = answer.of_table(connection, verifying.as_table(results))
+        return question, verifying.explanations(results)
+
+    explained = _answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
+    _print_notes(explained, stderr=output is not None or not _on_terminal(), word="explained")
     if differing:
-        raise UserError(f"{differing} of {len(results)} figures differ")
+        raise UserError(differing[0])
 
 
 @app.command()
@@ -355,29 +438,99 @@ def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
 
 def main() -> NoReturn:
     """Run the command line: 0 for success, 1 for a failure, 2 for wrong usage."""
-    if hasattr(signal, "SIGPIPE"):
-        # `traces … | head` ends like any other program.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signals.end_at_once()
+    _open_closed_streams()
     try:
         app()
+    except SystemExit as ending:
+        _leave(ending.code if isinstance(ending.code, int) else 1 if ending.code else 0)
     except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _say(f"error: {error}", stderr=True)
+        _leave(2)
+    except BrokenPipeError:
+        # Whoever reads has read enough, as in `traces … | head`. The number is that of the signal.
+        os._exit(141)
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except RuntimeError as error:
-        # What DuckDB makes of Ctrl-C while it runs a query.
-        if "interrupted" not in str(error):
-            raise
-        sys.exit(130)
-    sys.exit(0)
+        _say(f"error: {error}", stderr=True)
+        _leave(1)
+    _leave(0)
 
 
-def _show(reader: "RecordBatchReader", form: Format | None, output: Path | None) -> None:
-    from tracehouse.sql import export
+def _open_closed_streams() -> None:
+    """See that no file which is opened later takes the number of a standard stream that was closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            # A terminal of another alphabet shows what it cannot as \\xe9.
+            reconfigure(errors="backslashreplace")
 
-    export.write(reader, export.chosen_format(form, output), output)
+
+def _leave(code: int) -> NoReturn:
+    """End the process, without waiting for what may still run in another thread."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream:
+                stream.flush()
+        except OSError as error:
+            code = code or 1
+            if stream is sys.stdout:
+                _say(f"error: standard output: {error}", stderr=True)
+    os._exit(code)
+
+
+def _on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _answer(
+    asked: "Callable[[DuckDBPyConnection], tuple[Question, list[Note]]]",
+    warehouse: Path,
+    limits: "Limits",
+    form: Format | None,
+    output: Path | None,
+    guard_formulas: bool = False,
+    explain: bool = False,
+) -> "list[Note]":
+    """Answer a question, or say how it would be, to where it is wanted. Returns what is to be said of it."""
+    from tracehouse.sql import answer, asking, export
+    from tracehouse.sql.output import is_terminal
+
+    chosen = export.chosen_format(form, output)
+    to_terminal = is_terminal(output)
+
+    def work(connection: "DuckDBPyConnection", spool: "Spool", draft: "Spool") -> "list[Note]":
+        question, notes = asked(connection)
+        if explain or question.explain:
+            spool.file.write(f"{shown(answer.plan(connection, question))}\n".encode())
+            return notes
+        options = export.Options(output is None, to_terminal, guard_formulas)
+        return [*export.write(connection, question, chosen, spool, draft, options), *notes]
+
+    # A table is made for a terminal: colours that are in it are its own.
+    return asking.ask_to(output, warehouse, limits, work, shows_escapes=chosen is not Format.TABLE)
+
+
+def _draw(
+    asked: "Callable[[DuckDBPyConnection], tuple[Question, list[Note]]]",
+    warehouse: Path,
+    limits: "Limits",
+    path: Path,
+) -> "list[Note]":
+    from tracehouse.sql import asking, plot
+
+    plot.check_path(path)
+
+    def work(connection: "DuckDBPyConnection", spool: "Spool", _: "Spool") -> "list[Note]":
+        question, notes = asked(connection)
+        plot.draw(connection, question, path.suffix, spool.file)
+        return notes
+
+    return asking.ask_to(path, warehouse, limits, work)
 
 
 def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
@@ -407,12 +560,20 @@ def _statement(statement: str | None, file: Path | None) -> str:
     if statement not in (None, "-") and file:
         raise UsageError("give a statement or --file, not both")
     if file:
-        return file.read_text()
+        return _decoded(file.read_bytes(), str(file))
     if statement not in (None, "-"):
         return str(statement)
-    if sys.stdin.isatty():
+    if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("give a statement, --file FILE, or one on standard input")
-    return sys.stdin.read()
+    return _decoded(sys.stdin.buffer.read(), "standard input")
+
+
+def _decoded(content: bytes, place: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{place}, line {line}: it is not UTF-8") from None
 
 
 def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
@@ -455,16 +616,16 @@ def _print_description(found: "Description") -> None:
     from rich.text import Text
 
     console = Console()
-    console.print(Text(found.name, "bold"), Text(found.title), sep="\n")
+    console.print(Text(shown(found.name), "bold"), Text(shown(found.title)), sep="\n")
     for fact, text in found.facts.items():
         if text:
-            console.print(Text(f"{fact}: {text}"))
+            console.print(Text(shown(f"{fact}: {text}")))
     if found.fields:
         grid = Table(title=found.fields_title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
         for name in found.field_names:
             grid.add_column(name, overflow="fold")
         for row in found.fields:
-            grid.add_row(*(Text(cell or "") for cell in row))
+            grid.add_row(*(Text(shown(cell or "")) for cell in row))
         console.print(grid)
     _print_notes(found.notes, stderr=False)
     if found.sql:
@@ -477,8 +638,9 @@ def _print_notes(notes: "Sequence[Note]", stderr: bool, word: str = "caveat") ->
 
     console = Console(stderr=stderr)
     for note in notes:
-        console.print(Text(f"{word} {note.name}: {note.text}", "dim"), soft_wrap=not console.is_terminal)
+        text = shown(f"{word} {note.name}: {note.text}")
+        console.print(Text(text, "dim"), soft_wrap=not console.is_terminal)
 
 
 def _say(text: str, stderr: bool = False) -> None:
-    typer.echo(text, err=stderr)
+    typer.echo(shown(text), err=stderr)

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from tracehouse.ingest.pipeline import Progress
+from tracehouse.ingest.terminal import shown
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -25,6 +26,7 @@ def byte_bars() -> Iterator[Progress]:
     The function may be called from any thread; a bar goes away when all its bytes have been read.
     """
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         DownloadColumn,
@@ -51,7 +53,7 @@ def byte_bars() -> Iterator[Progress]:
     def report(label: str, more_bytes: int, total_bytes: int) -> None:
         with one_at_a_time:
             if label not in tasks:
-                tasks[label] = bars.add_task(label, total=total_bytes or None)
+                tasks[label] = bars.add_task(escape(shown(label)), total=total_bytes or None)
             bars.update(tasks[label], advance=more_bytes)
             task = bars.tasks[tasks[label]]
             bars.update(tasks[label], visible=not task.finished)

@@ -2,28 +2,30 @@
 
 import difflib
 import re
+import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.place import checked
 from tracehouse.sql.database import NAME
+from tracehouse.sql.statement import reading_statement
 from tracehouse.views.base_tables import quoted
 
 BATCH_ROWS = 100_000
 # As many values of a column as a message can hold.
 MOST_LISTED = 20
 
-_COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
-_EXPLAIN = re.compile(
-    rf"{_COMMENTS}explain\b(?:{_COMMENTS}analyze\b)?(?:{_COMMENTS}\(\s*(?:format|analyze)\b[^)]*\))?",
-    re.I | re.S,
-)
+# What DuckDB takes by itself of the machine's memory, or of a container's, and what is taken here.
+_SHARE_OF_DUCKDB = 0.8
+_SHARE = 0.5
 _OCCURRING = """
     select distinct cast("{0}" as varchar) as value from {1} where "{0}" is not null order by value
 """
@@ -32,11 +34,30 @@ _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 
 @dataclass(frozen=True)
 class Question:
-    """A statement to run: SQL that may hold `$name`, the values for those, and what it is called."""
+    """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
+
+    `explain` is the EXPLAIN that stood before it, with its options; empty where none did.
+    """
 
     sql: str
     values: Mapping[str, Any]
     name: str = ""
+    explain: str = ""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a connection may have beside the warehouse: files to write, a folder for what does not fit memory.
+
+    The memory limit is a size, as DuckDB writes it; empty for half of the machine's.
+    """
+
+    writable: Sequence[str] = ()
+    scratch: Path | None = None
+    memory_limit: str = ""
+
+
+NOTHING_MORE = Access()
 
 
 @dataclass(frozen=True)
@@ -77,8 +98,8 @@ class _Parameter:
         return f"of type {self.type}" + (f" from {self.limits}" if self.at_least is not None else "")
 
 
-def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
-    """Open the warehouse's database for questions: it cannot be written, nor any file read or written.
+def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyConnection:
+    """Open the warehouse's database for questions: it cannot be written, nor any other file read or written.
 
     Raises UserError where there is no database, or where it cannot be opened.
     """
@@ -90,18 +111,38 @@ def connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
         )
     # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
     connection = duckdb.connect()
+    _limit_memory(connection, access.memory_limit)
+    write_in_turn(connection)
     try:
         connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         raise UserError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
     connection.execute("use warehouse")
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
+    # By itself DuckDB writes what does not fit memory to the current folder. It makes this one when it must.
+    scratch = access.scratch or Path(tempfile.gettempdir()) / f"tracehouse-{uuid.uuid4().hex}"
+    connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set allow_persistent_secrets = false")
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
     connection.execute("set allowed_directories = [$parquet]", {"parquet": f"{root}/parquet"})
+    connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
+
+
+def write_in_turn(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have COPY write by itself, not through the threads for it that DuckDB has since 2.0.
+
+    With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
+    """
+    sql = "select 1 from duckdb_settings() where name = 'async_threads'"
+    if connection.execute(sql).fetchall():
+        connection.execute("set async_threads = 0")
 
 
 def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Question:
@@ -129,29 +170,19 @@ def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapp
 
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
-    try:
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1:
-            raise UsageError(f"expected one statement, found {len(statements)}")
-        inner = connection.extract_statements(_without_explain(statements[0].query))
-    except duckdb.Error as error:
-        raise UserError(f"{error}") from None
-    if [statement.type for statement in inner] != [duckdb.StatementType.SELECT]:
-        raise UserError(
-            "only a query can be run here: select, from, with, describe, show, summarize or explain. "
-            "`traces shell` opens the database in the DuckDB shell"
-        )
-    return Question(statements[0].query, {})
+    statement = reading_statement(connection, sql)
+    return Question(statement.query, {}, explain=statement.explain)
 
 
-def is_explain(question: Question) -> bool:
-    """Whether a question asks for a query plan."""
-    return _explains(question.sql)
+def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> Question:
+    """The question whose answer is a table at hand."""
+    connection.register("at_hand", table)
+    return Question("from at_hand", {})
 
 
 def plan(connection: duckdb.DuckDBPyConnection, question: Question) -> str:
     """How DuckDB would run a question: its query plan, as text."""
-    sql = question.sql if _explains(question.sql) else f"explain {question.sql}"
+    sql = f"{question.explain or 'explain'} {question.sql}"
     try:
         rows = connection.execute(sql, dict(question.values)).fetchall()
     except duckdb.Error as error:
@@ -224,6 +255,14 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
 
 
+def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
+    if not limit:
+        [(default,)] = connection.execute("select current_setting('memory_limit')").fetchall()
+        amount, unit = default.split()
+        limit = f"{float(amount) * _SHARE / _SHARE_OF_DUCKDB:.3f} {unit}"
+    connection.execute("set memory_limit = $limit", {"limit": limit})
+
+
 def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
     rows = connection.execute(
         """
@@ -285,15 +324,6 @@ def _listed(name: str, known: Iterable[_Parameter]) -> str:
     if not lines:
         return "It takes none"
     return "\n".join([f"Parameters of {name}:", *lines])
-
-
-def _explains(sql: str) -> bool:
-    return _EXPLAIN.match(sql) is not None
-
-
-def _without_explain(sql: str) -> str:
-    """What an EXPLAIN explains; any other statement as it is."""
-    return _EXPLAIN.sub("", sql, count=1) if _explains(sql) else sql
 
 
 def _synthetic_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:

@@ -4,14 +4,14 @@ Vega-Lite draws, by way of Altair and without a browser; both are imported only 
 """
 
 import datetime as dt
+import io
 import math
-import tempfile
 import textwrap
 from collections.abc import Sequence
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import duckdb
 
@@ -39,26 +39,23 @@ Row = dict[str, Any]
 
 
 def check_path(path: Path) -> None:
-    """Raise UsageError unless a picture can be written to a path."""
+    """Raise UsageError unless a picture can have a path's ending."""
     if path.suffix not in ENDINGS:
         raise UsageError(f"{path}: the name of a picture ends in {' or '.join(ENDINGS)}")
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: there is something else of that name, not a file")
 
 
-def draw(connection: duckdb.DuckDBPyConnection, question: Question, path: Path) -> None:
-    """Answer a named question and draw the answer to a file, whole or not at all.
+def draw(connection: duckdb.DuckDBPyConnection, question: Question, ending: str, file: BinaryIO) -> None:
+    """Answer a named question and write its picture, of the kind that an ending stands for.
 
     Raises UserError where there is nothing to draw, or nothing to draw with.
     """
-    check_path(path)
     picture = picture_of(connection, question)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the file, so that taking its place is one step.
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        half = Path(folder) / f"picture{path.suffix}"
-        picture.save(str(half), scale_factor=2 if path.suffix == ".png" else 1)
-        half.replace(path)
+    if ending == ".png":
+        picture.save(file, format="png", scale_factor=2)
+    else:
+        text = io.StringIO()
+        picture.save(text, format="svg")
+        file.write(text.getvalue().encode())
 
 
 def picture_of(connection: duckdb.DuckDBPyConnection, question: Question) -> "altair.Chart":

@@ -14,7 +14,6 @@ import duckdb
 
 from tracehouse.ingest.errors import UserError
 from tracehouse.sql import answer, database, export
-from tracehouse.sql.formats import Format
 from tracehouse.sql.verify import Result, Verdict, as_table, count, figures
 
 PAGE = Path(__file__).parents[1] / "docs" / "verified.md"
@@ -69,10 +68,9 @@ def _is_plain(verdict: Verdict) -> bool:
 
 
 def _markdown(results: Sequence[Result]) -> str:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "figures.md"
-        export.write(as_table(results).to_reader(), Format.MARKDOWN, path)
-        return path.read_text()
+    with duckdb.connect() as connection:
+        question = answer.of_table(connection, as_table(results))
+        return "\n".join(export.markdown(connection, question))
 
 
 def _sources(connection: duckdb.DuckDBPyConnection) -> Iterable[str]:

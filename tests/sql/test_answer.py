@@ -1,10 +1,12 @@
 """Questions: named ones with typed parameters, and SQL that can only read."""
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import duckdb
 import pytest
 from duckdb import DuckDBPyConnection
 
@@ -131,7 +133,7 @@ def test_a_day_in_its_range_is_taken(opened: DuckDBPyConnection) -> None:
 )
 def test_what_reads_is_run(opened, sql: str) -> None:
     question = answer.sql_question(opened, sql)
-    if answer.is_explain(question):
+    if question.explain:
         assert answer.plan(opened, question)
     else:
         assert answer.run(opened, question).read_all().num_rows > 0
@@ -170,12 +172,45 @@ def test_what_does_more_is_refused(
     assert sorted(parquet.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    "sql", ["from read_csv('/etc/passwd')", "from glob('/*')", "from read_text('/etc/hostname')"]
-)
+@pytest.mark.parametrize("sql", ["from read_csv('/etc/passwd')", "from glob('/*')", "select write_log('x')"])
+def test_functions_that_do_more_than_read_the_warehouse_are_refused(
+    opened: DuckDBPyConnection, sql: str
+) -> None:
+    with pytest.raises(UserError, match="cannot be used here"):
+        answer.sql_question(opened, sql)
+
+
+@pytest.mark.parametrize("sql", ["from '/etc/passwd'", "from read_parquet('/etc/hostname')"])
 def test_other_files_cannot_be_read(opened: DuckDBPyConnection, sql: str) -> None:
-    with pytest.raises(UserError, match="Permission"):
+    with pytest.raises(UserError, match=r"Permission|does not exist"):
         answer.run(opened, answer.sql_question(opened, sql)).read_all()
+
+
+@pytest.mark.parametrize(
+    ("sql", "complaint"),
+    [
+        ("select '\udcff'", "not UTF-8"),
+        ("select '\0'", "zero byte"),
+        ("pivot openb.pod on qos using count(*)", "a pivot needs its values"),
+        ("explain (colours) select 1", "explain"),
+        ("select " + "(" * 900 + "1" + ")" * 900 + " + 1" * 1200, "deep|depth"),
+    ],
+)
+def test_what_is_no_statement_says_why(opened: DuckDBPyConnection, sql: str, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        answer.sql_question(opened, sql)
+
+
+def test_what_is_asked_without_a_limit_takes_half_of_the_memory(opened: DuckDBPyConnection) -> None:
+    [(limit,)] = opened.execute("select current_setting('memory_limit')").fetchall()
+    [(own,)] = duckdb.connect().execute("select current_setting('memory_limit')").fetchall()
+    (amount, unit), (own_amount, own_unit) = limit.split(), own.split()
+    assert unit == own_unit and float(amount) == pytest.approx(float(own_amount) * 5 / 8, rel=0.02)
+
+
+def test_what_does_not_fit_memory_never_goes_to_the_current_folder(opened: DuckDBPyConnection) -> None:
+    [(folder,)] = opened.execute("select current_setting('temp_directory')").fetchall()
+    assert Path(folder).is_absolute() and Path(folder).parent == Path(tempfile.gettempdir())
 
 
 def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> None:

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tracehouse.ingest.errors import UsageError
-from tracehouse.sql.export import TABLE_ROWS, chosen_format, write
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql import output
+from tracehouse.sql.answer import Note, Question, write_in_turn
+from tracehouse.sql.export import TABLE_ROWS, TO_A_FILE, Options, chosen_format, write
 from tracehouse.sql.formats import Format
 
 BIG = 2**53 + 1
@@ -35,16 +37,25 @@ ANSWER = f"""
 """
 
 
-def answer(sql: str = ANSWER) -> pa.RecordBatchReader:
-    connection = duckdb.connect()
-    connection.execute("set timezone = 'Asia/Shanghai'")
-    return connection.sql(sql).to_arrow_reader(1000)
-
-
-def written(form: Format, folder: Path, sql: str = ANSWER) -> Path:
-    path = folder / "deep" / "answer"
-    write(answer(sql), form, path)
+def written(
+    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = TO_A_FILE
+) -> Path:
+    path = path or folder / "deep" / "answer"
+    noted(form, folder, sql, path, options)
     return path
+
+
+def noted(
+    form: Format, folder: Path, sql: str, path: Path | None, options: Options = TO_A_FILE
+) -> list[Note]:
+    with (
+        duckdb.connect() as connection,
+        output.spooled(path, folder) as spool,
+        output.new_spool(folder) as draft,
+    ):
+        connection.execute("set timezone = 'UTC'")
+        write_in_turn(connection)
+        return write(connection, Question(sql, {}), form, spool, draft, options)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -132,7 +143,7 @@ def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
 
 
 def test_colours_and_folds_are_for_the_terminal_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
     in_pipe = written(Format.TABLE, tmp_path, long).read_text()
@@ -141,8 +152,7 @@ def test_colours_and_folds_are_for_the_terminal_alone(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
     assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
-    write(answer(long), Format.TABLE, None)
-    on_terminal = capsysbinary.readouterr().out.decode()
+    on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
     assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
 
 
@@ -150,14 +160,121 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.csv"
     path.write_text("old")
     failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
-    with pytest.raises(Exception, match="stop"):
-        write(answer(failing), Format.CSV, path)
-    assert path.read_text() == "old"
+    with pytest.raises(duckdb.Error, match="stop"):
+        written(Format.CSV, tmp_path, failing, path)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.JSON, Format.PARQUET])
+def test_an_answer_that_fails_half_way_always_ends(form: Format, tmp_path: Path) -> None:
+    failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
+    for _ in range(8):
+        with pytest.raises(duckdb.Error, match="stop"):
+            written(form, tmp_path, failing)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+NOT_FINITE = """
+    select
+        'nan'::double as a,
+        ['inf'::double, 1] as b,
+        {'x': '-inf'::float, 'y': [{'z': 'nan'::double}]} as c,
+        map {'k': 'inf'::double} as d,
+        ' [NaN, inf, "NaN"]'::json as e,
+        ',nan:inf NaN "Infinity' as f,
+        1.5 as g
+"""
+
+
+@pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
+def test_json_has_null_for_what_is_no_number_and_says_how_many(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    [note] = noted(form, tmp_path, NOT_FINITE, path)
+    assert note.text.startswith("7 values were NaN or infinite")
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    found = json.loads(path.read_text(), parse_constant=refuse)
+    assert (found[0] if form is Format.JSON else found) == {
+        "a": None,
+        "b": [None, 1.0],
+        "c": {"x": None, "y": [{"z": None}]},
+        "d": {"k": None},
+        "e": [None, None, "NaN"],
+        "f": ',nan:inf NaN "Infinity',
+        "g": 1.5,
+    }
+    assert noted(form, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    if form in (Format.PARQUET, Format.ARROW):
+        with pytest.raises(
+            (UserError, duckdb.Error), match=r"38 digits .*cast it to varchar|Empty STRUCT columns"
+        ):
+            write_all_types(form, path, "")
+        with duckdb.connect() as connection:
+            names = connection.execute("from test_all_types()").description
+        without = [name for name, *_ in names if name in ("hugeint", "uhugeint", "empty_struct")]
+        exclude = f" exclude ({', '.join(without)})"
+        write_all_types(form, path, exclude)
+        assert path.stat().st_size > 1000
+    else:
+        write_all_types(form, path, "")
+        assert "5881580-07-10" in path.read_text() and "infinity" in path.read_text()
+
+
+def write_all_types(form: Format, path: Path, exclude: str) -> None:
+    written(form, path.parent, f"select *{exclude} from test_all_types()", path)
+
+
+@pytest.mark.parametrize("form", [Format.TABLE, Format.MARKDOWN, Format.CSV, Format.JSON])
+def test_dates_that_python_has_not(form: Format, tmp_path: Path) -> None:
+    sql = """
+        select
+            'infinity'::date as a, date '0001-01-01' - 1 as b, '-infinity'::timestamp as c, '24:00'::time as d
+    """
+    text = written(form, tmp_path, sql).read_text()
+    assert all(shown in text for shown in ("infinity", "0001-12-31 (BC)", "-infinity", "24:00:00"))
+
+
+def test_columns_of_one_name_are_keys_of_different_ones(tmp_path: Path) -> None:
+    text = written(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
+    assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
+
+
+FORMULAS = (
+    "select '=1+1' as \"=x\", '+a' as b, '-a' as c, '@a' as d, chr(9) || '=a' as e, -5 as f, 'a=b' as g"
+)
+
+
+def test_a_spreadsheet_runs_no_text_of_a_guarded_csv(tmp_path: Path) -> None:
+    options = Options(guard_formulas=True)
+    guarded = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS, options=options).open()))
+    exact = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS).open()))
+    assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
+    assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
+    with pytest.raises(UsageError, match="csv"):
+        written(Format.JSON, tmp_path, FORMULAS, options=options)
+
+
+ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"
+
+
+def test_escapes_in_data_are_spelled_in_a_table_and_exact_elsewhere(tmp_path: Path) -> None:
+    table = written(Format.TABLE, tmp_path, ESCAPES).read_text()
+    assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
+    assert "\x1b" not in table and "\x9b" not in table
+    for form in (Format.CSV, Format.MARKDOWN):
+        assert "\x1b[2J" in written(form, tmp_path, ESCAPES).read_text()
 
 
 def test_a_folder_is_no_output(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a file"):
-        write(answer(), Format.CSV, tmp_path)
+        written(Format.CSV, tmp_path, path=tmp_path)
 
 
 @pytest.mark.parametrize(

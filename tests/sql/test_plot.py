@@ -11,7 +11,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.sql import answer, database, plot
+from tracehouse.sql import answer, database, output, plot
 from tracehouse.sql.answer import Question
 from tracehouse.sql.files import query_files
 
@@ -48,19 +48,25 @@ def drawn() -> Callable[[str, str], dict]:
     return vega_lite
 
 
+def draw(connection: DuckDBPyConnection, question: answer.Question, path: Path) -> None:
+    plot.check_path(path)
+    with output.spooled(path, path.parent) as spool:
+        plot.draw(connection, question, path.suffix, spool.file)
+
+
 def spec(connection: DuckDBPyConnection, name: str, **parameters: str) -> dict:
     return plot.picture_of(connection, answer.named_question(connection, name, parameters)).to_dict()
 
 
 def test_png_and_svg(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     question = answer.named_question(opened, "unified.run_cdf", {})
-    plot.draw(opened, question, tmp_path / "new" / "cdf.png")
+    draw(opened, question, tmp_path / "new" / "cdf.png")
     head = (tmp_path / "new" / "cdf.png").read_bytes()[:24]
     width, height = struct.unpack(">II", head[16:])
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
     assert width > 2 * plot.WIDTH and height > 2 * plot.HEIGHT
 
-    plot.draw(opened, question, tmp_path / "cdf.svg")
+    draw(opened, question, tmp_path / "cdf.svg")
     root = ET.parse(tmp_path / "cdf.svg").getroot()
     assert root.tag == f"{SVG}svg"
     texts = {element.text for element in root.iter(f"{SVG}text")}
@@ -167,10 +173,10 @@ def test_an_unknown_ending_or_a_folder_is_refused(opened: DuckDBPyConnection, tm
     question = answer.named_question(opened, "itp.gpu_hours", {})
     for name in ("hours.jpg", "hours"):
         with pytest.raises(UsageError, match=r"ends in \.png or \.svg"):
-            plot.draw(opened, question, tmp_path / name)
+            draw(opened, question, tmp_path / name)
     (tmp_path / "hours.png").mkdir()
     with pytest.raises(UsageError, match="not a file"):
-        plot.draw(opened, question, tmp_path / "hours.png")
+        draw(opened, question, tmp_path / "hours.png")
 
 
 def test_an_empty_answer_leaves_the_old_picture(opened: DuckDBPyConnection, tmp_path: Path) -> None:
@@ -178,7 +184,7 @@ def test_an_empty_answer_leaves_the_old_picture(opened: DuckDBPyConnection, tmp_
     path.write_text("old")
     question = answer.named_question(opened, "openb.phases", {"in_variant": "no_such"})
     with pytest.raises(UserError, match=r"openb\.phases: there is nothing to draw"):
-        plot.draw(opened, question, path)
+        draw(opened, question, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
@@ -194,7 +200,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, module, None)
     question = answer.named_question(opened, "itp.gpu_hours", {})
     with pytest.raises(UserError, match=rf"need {module}, .*pip install 'tracehouse\[plot\]'"):
-        plot.draw(opened, question, tmp_path / "hours.png")
+        draw(opened, question, tmp_path / "hours.png")
 
 
 @pytest.mark.parametrize(

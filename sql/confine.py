@@ -1,0 +1,92 @@
+"""Takes the right to write from a thread, by the kernel: Landlock, in Linux since 5.13.
+
+Whatever a thread does then, and whatever the threads do that it starts, no file can be made, changed or
+removed outside the places named, no program started and no TCP connection opened. Files that are open
+already stay so, and no other thread of the process is touched.
+"""
+
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+# Numbers of the kernel's interface (linux/landlock.h). The calls are numbered alike on every architecture.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_VERSION = 1 << 0
+_PATH_BENEATH = 1
+_PR_SET_NO_NEW_PRIVS = 38
+
+_EXECUTE, _WRITE_FILE, _TRUNCATE = 1 << 0, 1 << 1, 1 << 14
+# Remove a folder or a file; make a device, folder, file, socket, FIFO, block device or symbolic link.
+_CHANGE_FOLDER = sum(1 << bit for bit in range(4, 13))
+_MOVE_BETWEEN_FOLDERS = 1 << 13
+_TCP_BIND_AND_CONNECT = 0b11
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("filesystem", ctypes.c_uint64), ("network", ctypes.c_uint64))
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def available() -> bool:
+    """Whether this kernel can confine a thread."""
+    return _abi() > 0
+
+
+def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
+    """Let this thread, and those that it starts, write in some folders and to some open files alone.
+
+    There is no way back. False, with nothing done, where the kernel cannot do it.
+    """
+    abi = _abi()
+    if abi < 1:
+        return False
+    own = _EXECUTE | _WRITE_FILE | _CHANGE_FOLDER
+    own |= (_MOVE_BETWEEN_FOLDERS if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0)
+    rules = _Ruleset(own, _TCP_BIND_AND_CONNECT if abi >= 4 else 0)
+    # An older kernel knows a shorter structure.
+    size = ctypes.sizeof(rules) if abi >= 4 else ctypes.sizeof(ctypes.c_uint64)
+    ruleset = _checked(_libc().syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0))
+    try:
+        for folder in folders:
+            parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+            try:
+                _allow(ruleset, parent, own & ~_EXECUTE)
+            finally:
+                os.close(parent)
+        for file in files:
+            _allow(ruleset, file, own & (_WRITE_FILE | _TRUNCATE))
+        _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _checked(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
+    finally:
+        os.close(ruleset)
+    return True
+
+
+def _abi() -> int:
+    """The version of Landlock; 0 or less where there is none, or where it is switched off."""
+    if sys.platform != "linux":
+        return 0
+    return int(_libc().syscall(_CREATE_RULESET, None, 0, _VERSION))
+
+
+def _allow(ruleset: int, file: int, rights: int) -> None:
+    rule = _PathBeneath(rights, file)
+    _checked(_libc().syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"Landlock: {errno.errorcode.get(number, number)}")
+    return result

@@ -1,0 +1,50 @@
+"""Ends the process when a signal asks for it: at once, whatever is running, with nothing left behind.
+
+An exception would not do: what runs may swallow it, and a library that waits for its threads need never end.
+Imports nothing but the standard library, as it is the first thing that runs.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+# Not all of them are on every system.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")
+_ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
+_to_do: list[Callable[[], None]] = []
+
+
+def end_at_once() -> None:
+    """From now on end with 128 and the signal's number: on Ctrl-C, when told to, or without a reader."""
+    for number in _ENDING:
+        # What was started to ignore a signal, as with nohup, goes on ignoring it.
+        if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
+            signal.signal(number, _end)
+
+
+def end_orderly() -> None:
+    """From now on be interrupted by an exception, as what writes a warehouse must be; other signals kill."""
+    for number in _ENDING:
+        if signal.getsignal(number) is _end:
+            handler = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, handler)
+
+
+@contextmanager
+def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
+    """Have something done when the block ends, and when a signal ends the process in it."""
+    _to_do.append(clean_up)
+    try:
+        yield
+    finally:
+        clean_up()
+        _to_do.remove(clean_up)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    for clean_up in reversed(_to_do):
+        clean_up()
+    os._exit(128 + number)

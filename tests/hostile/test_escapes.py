@@ -1,0 +1,220 @@
+"""Nobody who asks can change a file, or read one that is not the warehouse's: both walls, each by itself."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import pytest
+from hostile.escapes import ESCAPES, Escape
+
+from tracehouse.ingest.errors import UserError
+from tracehouse.sql import answer, confine, database, export, output
+from tracehouse.sql.formats import Format
+
+T = TypeVar("T")
+SECRET = "SECRET"
+CHANGES_THE_CONNECTION = (
+    r"^(set|reset|use|detach|attach|pragma|begin|create|call|prepare)\b|logging|profiling"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the attempts are made, and what they may not change."""
+
+    folder: Path
+    names: dict[str, str]
+
+    @property
+    def warehouse(self) -> Path:
+        return self.folder / "warehouse"
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / "scratch"
+
+    def state(self) -> dict[str, str]:
+        """Every file and folder with its content's hash, but for the scratch folder, which may change."""
+        return {
+            str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+            for path in sorted(self.folder.rglob("*"))
+            if path != self.scratch and self.scratch not in path.parents
+        }
+
+    def filled(self, sql: str) -> str:
+        return sql.format(**self.names)
+
+
+@pytest.fixture(scope="module")
+def made(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("escapes")
+    shutil.copytree(sample_warehouse, folder / "warehouse")
+    return folder
+
+
+@pytest.fixture
+def place(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    for name in ("cwd/.tmp", "secrets", "scratch"):
+        (made / name).mkdir(parents=True, exist_ok=True)
+    (made / "secrets" / "secret.csv").write_text(f"a,b\n{SECRET},1\n")
+    (made / "cwd" / ".tmp" / "kept.txt").write_text("kept")
+    monkeypatch.chdir(made / "cwd")
+    parquet = made / "warehouse" / "parquet"
+    file = min((parquet / "openb").rglob("*.parquet"))
+    names = {
+        "file": file,
+        "table": file.parent,
+        "parquet": parquet,
+        "root": made / "warehouse",
+        "database": made / "warehouse" / database.NAME,
+        "manifest": made / "warehouse" / "datapackage.json",
+        "cwd": made / "cwd",
+        "secret": made / "secrets" / "secret.csv",
+        "other": made / "secrets",
+    }
+    yield Place(made, {name: str(path) for name, path in names.items()})
+
+
+def in_a_thread(work: Callable[[], T]) -> T:
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
+
+
+def asked(connection: duckdb.DuckDBPyConnection, sql: str, spools: list[output.Spool]) -> str:
+    """What comes of a statement as `traces sql` runs it: the answer or the plan, or that it is refused."""
+    try:
+        question = answer.sql_question(connection, sql)
+        if question.explain:
+            return answer.plan(connection, question)
+        export.write(connection, question, Format.CSV, spools[0], spools[1])
+    except (UserError, duckdb.Error) as error:
+        return f"refused: {error}"
+    spools[0].file.seek(0)
+    return spools[0].file.read().decode()
+
+
+def test_no_attempt_changes_a_file_or_reads_another(place: Place, record_property: Callable) -> None:
+    record_property("tried", ("escapes", len(ESCAPES)))
+    assert len(ESCAPES) >= 200
+    before = place.state()
+
+    def work() -> dict[str, str]:
+        with output.new_spool(place.scratch) as spool, output.new_spool(place.scratch) as draft:
+            spools = [spool, draft]
+            confine.confine_thread([place.scratch], [spool.file.fileno() for spool in spools])
+            access = answer.Access([spool.path for spool in spools], place.scratch)
+            with answer.connect(place.warehouse, access) as connection:
+                return {escape.sql: asked(connection, place.filled(escape.sql), spools) for escape in ESCAPES}
+
+    found = in_a_thread(work)
+    assert place.state() == before
+    # An error may name a file that was asked for, but not what is in it.
+    assert [sql for sql, text in found.items() if SECRET in text] == []
+    writing = [sql for sql in found if "copy" in sql.lower() and not found[sql].startswith("refused")]
+    assert writing == []
+
+
+@pytest.mark.skipif(not confine.available(), reason="this kernel has no Landlock")
+def test_behind_the_check_the_thread_itself_cannot_write(place: Place, record_property: Callable) -> None:
+    """The statements as they are, on a connection that nothing was set for."""
+    tried = [escape for escape in ESCAPES if not escape.network]
+    record_property("tried", ("escapes, past the first wall", len(tried)))
+    before = place.state()
+
+    def work() -> dict[str, str]:
+        confine.confine_thread([place.scratch], [])
+        return dict(run(place, tried))
+
+    found = in_a_thread(work)
+    assert place.state() == before
+    plain = [f"copy (select 1) to '{where}'" for where in ("{file}", "{cwd}/new.csv", "{secret}")]
+    assert [sql for sql in plain if sql in found and "Permission denied" not in found[sql]] == []
+    denied = [sql for sql, text in found.items() if "Permission denied" in text]
+    assert len(denied) > 20
+
+
+def run(place: Place, escapes: list[Escape]) -> Iterator[tuple[str, str]]:
+    connection = None
+    for escape in escapes:
+        if connection is None:
+            connection = duckdb.connect()
+            connection.execute(f"attach '{place.names['database']}' as warehouse (read_only); use warehouse")
+            connection.execute(f"set temp_directory = '{place.scratch}'")
+        try:
+            yield escape.sql, str(connection.execute(place.filled(escape.sql)).fetchall())
+        except (duckdb.Error, ValueError, RuntimeError, TypeError) as error:
+            yield escape.sql, f"{type(error).__name__}: {error}"
+        if re.search(CHANGES_THE_CONNECTION, escape.sql):
+            connection.close()
+            connection = None
+
+
+@pytest.mark.skipif(not confine.available(), reason="this kernel has no Landlock")
+def test_the_first_wall_is_not_what_holds_the_second(place: Place) -> None:
+    """Without the thread's confinement the same statement does write: the test above tests something."""
+    target = place.scratch / "written.csv"
+    with duckdb.connect() as connection:
+        connection.execute(f"copy (select 1) to '{target}'")
+    assert target.exists()
+    target.unlink()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1",
+        "from openb.pod limit 1",
+        "table catalog.traces",
+        "with a as (select 1 as x) from a",
+        "with recursive a(x) as (select 1 union all select x + 1 from a where x < 3) from a",
+        "with a as materialized (select 1 as x) select * from a",
+        "values (1), (2)",
+        "describe openb.pod",
+        "describe select 1",
+        "show tables",
+        "show all tables",
+        "summarize openb.node",
+        "from (describe openb.pod) where column_name = 'name'",
+        "pivot openb.pod on qos in ('LS', 'BE') using count(*)",
+        "unpivot (select 1 as a, 2 as b) on a, b",
+        "from openb.request_tiers('default')",
+        "from openb.phases(gpu_only := false)",
+        "from read_parquet('{file}') limit 1",
+        "from range(3)",
+        "from generate_series(1, 3)",
+        "select unnest([1, 2])",
+        "from unnest([1, 2])",
+        "from duckdb_tables()",
+        "from duckdb_views()",
+        "from duckdb_settings()",
+        "from pragma_table_info('openb.pod')",
+        "from test_all_types()",
+        "select random() < 2, uuid() is not null, now() is not null, getvariable('data_root')",
+        "select [x for x in [1, 2] if x > 1], {{'a': 1}}, map {{1: 2}}, list_transform([1], lambda x: x + 1)",
+        "select cast('1' as decimal(3, 1)), try_cast('x' as integer), date '2020-01-01' + interval 1 day",
+        "select count(*) filter (where true), sum(1) over (order by 1), any_value(2 order by 1)",
+        "from openb.pod p join openb.node n on true positional join range(1) limit 1",
+        "from range(3) a asof join range(3) b on a.range >= b.range",
+        "select distinct on (name) name from openb.pod qualify row_number() over () < 3 order by all",
+        "(select 1 as a) union all by name (select 2 as a) except select 3 intersect select 4",
+        "select columns('name|qos'), * exclude (qos) from openb.pod using sample 3",
+        "explain select 1",
+        "explain analyze from openb.pod",
+        "explain (analyze, format json) select 1",
+        "explain (select 1)",
+        "  -- a comment; with a semicolon\n select 'é;' ; -- the end",
+        "select * from openb.pod where name in (select name from openb.pod) and exists (select 1)",
+    ],
+)
+def test_what_reads_is_let_through(sql: str, place: Place) -> None:
+    with output.new_spool(place.scratch) as spool, output.new_spool(place.scratch) as draft:
+        access = answer.Access([spool.path, draft.path], place.scratch)
+        with answer.connect(place.warehouse, access) as connection:
+            found = asked(connection, place.filled(sql), [spool, draft])
+    assert not found.startswith("refused"), found

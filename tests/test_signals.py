@@ -1,0 +1,133 @@
+"""Signals and closed pipes end the command line at once, in any phase, and nothing stays behind."""
+
+import os
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+# From the first import to the middle of the answer. Before, Python itself is what is stopped.
+MOMENTS_S = (0.3, 0.6, 0.9, 1.3)
+LONG = "select count(*) from range(100000) a, range(10000000) b where (a.range * b.range) % 7 = 3"
+WIDE = "select range, repeat('x', 200) as text from range(20000000)"
+SPILLING = "select range, hash(range) as h from range(60000000) order by h"
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+def started(
+    arguments: Sequence[object], warehouse: Path, temporary: Path, stdout: int = subprocess.DEVNULL
+) -> subprocess.Popen:
+    environment = os.environ | {"TRACES_WAREHOUSE": str(warehouse), "TMPDIR": str(temporary)}
+    command = [str(part) for part in (TRACES, *arguments)]
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE
+    )
+
+
+def wait_for_scratch(temporary: Path, running: subprocess.Popen) -> None:
+    """Wait until a question is being answered."""
+    end_s = time.monotonic() + 60
+    while not list(temporary.iterdir()):
+        assert time.monotonic() < end_s and running.poll() is None, running.communicate()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_signal_ends_a_question_at_once(
+    number: int, code: int, times: int, sample_warehouse: Path, temporary: Path
+) -> None:
+    running = started(["sql", LONG], sample_warehouse, temporary)
+    wait_for_scratch(temporary, running)
+    time.sleep(0.2 * times)
+    for _ in range(times):
+        running.send_signal(number)
+    start_s = time.monotonic()
+    _, errors = running.communicate(timeout=20)
+    assert (running.returncode, errors) == (code, b"")
+    assert time.monotonic() - start_s < 5
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("delay_s", MOMENTS_S)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", WIDE, "-o", "{folder}/answer.csv"],
+        ["query", "unified.run_cdf", "--plot", "{folder}/picture.png"],
+        ["list", "queries"],
+    ],
+    ids=["export", "plot", "list"],
+)
+def test_ctrl_c_at_any_moment(
+    arguments: list[str], delay_s: float, sample_warehouse: Path, temporary: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    running = started([text.format(folder=out) for text in arguments], sample_warehouse, temporary)
+    wait_for_scratch(temporary, running)
+    time.sleep(delay_s - MOMENTS_S[0])
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=20)
+    # A short command may have ended by itself.
+    done = running.returncode == 0 and arguments[0] != "sql"
+    assert done or (running.returncode == 130 and errors == b""), errors
+    assert list(temporary.iterdir()) == []
+    assert done or list(out.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_leaves_nothing(sample_warehouse: Path, temporary: Path) -> None:
+    sql = "select range, repeat('x', 100) as text from range(100000)"
+    running = started(["sql", sql], sample_warehouse, temporary, subprocess.PIPE)
+    assert running.stdout is not None
+    assert running.stdout.read(20).startswith(b"range,text\n")
+    running.stdout.close()
+    assert running.wait(20) == 141
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_taken_away_by_the_next(
+    sample_warehouse: Path, temporary: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    running = started(["sql", SPILLING, "--memory-limit", "200MB"], sample_warehouse, temporary)
+    wait_for_scratch(temporary, running)
+    time.sleep(1)
+    running.kill()
+    running.communicate(timeout=20)
+    [left] = temporary.iterdir()
+    # As if it were of yesterday: what is young may be of a process that just starts.
+    os.utime(left, (time.time() - 86_400,) * 2)
+    later = started(["sql", "select 1", "-o", out / "answer.csv"], sample_warehouse, temporary)
+    assert later.wait(30) == 0
+    assert list(temporary.iterdir()) == []
+    assert [path.name for path in out.iterdir()] == ["answer.csv"]
+
+
+def test_a_killed_export_leaves_nothing_beside_the_answer(
+    sample_warehouse: Path, temporary: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    running = started(["sql", WIDE, "-o", out / "answer.csv"], sample_warehouse, temporary)
+    wait_for_scratch(temporary, running)
+    time.sleep(0.5)
+    running.kill()
+    running.communicate(timeout=20)
+    assert list(out.iterdir()) == []
