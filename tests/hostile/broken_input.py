@@ -691,7 +691,11 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
     "no tar": lambda place: (text_of(place), REFUSED),
     "random bytes": lambda place: (bytes((n * n * 31 + 7 * n) % 256 for n in range(4096)), REFUSED),
     "a tar in the tar": lambda place: (tar([(f"{place.stem}.tar", one_member(place))]), REFUSED),
-    "a tar under the CSV's name": lambda place: (tar([(f"{place.stem}.csv", one_member(place))]), REFUSED),
+    "a tar under the CSV's name": lambda place: (
+        tar([(f"{place.stem}.csv", one_member(place))]),
+        # Its header and its end stand in lines of their own, with the first row and behind the last.
+        [Refused(), Taken(good(place, [0]), rejected=2)],
+    ),
     "the CSV twice": lambda place: (tar([(f"{place.stem}.csv", text_of(place))] * 2), REFUSED),
     "the CSV twice, in two folders": lambda place: (
         tar([(f"a/{place.stem}.csv", text_of(place)), (f"b/{place.stem}.csv", text_of(place))]),

@@ -41,7 +41,7 @@ class Place:
 
     @property
     def is_wide(self) -> bool:
-        return self.line.startswith("{name},{number}")
+        return self.line == "{name},{number}"
 
     def path(self, ending: str) -> str:
         """The file's name below the raw folder."""
