@@ -27,6 +27,8 @@ import pyarrow.parquet  # noqa: F401
 from tracehouse import cli
 from tracehouse.ingest.declare import all_traces
 from tracehouse.sql import answer, checks, database, describe, export, verify  # noqa: F401
+from tracehouse.sql.files import query_files
+from tracehouse.views.files import view_files
 
 # Path and shutil call these, too.
 STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
@@ -35,6 +37,9 @@ STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
 def main() -> None:
     """Answer requests until there are no more; in a child, become the command line."""
     all_traces()
+    # Parsed but once a process: no child has to.
+    query_files()
+    view_files()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

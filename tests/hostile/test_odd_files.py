@@ -145,6 +145,8 @@ def tried(
         *("ingest", "--raw", raw, "--warehouse", warehouse), unprivileged=True, patience_s=patience_s, cwd=folder
     )
     whole = run.faults()
+    if not whole and not (warehouse / "traces.duckdb").exists():
+        whole.append(f"nothing at all was read: {run.stderr}")
     found: dict[str, list[str]] = {}
     if not whole:
         if any(ord(c) < 32 and c not in "\n\t" for c in run.stderr):
