@@ -99,7 +99,9 @@ def rewritten(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place],
 
 def header_changed(change: Callable[[str], str]) -> Callable[[Place], Told]:
     def make(place: Place) -> Told:
-        return place.text(place.rows("new")).replace(place.header.encode(), change(place.header).encode(), 1), REFUSED
+        return place.text(place.rows("new")).replace(
+            place.header.encode(), change(place.header).encode(), 1
+        ), REFUSED
 
     return make
 
@@ -233,7 +235,9 @@ def quoted_over_lines(place: Place) -> Told:
 
 
 def every_field_quoted(place: Place) -> Told:
-    lines = [",".join(f'"{f}"' if f else "" for f in line.split(",")) for line in place.lines(place.rows("new"))]
+    lines = [
+        ",".join(f'"{f}"' if f else "" for f in line.split(",")) for line in place.lines(place.rows("new"))
+    ]
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
 
 
@@ -267,7 +271,9 @@ def mixed_line_ends(place: Place) -> Told:
     ends = ("\n", "\r\n", "\r")
     lines = place.lines(place.rows("new"))
     # A newline last, so that the file is whole.
-    return "".join(line + ends[-1 - n % 3] for n, line in enumerate(lines)).encode() + b"\n", [Taken(good(place))]
+    return "".join(line + ends[-1 - n % 3] for n, line in enumerate(lines)).encode() + b"\n", [
+        Taken(good(place))
+    ]
 
 
 def zeros_inside(place: Place) -> Told:
@@ -282,7 +288,11 @@ def zeros_inside(place: Place) -> Told:
 
 
 def zeros_behind(place: Place) -> Told:
-    return text_of(place) + bytes(512), [Taken(good(place), rejected=1), Taken(good(place), said=True), Refused()]
+    return text_of(place) + bytes(512), [
+        Taken(good(place), rejected=1),
+        Taken(good(place), said=True),
+        Refused(),
+    ]
 
 
 def garbage_behind(place: Place) -> Told:
@@ -448,7 +458,14 @@ TEXTS = (
         Damage(f"a sample at {text}", wide_time_is(text), is_wide)
         for text in ("", "infinity", "0000-01-01 00:00:00+00:00", "2023-02-30 00:00:00+00:00", "12")
     ),
-    Damage("a time twice", lambda p: (text_of(p) + f"{p.text_of(p.names('new')[3], 7.0)}\n".encode(), [Taken(good(p), rejected=1)]), is_wide),
+    Damage(
+        "a time twice",
+        lambda p: (
+            text_of(p) + f"{p.text_of(p.names('new')[3], 7.0)}\n".encode(),
+            [Taken(good(p), rejected=1)],
+        ),
+        is_wide,
+    ),
 )
 
 TEXT_FORMS = {
@@ -539,7 +556,9 @@ def packed_cases() -> Iterator[Case]:
             yield Case(f"packed as {ending[1:]}: {name}", places[ending], ending, _damaged(form, damage))
 
 
-def _damaged(form: Form, damage: Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]) -> Callable[[Place], Packed]:
+def _damaged(
+    form: Form, damage: Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]
+) -> Callable[[Place], Packed]:
     def make(place: Place) -> Packed:
         [data] = form.pieces(place, text_of(place)).values()
         damaged, ways = damage(place, data)
@@ -578,7 +597,9 @@ PACKED: dict[str, Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]] = {
     "a byte flipped in the middle": spoilt(lambda data: flipped(len(data) // 2)(data)),
     "a byte flipped in its checksum": spoilt(lambda data: flipped(len(data) - 6)(data)),
     "a byte flipped in its length": spoilt(lambda data: flipped(len(data) - 3)(data)),
-    "a page of zeros inside": spoilt(lambda data: data[: len(data) // 2] + bytes(60) + data[len(data) // 2 + 60 :]),
+    "a page of zeros inside": spoilt(
+        lambda data: data[: len(data) // 2] + bytes(60) + data[len(data) // 2 + 60 :]
+    ),
     "a piece missing inside": spoilt(lambda data: data[: len(data) // 2] + data[len(data) // 2 + 9 :]),
     "garbage behind": spoilt(lambda data: data + b"garbage", all_rows),
     "zeros behind": spoilt(lambda data: data + bytes(512), all_rows),
@@ -587,15 +608,23 @@ PACKED: dict[str, Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]] = {
     "bzip2 under its name": spoilt(lambda data: bz2.compress(b"a,b\n1,2\n")),
     "zip under its name": spoilt(lambda data: zipped([("a.csv", b"a,b\n1,2\n")])),
     "zstd under its name": spoilt(lambda data: zstd(b"a,b\n1,2\n")),
-    "the other of gzip and xz": spoilt(lambda data: lzma.compress(b"a,b\n1,2\n") if data[:2] == b"\x1f\x8b" else gz(b"a,b\n1,2\n")),
+    "the other of gzip and xz": spoilt(
+        lambda data: lzma.compress(b"a,b\n1,2\n") if data[:2] == b"\x1f\x8b" else gz(b"a,b\n1,2\n")
+    ),
     "Git LFS pointer": spoilt(lambda data: LFS_POINTER),
     "web page": spoilt(lambda data: b"<html><body>404</body></html>\n"),
     "JSON error": spoilt(lambda data: b'{"message": "Not Found"}\n'),
     "empty": spoilt(lambda data: b""),
     "nothing packed": spoilt(lambda data: gz(b"") if data[:2] == b"\x1f\x8b" else lzma.compress(b"")),
     "gzip with a name, a comment and more": lambda place, data: (
-        b"\x1f\x8b\x08\x1e" + bytes(4) + b"\0\x03" + struct.pack("<H", 3) + b"abc" + b"name\0comment\0"
-        + struct.pack("<H", _header_checksum(data)) + data[10:],
+        b"\x1f\x8b\x08\x1e"
+        + bytes(4)
+        + b"\0\x03"
+        + struct.pack("<H", 3)
+        + b"abc"
+        + b"name\0comment\0"
+        + struct.pack("<H", _header_checksum(data))
+        + data[10:],
         [Taken(good(place)), Refused()],
     ),
 }
@@ -605,7 +634,12 @@ ONLY_GZIP = frozenset({"gzip with a name, a comment and more"})
 def _header_checksum(data: bytes) -> int:
     import zlib
 
-    return zlib.crc32(b"\x1f\x8b\x08\x1e" + bytes(4) + b"\0\x03" + struct.pack("<H", 3) + b"abc" + b"name\0comment\0") & 0xFFFF
+    return (
+        zlib.crc32(
+            b"\x1f\x8b\x08\x1e" + bytes(4) + b"\0\x03" + struct.pack("<H", 3) + b"abc" + b"name\0comment\0"
+        )
+        & 0xFFFF
+    )
 
 
 def members_cases() -> Iterator[Case]:
@@ -667,7 +701,10 @@ def special_member(kind: bytes, target: str = "") -> Callable:
 
 def member_called(name: str) -> Callable:
     """The CSV in another folder of the archive: nothing is unpacked, so that it does no harm."""
-    return lambda place: (tar([(name.format(stem=place.stem), text_of(place))]), [Taken(good(place)), Refused()])
+    return lambda place: (
+        tar([(name.format(stem=place.stem), text_of(place))]),
+        [Taken(good(place)), Refused()],
+    )
 
 
 def size_of(place: Place, change: int) -> bytes:
@@ -681,7 +718,10 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
     "no CSV inside": lambda place: (tar([("README.md", b"# Read me\n")]), REFUSED),
     "a CSV of another table inside": lambda place: (tar([("other.csv", b"a,b\n1,2\n")]), REFUSED),
     "without its end": lambda place: (_without_end(one_member(place)), REFUSED),
-    "half of its end": lambda place: (_without_end(one_member(place)) + bytes(BLOCK), [Refused(), Taken(good(place))]),
+    "half of its end": lambda place: (
+        _without_end(one_member(place)) + bytes(BLOCK),
+        [Refused(), Taken(good(place))],
+    ),
     "the end alone": lambda place: (bytes(2 * BLOCK), REFUSED),
     "many zeros behind": lambda place: (one_member(place) + bytes(100 * BLOCK), [Taken(good(place))]),
     "garbage behind": lambda place: (one_member(place) + b"garbage" * 90, REFUSED),
@@ -713,8 +753,14 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         tar([(f"{place.stem}.csv", text_of(place)), ("extra.csv", b"a\n1\n")]),
         [Taken(good(place), said=True), Refused()],
     ),
-    "in the old format": lambda place: (tar([(f"{place.stem}.csv", text_of(place))], tarfile.USTAR_FORMAT), [Taken(good(place))]),
-    "in GNU's format": lambda place: (tar([(f"{place.stem}.csv", text_of(place))], tarfile.GNU_FORMAT), [Taken(good(place))]),
+    "in the old format": lambda place: (
+        tar([(f"{place.stem}.csv", text_of(place))], tarfile.USTAR_FORMAT),
+        [Taken(good(place))],
+    ),
+    "in GNU's format": lambda place: (
+        tar([(f"{place.stem}.csv", text_of(place))], tarfile.GNU_FORMAT),
+        [Taken(good(place))],
+    ),
     "a name of 300 characters, GNU": lambda place: (
         tar([("d" * 150 + "/" + "e" * 130 + f"/{place.stem}.csv", text_of(place))], tarfile.GNU_FORMAT),
         [Taken(good(place))],
@@ -743,8 +789,14 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         # The last newline is then cut off.
         no_last_newline(place)[1],
     ),
-    "a size a block less": lambda place: (tar_header(one_member(place), 0, size_of(place, -600), SIZE), REFUSED),
-    "a size too large": lambda place: (tar_header(one_member(place), 0, size_of(place, 1 << 20), SIZE), REFUSED),
+    "a size a block less": lambda place: (
+        tar_header(one_member(place), 0, size_of(place, -600), SIZE),
+        REFUSED,
+    ),
+    "a size too large": lambda place: (
+        tar_header(one_member(place), 0, size_of(place, 1 << 20), SIZE),
+        REFUSED,
+    ),
     "a checksum that is wrong": in_header(b"0000000\0", CHECKSUM, False),
     "a checksum that is a word": in_header(b"checksum", CHECKSUM, False),
     "a name that is another": in_header(b"other_table.csv", NAME),
@@ -752,7 +804,9 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
     "an unknown type": in_header(b"Q", TYPE, True, Refused()),
     "a sparse file": in_header(b"S", TYPE, True, Refused()),
     "a damaged header behind": lambda place: (
-        tar_header(tar([("a.txt", b"x"), (f"{place.stem}.csv", text_of(place))]), 2 * BLOCK, b"\xff\xff", NAME, False),
+        tar_header(
+            tar([("a.txt", b"x"), (f"{place.stem}.csv", text_of(place))]), 2 * BLOCK, b"\xff\xff", NAME, False
+        ),
         REFUSED,
     ),
     "a PAX header with a wrong size": lambda place: (
@@ -822,7 +876,10 @@ PARTS: dict[str, Callable[[Place, dict[str, bytes]], Packed]] = {
     ),
     "beside the whole": lambda place, parts: (parts | {"": b"".join(parts.values())}, [Taken(good(place))]),
     "beside another whole": lambda place, parts: (parts | {"": old_archive(place)}, REFUSED),
-    "beside a whole that is a pointer": lambda place, parts: (parts | {"": LFS_POINTER}, [Refused(), Taken(good(place), said=True)]),
+    "beside a whole that is a pointer": lambda place, parts: (
+        parts | {"": LFS_POINTER},
+        [Refused(), Taken(good(place), said=True)],
+    ),
     "numbered, from 01": lambda place, parts: (
         {f".part{n:02d}": part for n, part in enumerate(parts.values(), 1)},
         [Taken(good(place)), Refused()],

@@ -112,10 +112,17 @@ def by_itself(*argv: object, patience_s: float = PATIENCE_S, cwd: Path | None = 
     """Run the installed command in a process of its own."""
     try:
         done = subprocess.run(
-            [TRACES, *argv], capture_output=True, timeout=patience_s, cwd=cwd, stdin=subprocess.DEVNULL, **options
+            [TRACES, *argv],
+            capture_output=True,
+            timeout=patience_s,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            **options,
         )
     except subprocess.TimeoutExpired as late:
-        return Run(None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace"))
+        return Run(
+            None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
+        )
     return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 

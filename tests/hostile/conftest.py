@@ -6,10 +6,8 @@ By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=a
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Server
 
 TRY_ALL = os.environ.get("TRACEHOUSE_HOSTILE") == "all"
@@ -37,7 +35,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     failed: Counter[str] = Counter()
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, []):
-            for name, (kind, number) in (p for p in report.user_properties if p[0] == COUNTED):
+            for kind, number in (value for name, value in report.user_properties if name == COUNTED):
                 tried[kind] += number
                 failed[kind] += outcome == "failed"
     if not tried:
@@ -47,15 +45,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line("| --- | ---: | ---: |")
     for kind, number in sorted(tried.items()):
         terminalreporter.write_line(f"| {kind} | {number:,} | {failed[kind]} |")
-
-
-def tried_in_part(cases: list, every: int) -> list:
-    """All cases, or one in so many."""
-    return cases if TRY_ALL else cases[::every]
-
-
-def folder_of(tmp_path: Path, name: str) -> Path:
-    """A new folder that any user may write to."""
-    folder = tmp_path / name
-    folder.mkdir(mode=0o777)
-    return folder

@@ -51,7 +51,10 @@ class Place:
         """What the rows of a version are called."""
         if self.is_wide:
             month = {"old": 4, "new": 5}[version]
-            return [f"2023-{month:02d}-{n // 240 + 1:02d} {n // 10 % 24:02d}:{n % 10 * 5:02d}:00+00:00" for n in range(count)]
+            return [
+                f"2023-{month:02d}-{n // 240 + 1:02d} {n // 10 % 24:02d}:{n % 10 * 5:02d}:00+00:00"
+                for n in range(count)
+            ]
         return [f"{version}{n}" for n in range(count)]
 
     def rows(self, version: str, count: int = ROW_COUNT) -> dict[str, float | None]:
@@ -135,7 +138,12 @@ NARROW = (
 ARCHIVED = tuple(
     _csv(f"pai.{table}", stem, header, line, published_header=False)  # type: ignore[arg-type]
     for table, stem, header, line in (
-        ("job", "pai_job_table", "job_name,inst_id,user,status,start_time,end_time", "{name},i,u,Failed,1.0,{number}"),
+        (
+            "job",
+            "pai_job_table",
+            "job_name,inst_id,user,status,start_time,end_time",
+            "{name},i,u,Failed,1.0,{number}",
+        ),
         (
             "sensor",
             "pai_sensor_table",
@@ -143,7 +151,12 @@ ARCHIVED = tuple(
             "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count",
             "j,t,{name},i,m,/dev/nvidia0,1.5,2.5,3.5,4.5,5.5,6.5,7.5,8.5,9.5,{number}",
         ),
-        ("machine_spec", "pai_machine_spec", "machine,gpu_type,cap_cpu,cap_mem,cap_gpu", "{name},V100,96,512,{number}"),
+        (
+            "machine_spec",
+            "pai_machine_spec",
+            "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
+            "{name},V100,96,512,{number}",
+        ),
         (
             "machine_metric",
             "pai_machine_metric",
@@ -157,7 +170,15 @@ ARCHIVED = tuple(
 _METRICS = {
     "gpu": (
         *("XID_ERRORS", "GPU_TEMP", "MEMORY_TEMP", "MEM_CLOCK", "SM_CLOCK", "MEM_COPY_UTIL", "GPU_UTIL"),
-        *("FB_FREE", "FB_USED", "POWER_USAGE", "DRAM_ACTIVE", "PIPE_TENSOR_ACTIVE", "SM_ACTIVE", "SM_OCCUPANCY"),
+        *(
+            "FB_FREE",
+            "FB_USED",
+            "POWER_USAGE",
+            "DRAM_ACTIVE",
+            "PIPE_TENSOR_ACTIVE",
+            "SM_ACTIVE",
+            "SM_OCCUPANCY",
+        ),
     ),
     "node": ("NODE_CPU_UTILIZATION", "NODE_MEMORY_UTILIZATION", "NODE_IB_SEND", "NODE_IB_RECEIVE"),
 }
@@ -215,7 +236,9 @@ def _in_tar(compress: Callable[[bytes], bytes]) -> Callable[[Place, bytes], dict
     return lambda place, text: {"": compress(tar([(f"{place.stem}.csv", text)]))}
 
 
-def in_parts(place: Place, text: bytes, endings: Sequence[str] = ("partaa", "partab", "partac")) -> dict[str, bytes]:
+def in_parts(
+    place: Place, text: bytes, endings: Sequence[str] = ("partaa", "partab", "partac")
+) -> dict[str, bytes]:
     """An archive cut into parts."""
     whole = gz(tar([(f"{place.stem}.csv", text)]))
     size = -(-len(whole) // len(endings))

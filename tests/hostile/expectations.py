@@ -8,7 +8,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-
 from hostile.command_line import Run
 from hostile.dumps import Place, Rows, stored, wanted
 
@@ -33,7 +32,12 @@ Way = Refused | Taken
 
 
 def problems(
-    place: Place, name: str, ways: Sequence[Way], before: Rows, run: Run, connection: duckdb.DuckDBPyConnection
+    place: Place,
+    name: str,
+    ways: Sequence[Way],
+    before: Rows,
+    run: Run,
+    connection: duckdb.DuckDBPyConnection,
 ) -> list[str]:
     """Why none of the ways is what became of a file; nothing where one is."""
     reasons = [_differs(place, name, way, before, run, connection) for way in ways]
@@ -73,7 +77,7 @@ def _other_account(place: Place, way: Taken, connection: duckdb.DuckDBPyConnecti
     rows = connection.execute(
         f"""
         select sum(rows_read), sum(rows_kept), sum(rows_rejected) from catalog.sources
-        where table_name = '{place.table}' and ('/' || file) like '%/{place.folder and place.folder + "/"}{place.stem}.%'
+        where table_name = '{place.table}' and contains('/' || file, '/{place.path(".")}')
         """
     ).fetchall()
     expected = (len(way.rows) + way.rejected, len(way.rows), way.rejected)
@@ -86,13 +90,18 @@ def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]
         "select file, rows_read, rows_kept, rows_rejected from catalog.sources"
         " where rows_read <> rows_kept + rows_rejected"
     ).fetchall()
-    found = [f"{file}: {read} rows read, {kept} kept, {rejected} rejected" for file, read, kept, rejected in sources]
+    found = [
+        f"{file}: {read} rows read, {kept} kept, {rejected} rejected"
+        for file, read, kept, rejected in sources
+    ]
     for path, (size, sha256) in manifest(warehouse).items():
         data = (warehouse / path).read_bytes()
         if (len(data), hashlib.sha256(data).hexdigest()) != (size, sha256):
             found.append(f"{path}: not the bytes that the manifest lists")
     [(rejected,)] = connection.execute("select count(*) from catalog.rejected_rows").fetchall()
-    [(expected,)] = connection.execute("select coalesce(sum(rows_rejected), 0) from catalog.sources").fetchall()
+    [(expected,)] = connection.execute(
+        "select coalesce(sum(rows_rejected), 0) from catalog.sources"
+    ).fetchall()
     if rejected != expected:
         found.append(f"{rejected} rejected rows are stored, {expected} are counted")
     return found
@@ -120,5 +129,7 @@ def contents(warehouse: Path, places: Sequence[Place]) -> Mapping[str, list[tupl
 def fail_with(found: Mapping[str, Sequence[str]]) -> None:
     """Fail where anything was found, and say all of it."""
     if found:
-        lines = [line for name, faults in found.items() for line in (name, *(f"    {fault}" for fault in faults))]
+        lines = [
+            line for name, faults in found.items() for line in (name, *(f"    {fault}" for fault in faults))
+        ]
         pytest.fail("\n".join([f"{len(found)} cases went wrong", *lines]), pytrace=False)

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 # What an ingest imports late, so that no child does.
 import duckdb  # noqa: F401
 import polars  # noqa: F401
-import pyarrow.compute  # noqa: F401
-import pyarrow.csv  # noqa: F401
+import pyarrow.compute
+import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from tracehouse import cli

@@ -12,7 +12,7 @@ from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, P
 
 @dataclass(frozen=True)
 class Ask:
-    """A call of `traces`; `{raw}` and `{warehouse}` stand for the folders. Each text must be in what it says."""
+    """A call of `traces`; `{raw}` and `{warehouse}` stand for the folders. It `says` each of these texts."""
 
     arguments: str
     codes: Sequence[int] = (0,)
@@ -51,8 +51,8 @@ V100 = replace(A40, stem="summary_power_v100", picked="gpu = 'v100'")
 SEREN = replace(NARROW[5], picked="cluster = 'seren'")
 KALOS = replace(SEREN, stem="trace_kalos", picked="cluster = 'kalos'")
 WHOLE = next(place for place in WIDE if place.stem == "GPU_TEMP" and place.folder == "kalos")
-APRIL = replace(WHOLE, stem="GPU_TEMP-2023-04", picked=f"{WHOLE.picked} and month(\"time\") = 4")
-MAY = replace(WHOLE, stem="GPU_TEMP-2023-05", picked=f"{WHOLE.picked} and month(\"time\") = 5")
+APRIL = replace(WHOLE, stem="GPU_TEMP-2023-04", picked=f'{WHOLE.picked} and month("time") = 4')
+MAY = replace(WHOLE, stem="GPU_TEMP-2023-05", picked=f'{WHOLE.picked} and month("time") = 5')
 JOBS = ARCHIVED[0]
 
 PLACES = (UNTOUCHED, TRAIN, JOBS)
@@ -158,7 +158,10 @@ ACCUMULATING = (
         "what is forgotten leaves, and is named with its rows",
         [
             *(files(DEFAULT, CPU050), ingest()),
-            Ask("forget openb_pod_list_cpu050.csv --warehouse {warehouse}", says=["openb_pod_list_cpu050.csv", "60"]),
+            Ask(
+                "forget openb_pod_list_cpu050.csv --warehouse {warehouse}",
+                says=["openb_pod_list_cpu050.csv", "60"],
+            ),
             Holds({**rows("old", DEFAULT), CPU050: NOTHING}),
             *(files(DEFAULT), ingest(), Holds({**rows("old", DEFAULT), CPU050: NOTHING})),
         ],
@@ -166,7 +169,10 @@ ACCUMULATING = (
     ),
     Story(
         "what never was cannot be forgotten",
-        [Ask("forget no_such_file.csv --warehouse {warehouse}", codes=[1, 2], says=["no_such_file.csv"]), OLD],
+        [
+            Ask("forget no_such_file.csv --warehouse {warehouse}", codes=[1, 2], says=["no_such_file.csv"]),
+            OLD,
+        ],
     ),
     Story(
         "what is replaced leaves, and is named with its rows",
@@ -211,7 +217,11 @@ ACCUMULATING = (
     ),
     Story(
         "a header alone does not replace a table in silence",
-        [files(*PLACES, version="new"), write(f"raw/{TRAIN.stem}.csv", TRAIN.header + "\n"), ingest(TRAIN.stem, codes=[0, 1])],
+        [
+            files(*PLACES, version="new"),
+            write(f"raw/{TRAIN.stem}.csv", TRAIN.header + "\n"),
+            ingest(TRAIN.stem, codes=[0, 1]),
+        ],
     ),
 )
 
@@ -344,7 +354,12 @@ def database_stories() -> list[Story]:
     ] + [
         Story(
             "a database that is garbage, and an ingest",
-            [files(*PLACES, version="new"), Do(lambda f: garbage(f / of_database)), ingest("traces.duckdb"), NEW],
+            [
+                files(*PLACES, version="new"),
+                Do(lambda f: garbage(f / of_database)),
+                ingest("traces.duckdb"),
+                NEW,
+            ],
         ),
         Story(
             "a database that is a folder",
@@ -454,7 +469,12 @@ OTHER = (
     *(
         Story(
             f"a journal that holds {name}",
-            [journal(text), files(*PLACES, version="new"), ingest(codes=[0, 1]), Ask("build --warehouse {warehouse}", [0, 1])],
+            [
+                journal(text),
+                files(*PLACES, version="new"),
+                ingest(codes=[0, 1]),
+                Ask("build --warehouse {warehouse}", [0, 1]),
+            ],
         )
         for name, text in (
             ("garbage", "garbage"),
@@ -493,7 +513,11 @@ OTHER = (
     ),
     Story(
         "raw files below the warehouse",
-        [files(UNTOUCHED), Ask("ingest --raw {raw} --warehouse {raw}"), Ask("ingest --raw {raw} --warehouse {raw}")],
+        [
+            files(UNTOUCHED),
+            Ask("ingest --raw {raw} --warehouse {raw}"),
+            Ask("ingest --raw {raw} --warehouse {raw}"),
+        ],
         over_none=True,
     ),
     Story("no raw folder", [Ask("ingest --raw {raw}/none --warehouse {warehouse}", [1], ["raw/none"]), OLD]),

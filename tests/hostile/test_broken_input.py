@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
 from hostile.broken_input import Case, all_cases, rounds
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Form, Place, raw_folder

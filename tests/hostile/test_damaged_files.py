@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import raw_folder, write_old

@@ -14,24 +14,22 @@ from pathlib import Path
 import duckdb
 import hypothesis
 import pytest
-from hypothesis import HealthCheck, Phase, strategies
-
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, Place, gz, raw_folder, stored, tar, wanted
 from hostile.expectations import fail_with, opened, unsound
 from hostile.stories import CLUSTERS
+from hypothesis import HealthCheck, Phase, strategies
 
 EXAMPLES = 13 if TRY_ALL else 2
 ROWS_A_FILE = 13_000 if TRY_ALL else 500
 ROWS_A_MEMBER = 500
 
+STRUCTURE = (b'"', b'""', b'"\n', b'\n"', b'","', b"\r", b"\r\n", b"\n\n", b"\n", b",", b",,,,")
+BYTES = (b"\0", b"\xff", b"\xef\xbb\xbf", b"\xc3", b"\x1a", b"\t", b"\\", b"'", b" ", b"a" * 70_000)
+NUMBERS = (b"nan", b"1e999", b"0x1F", b"-", "１２".encode())
 snippets = strategies.one_of(
-    strategies.binary(max_size=20),
-    strategies.sampled_from(
-        [b'"', b'""', b'"\n', b'\n"', b'","', b"\r", b"\r\n", b"\n\n", b"\n", b",", b",,,,", b"\0", b"\xff", b"\xef\xbb\xbf"]
-        + [b"nan", b"1e999", b"0x1F", b"-", b"'", b"\\", b"\t", b"\x1a", b"\xc3", "é１".encode(), b" ", b"a" * 70_000]
-    ),
+    strategies.binary(max_size=20), strategies.sampled_from((*STRUCTURE, *BYTES, *NUMBERS))
 )
 edits = strategies.lists(
     strategies.tuples(
@@ -60,7 +58,9 @@ def lines_of(data: bytes) -> list[bytes]:
     return [line for line in re.split(rb"[\r\n]", data.removeprefix(b"\xef\xbb\xbf")) if line]
 
 
-def archive_with(place_members: list[tuple[str, bytes]], damage: tuple[int, list[tuple[int, bytes]], bool]) -> bytes:
+def archive_with(
+    place_members: list[tuple[str, bytes]], damage: tuple[int, list[tuple[int, bytes]], bool]
+) -> bytes:
     """An archive one of whose headers is changed, its checksum made to fit again, if so drawn."""
     member, changes, with_checksum = damage
     data = bytearray(tar(place_members))
@@ -117,7 +117,10 @@ def test_fuzz(server: Server, tmp_path: Path, count: Count) -> None:
 
 
 def one_ingest(
-    folder: Path, texts: list[list[tuple[float, int, bytes]]], headers: list[tuple[int, list, bool]], server: Server
+    folder: Path,
+    texts: list[list[tuple[float, int, bytes]]],
+    headers: list[tuple[int, list, bool]],
+    server: Server,
 ) -> int:
     """Write all files, each changed in its way, ingest them, and return how many lines they held."""
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
@@ -128,7 +131,11 @@ def one_ingest(
         (raw / f"{place.stem}.csv").write_bytes(data)
         expected[f"{place.stem}.csv"] = (place, len(lines_of(data)) - 1, lines_of(data)[1:])
     for place, damage in zip(ARCHIVED, headers, strict=False):
-        members = [(f"{place.stem}.csv", place.text(place.rows("new", ROWS_A_MEMBER))), ("README", b"x"), ("LICENSE", b"y")]
+        members = [
+            (f"{place.stem}.csv", place.text(place.rows("new", ROWS_A_MEMBER))),
+            ("README", b"x"),
+            ("LICENSE", b"y"),
+        ]
         archive = archive_with(members, damage)
         (raw / f"{place.stem}.tar.gz").write_bytes(gz(archive))
         expected[f"{place.stem}.tar.gz"] = (place, rows_by_tarfile(archive, rf"{place.stem}\.csv"), None)

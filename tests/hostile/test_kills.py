@@ -12,10 +12,9 @@ from itertools import count as from_first
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Place, raw_folder, write_old
+from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, unsound
 
 PLACES = (UNTOUCHED, *NARROW[:3], ARCHIVED[0], WIDE[0])
@@ -85,7 +84,11 @@ def faults_after_the_next(warehouse: Path, versions: Versions, server: Server) -
         return faults
     rows = dict(contents(warehouse, PLACES))
     found = unsound_as(warehouse, versions)
-    return found if rows == versions.rows["new"] else [*found, f"not the new version: {differing(rows, versions)}"]
+    return (
+        found
+        if rows == versions.rows["new"]
+        else [*found, f"not the new version: {differing(rows, versions)}"]
+    )
 
 
 def unsound_as(warehouse: Path, versions: Versions) -> list[str]:
@@ -132,7 +135,9 @@ def test_killed_at_every_step_of_publishing(
 
 
 @pytest.mark.parametrize("seed", range(CHAINS))
-def test_killed_at_random(seed: int, versions: Versions, server: Server, tmp_path: Path, count: Count) -> None:
+def test_killed_at_random(
+    seed: int, versions: Versions, server: Server, tmp_path: Path, count: Count
+) -> None:
     """Again and again, over an old version or over none; then it is let run."""
     chance = random.Random(seed)
     warehouse = tmp_path / "warehouse"
@@ -208,5 +213,3 @@ def test_files_that_may_not_grow(
     found += run.faults() + faults_after(warehouse, versions, may_be_missing=False)
     found += faults_after_the_next(warehouse, versions, server)
     fail_with({f"files of {limit_kib} KiB": found} if found else {})
-
-

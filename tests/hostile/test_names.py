@@ -5,12 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import NARROW, UNTOUCHED, WIDE, raw_folder, write_old
+from hostile.dumps import NARROW, UNTOUCHED, WIDE, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened
-from hostile.dumps import stored, wanted
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 NAMES = (

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Server
 from hostile.conftest import Count
-from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted
+from hostile.dumps import FORMS, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted
 from hostile.expectations import fail_with, opened, unsound
 
 PATIENCE_S = 30
@@ -77,7 +76,11 @@ def unreadable_folder(raw: Path) -> None:
 
 LATIN = os.fsdecode(b"caf\xe9")
 ODD = (
-    Odd("a FIFO under a table's name", lambda raw: os.mkfifo(raw / "summary_train.csv"), ("summary_train.csv",)),
+    Odd(
+        "a FIFO under a table's name",
+        lambda raw: os.mkfifo(raw / "summary_train.csv"),
+        ("summary_train.csv",),
+    ),
     Odd("a FIFO of another name", lambda raw: os.mkfifo(raw / "pipe")),
     Odd("a FIFO for a header", lambda raw: os.mkfifo(raw / "pai_job_table.header")),
     Odd("a socket", lambda raw: a_socket(raw / "summary_power_v100.csv"), ("summary_power_v100.csv",)),
@@ -87,32 +90,72 @@ ODD = (
         ("alibaba_groups.csv",),
         needs_root=True,
     ),
-    Odd("a link to a device", lambda raw: (raw / "trace_kalos.csv").symlink_to("/dev/zero"), ("trace_kalos.csv",)),
+    Odd(
+        "a link to a device",
+        lambda raw: (raw / "trace_kalos.csv").symlink_to("/dev/zero"),
+        ("trace_kalos.csv",),
+    ),
     Odd("a link to nothing", lambda raw: (raw / "trace_seren.csv").symlink_to("gone"), ("trace_seren.csv",)),
     Odd("links in circles", loop),
     Odd("a link to a folder with files", linked, place=WIDE[4]),
     Odd("a link to the raw folder", lambda raw: (raw / "self").symlink_to(raw)),
     Odd("a link to the folder above", lambda raw: (raw / "up").symlink_to("..")),
     Odd("a folder that is called as a CSV", lambda raw: (raw / "cluster_summary.csv").mkdir()),
-    Odd("a file that may not be read", lambda raw: unreadable(raw / "seren" / f"{WIDE[6].stem}.csv"), (f"{WIDE[6].stem}.csv",)),
+    Odd(
+        "a file that may not be read",
+        lambda raw: unreadable(raw / "seren" / f"{WIDE[6].stem}.csv"),
+        (f"{WIDE[6].stem}.csv",),
+    ),
     Odd("a folder that may not be read", unreadable_folder, ("locked",)),
     Odd("a folder with odd bytes", good(WIDE[10], folder=f"{LATIN}/seren"), place=WIDE[10]),
     Odd("a file with odd bytes", lambda raw: (raw / f"{LATIN}.csv").write_bytes(b"a\n1\n"), ("caf",)),
-    Odd("a list with odd bytes", lambda raw: (raw / f"openb_pod_list_{LATIN}.csv").write_bytes(b"a\n1\n"), ("openb_pod_list_caf",)),
+    Odd(
+        "a list with odd bytes",
+        lambda raw: (raw / f"openb_pod_list_{LATIN}.csv").write_bytes(b"a\n1\n"),
+        ("openb_pod_list_caf",),
+    ),
     Odd("a folder with the end of a line", good(WIDE[12], folder="new\nline/seren"), place=WIDE[12]),
-    Odd("a file that clears the screen", lambda raw: (raw / "a\x1b[2Jb.csv").write_bytes(b"a\n1\n"), ("2Jb.csv",)),
+    Odd(
+        "a file that clears the screen",
+        lambda raw: (raw / "a\x1b[2Jb.csv").write_bytes(b"a\n1\n"),
+        ("2Jb.csv",),
+    ),
     Odd("a folder with a quote", good(WIDE[14], folder="it's {a} [b] */seren"), place=WIDE[14]),
     Odd("a folder like a partition", good(WIDE[16], folder="cluster=kalos/metric=X/seren"), place=WIDE[16]),
-    Odd("a deep folder", good(WIDE[18], folder="/".join("d" * 60 for _ in range(40)) + "/seren"), place=WIDE[18]),
+    Odd(
+        "a deep folder",
+        good(WIDE[18], folder="/".join("d" * 60 for _ in range(40)) + "/seren"),
+        place=WIDE[18],
+    ),
     Odd("a long name", lambda raw: (raw / ("n" * 251 + ".csv")).write_bytes(b"a\n1\n"), ("nnnn",)),
     Odd("a hidden file", lambda raw: (raw / ".summary_train.csv").write_bytes(b"half a download")),
     Odd("a file of macOS", lambda raw: (raw / "._summary_train.csv").write_bytes(b"\0\5\x16\7")),
     Odd("an empty file of another name", lambda raw: (raw / "other.csv").write_bytes(b""), ("other.csv",)),
-    Odd("an archive of nobody", lambda raw: (raw / "backup.tar.gz").write_bytes(b"\x1f\x8bno"), ("backup.tar.gz",)),
-    Odd("a half download", lambda raw: (raw / "summary_train.csv.crdownload").write_bytes(b"d"), ("crdownload",)),
-    Odd("a 7z archive", lambda raw: (raw / "pai_job_table.7z").write_bytes(b"7z\xbc\xaf"), ("pai_job_table.7z",)),
-    Odd("a spreadsheet", lambda raw: (raw / "summary_train.xlsx").write_bytes(b"PK\3\4"), ("summary_train.xlsx",)),
-    Odd("Parquet", lambda raw: (raw / "summary_train.parquet").write_bytes(b"PAR1"), ("summary_train.parquet",)),
+    Odd(
+        "an archive of nobody",
+        lambda raw: (raw / "backup.tar.gz").write_bytes(b"\x1f\x8bno"),
+        ("backup.tar.gz",),
+    ),
+    Odd(
+        "a half download",
+        lambda raw: (raw / "summary_train.csv.crdownload").write_bytes(b"d"),
+        ("crdownload",),
+    ),
+    Odd(
+        "a 7z archive",
+        lambda raw: (raw / "pai_job_table.7z").write_bytes(b"7z\xbc\xaf"),
+        ("pai_job_table.7z",),
+    ),
+    Odd(
+        "a spreadsheet",
+        lambda raw: (raw / "summary_train.xlsx").write_bytes(b"PK\3\4"),
+        ("summary_train.xlsx",),
+    ),
+    Odd(
+        "Parquet",
+        lambda raw: (raw / "summary_train.parquet").write_bytes(b"PAR1"),
+        ("summary_train.parquet",),
+    ),
     Odd("LZ4", lambda raw: (raw / "summary_train.csv.lz4").write_bytes(b"\4\x22\x4d\x18"), ("csv.lz4",)),
 )
 
@@ -142,7 +185,10 @@ def tried(
     for odd in odds:
         odd.make(raw)
     run = server.run(
-        *("ingest", "--raw", raw, "--warehouse", warehouse), unprivileged=True, patience_s=patience_s, cwd=folder
+        *("ingest", "--raw", raw, "--warehouse", warehouse),
+        unprivileged=True,
+        patience_s=patience_s,
+        cwd=folder,
     )
     whole = run.faults()
     if not whole and not (warehouse / "traces.duckdb").exists():
@@ -160,7 +206,14 @@ def tried(
             if missing := [word for word in odd.says if word not in run.stderr]:
                 found[odd.name] = [*found.get(odd.name, []), f"{missing} is not named"]
         again = server.run(
-            "ingest", "--raw", raw, "--warehouse", warehouse, unprivileged=True, patience_s=patience_s, cwd=folder
+            "ingest",
+            "--raw",
+            raw,
+            "--warehouse",
+            warehouse,
+            unprivileged=True,
+            patience_s=patience_s,
+            cwd=folder,
         )
         whole += [f"the next ingest: {fault}" for fault in again.faults()]
     if (raw / "locked").exists():

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import raw_folder, stored, wanted, write_old
@@ -49,7 +48,9 @@ def taken(step: Ask | Do | Holds, server: Server, folder: Path) -> list[str]:
     places = {"raw": folder / "raw", "warehouse": folder / "warehouse"}
     run = server.run(*(part.format(**places) for part in step.arguments.split()))
     said = run.stdout + run.stderr
-    return run.faults(step.codes) + [f"it does not say {text!r}: {said}" for text in step.says if text not in said]
+    return run.faults(step.codes) + [
+        f"it does not say {text!r}: {said}" for text in step.says if text not in said
+    ]
 
 
 def held(step: Holds, warehouse: Path) -> list[str]:
