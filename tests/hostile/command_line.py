@@ -39,7 +39,7 @@ class Run:
         """What no run may do, whatever it is given."""
         found = []
         if self.code is None:
-            found.append(f"still running after {PATIENCE_S} s")
+            found.append("it had not ended when patience did")
         elif self.code not in codes:
             found.append(f"exit code {self.code}: {self.stderr[-600:]}")
         if "Traceback" in self.stderr:

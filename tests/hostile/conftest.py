@@ -6,9 +6,11 @@ By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=a
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hostile.command_line import Server
+from hostile.dumps import raw_folder, write_old
 
 TRY_ALL = os.environ.get("TRACEHOUSE_HOSTILE") == "all"
 COUNTED = "tried"
@@ -28,6 +30,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running = Server(tmp_path_factory.mktemp("runs"))
     yield running
     running.close()
+
+
+@pytest.fixture(scope="session")
+def old_warehouse(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that holds the old version of a file for each place."""
+    folder = tmp_path_factory.mktemp("old")
+    write_old(raw_folder(folder / "raw"))
+    run = server.run("ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse")
+    assert (run.code, run.stderr) == (0, "")
+    return folder / "warehouse"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

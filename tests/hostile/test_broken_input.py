@@ -12,50 +12,40 @@ import pytest
 from hostile.broken_input import Case, all_cases, rounds
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import FORMS, UNTOUCHED, Place, Rows, raw_folder, write_old
+from hostile.dumps import FORMS, UNTOUCHED, Place, Rows, raw_folder
 from hostile.expectations import Taken, Way, fail_with, opened, problems, unsound
 
 ROUNDS = rounds(all_cases())
 # The first holds a case for every place.
-IN_PART = (0, 6, 12)
-
-
-@pytest.fixture(scope="session")
-def before(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse that holds an earlier version of every file."""
-    folder = tmp_path_factory.mktemp("before")
-    write_old(raw_folder(folder / "raw"))
-    run = server.run("ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse")
-    assert (run.code, run.stderr) == (0, "")
-    return folder / "warehouse"
+IN_PART = (0, 9)
 
 
 @pytest.mark.parametrize("number", range(len(ROUNDS)) if TRY_ALL else IN_PART)
-def test_broken_input(number: int, before: Path, server: Server, tmp_path: Path, count: Count) -> None:
+def test_broken_input(number: int, old_warehouse: Path, server: Server, tmp_path: Path, count: Count) -> None:
     cases = ROUNDS[number]
     count("kinds of broken input", len(cases))
-    found, failed_whole = tried(cases, before, server, tmp_path / "all")
+    found, failed_whole = tried(cases, old_warehouse, server, tmp_path / "all")
     if failed_whole and len(cases) > 1:
         found = {"the ingest of all": failed_whole} | {
             case.name: faults
             for n, (case, place) in enumerate(cases)
-            for faults in [one_by_one((case, place), before, server, tmp_path / str(n))]
+            for faults in [one_by_one((case, place), old_warehouse, server, tmp_path / str(n))]
             if faults
         }
     fail_with(found)
 
 
-def one_by_one(case: tuple[Case, Place], before: Path, server: Server, folder: Path) -> list[str]:
-    found, failed_whole = tried([case], before, server, folder)
+def one_by_one(case: tuple[Case, Place], old_warehouse: Path, server: Server, folder: Path) -> list[str]:
+    found, failed_whole = tried([case], old_warehouse, server, folder)
     return failed_whole + [fault for faults in found.values() for fault in faults]
 
 
 def tried(
-    cases: Sequence[tuple[Case, Place]], before: Path, server: Server, folder: Path
+    cases: Sequence[tuple[Case, Place]], old_warehouse: Path, server: Server, folder: Path
 ) -> tuple[dict[str, list[str]], list[str]]:
     """What went wrong with each case, and with the ingest of all."""
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
-    shutil.copytree(before, warehouse)
+    shutil.copytree(old_warehouse, warehouse)
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)
     allowed = {}
     for case, place in cases:

@@ -7,21 +7,10 @@ from pathlib import Path
 import pytest
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import raw_folder, write_old
 from hostile.expectations import fail_with, manifest
 
 BATCHES = 8 if TRY_ALL else 1
 ALONE = 20 if TRY_ALL else 2
-
-
-@pytest.fixture(scope="session")
-def whole(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of some fifty Parquet files."""
-    folder = tmp_path_factory.mktemp("whole")
-    write_old(raw_folder(folder / "raw"))
-    run = server.run("ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse")
-    assert (run.code, run.stderr) == (0, "")
-    return folder / "warehouse"
 
 
 def flip_a_bit(path: Path, chance: random.Random) -> None:
@@ -39,16 +28,16 @@ def unnoticed(warehouse: Path, struck: list[str], server: Server) -> list[str]:
     return run.faults(codes=[1 if struck else 0]) + wrong
 
 
-def test_a_whole_warehouse_is_found_whole(whole: Path, server: Server) -> None:
-    assert unnoticed(whole, [], server) == []
+def test_a_whole_warehouse_is_found_whole(old_warehouse: Path, server: Server) -> None:
+    assert unnoticed(old_warehouse, [], server) == []
 
 
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_a_bit_flipped_in_every_file(
-    seed: int, whole: Path, server: Server, tmp_path: Path, count: Count
+    seed: int, old_warehouse: Path, server: Server, tmp_path: Path, count: Count
 ) -> None:
     chance = random.Random(seed)
-    warehouse = shutil.copytree(whole, tmp_path / "warehouse")
+    warehouse = shutil.copytree(old_warehouse, tmp_path / "warehouse")
     struck = [path for path in manifest(warehouse) if path.endswith(".parquet")]
     for path in struck:
         flip_a_bit(warehouse / path, chance)
@@ -59,10 +48,10 @@ def test_a_bit_flipped_in_every_file(
 
 @pytest.mark.parametrize("seed", range(ALONE))
 def test_a_bit_flipped_in_one_file(
-    seed: int, whole: Path, server: Server, tmp_path: Path, count: Count
+    seed: int, old_warehouse: Path, server: Server, tmp_path: Path, count: Count
 ) -> None:
     chance = random.Random(1000 + seed)
-    warehouse = shutil.copytree(whole, tmp_path / "warehouse")
+    warehouse = shutil.copytree(old_warehouse, tmp_path / "warehouse")
     struck = chance.choice([path for path in manifest(warehouse) if path.endswith(".parquet")])
     flip_a_bit(warehouse / struck, chance)
     count("bits flipped in Parquet", 1)

@@ -4,14 +4,16 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import NARROW, UNTOUCHED, WIDE, raw_folder, stored, wanted, write_old
+from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 NAMES = (
+    "lake/cluster=a100/v[1]",
     "lake/cluster=a100/wh",
     "metric=x/cluster=y",
     "v[1]",
@@ -50,7 +52,7 @@ NAMES = (
     "n" * 250,
     os.fsdecode(b"latin-\xe9"),
 )
-IN_PART = ("lake/cluster=a100/wh", "v[1]")
+IN_PART = ("lake/cluster=a100/v[1]",)
 QUESTION = "select count(*), sum(cpu_milli) from openb.node"
 
 
@@ -62,8 +64,7 @@ def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, coun
     count("names of warehouses", 1)
     write_old(raw_folder(tmp_path / "raw"), PLACES)
     here = tmp_path / "here"
-    decoy = here / "v1" / "parquet"
-    decoy.mkdir(parents=True)
+    here.mkdir()
     arguments = ("--warehouse", f"./{name}" if name.startswith(("-", "~")) else name)
     run = server.run("ingest", "--raw", tmp_path / "raw", *arguments, cwd=here)
     found = {}
@@ -78,12 +79,12 @@ def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, coun
 
 def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
     """What is wrong with what the warehouse holds, asked by the command line and by DuckDB itself."""
-    # What a glob would take for it.
-    if name == "v[1]":
-        shutil.copytree(here / name / "parquet", here / "v1" / "parquet", dirs_exist_ok=True)
-        for path in (here / "v1" / "parquet").glob("**/*.parquet"):
+    if name.endswith("v[1]"):
+        # What a glob would take for it.
+        decoy = (here / name).with_name("v1") / "parquet"
+        shutil.copytree(here / name / "parquet", decoy)
+        for path in decoy.glob("**/*.parquet"):
             path.write_bytes(b"not to be read")
-    expected = {place: wanted(place.rows("old")) for place in PLACES}
     total = sum(number or 0 for number in UNTOUCHED.rows("old").values())
     run = server.run("sql", QUESTION, "--format", "csv", *arguments, cwd=here)
     faults = run.faults([0])
@@ -98,12 +99,15 @@ def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -
     path = Path(f"{here}/{name}")
     if utf8(name):
         with opened(path) as connection:
-            faults += [
-                f"{place.table}: other rows"
-                for place in PLACES
-                if stored(connection, place) != expected[place]
-            ]
+            faults += [fault for place in PLACES if (fault := other_rows(connection, place))]
     return faults
+
+
+def other_rows(connection: duckdb.DuckDBPyConnection, place: Place) -> str:
+    try:
+        return "" if stored(connection, place) == wanted(place.rows("old")) else f"{place.table}: other rows"
+    except duckdb.Error as error:
+        return f"{place.table}: {error}"
 
 
 def utf8(name: str) -> bool:

@@ -16,8 +16,6 @@ from hostile.conftest import Count
 from hostile.dumps import FORMS, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted
 from hostile.expectations import fail_with, opened, unsound
 
-PATIENCE_S = 30
-
 
 @dataclass(frozen=True)
 class Odd:
@@ -169,16 +167,14 @@ def test_odd_files(server: Server, tmp_path: Path, count: Count) -> None:
     if failed_whole:
         alone = {}
         for number, odd in enumerate(odds):
-            one, whole = tried((odd,), server, tmp_path / str(number), patience_s=10)
+            one, whole = tried((odd,), server, tmp_path / str(number))
             if one or whole:
                 alone[odd.name] = one.get(odd.name, []) + whole
         found = {"all together": failed_whole} | alone
     fail_with(found)
 
 
-def tried(
-    odds: tuple[Odd, ...], server: Server, folder: Path, patience_s: float = PATIENCE_S
-) -> tuple[dict[str, list[str]], list[str]]:
+def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str, list[str]], list[str]]:
     folder.mkdir()
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)

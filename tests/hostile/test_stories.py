@@ -6,19 +6,9 @@ from pathlib import Path
 import pytest
 from hostile.command_line import Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import raw_folder, stored, wanted, write_old
+from hostile.dumps import stored, wanted
 from hostile.expectations import fail_with, opened, unsound
-from hostile.stories import ACCUMULATING, IN_PART, PLACES, STORIES, Ask, Do, Holds, Story
-
-
-@pytest.fixture(scope="session")
-def old(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a warehouse that holds the old version."""
-    folder = tmp_path_factory.mktemp("old")
-    write_old(raw_folder(folder / "raw"), PLACES)
-    run = server.run("ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse")
-    assert (run.code, run.stderr) == (0, "")
-    return folder / "warehouse"
+from hostile.stories import ACCUMULATING, IN_PART, STORIES, Ask, Do, Holds, Story
 
 
 @pytest.mark.parametrize("story", [s for s in STORIES if TRY_ALL or s.name in IN_PART], ids=lambda s: s.name)
@@ -27,7 +17,7 @@ def test_story(
 ) -> None:
     count("stories of sources" if story in ACCUMULATING else "damaged warehouses", 1)
     if not story.over_none:
-        shutil.copytree(request.getfixturevalue("old"), tmp_path / "warehouse")
+        shutil.copytree(request.getfixturevalue("old_warehouse"), tmp_path / "warehouse")
     found = {}
     for number, step in enumerate(story.steps, 1):
         if faults := taken(step, server, tmp_path):
