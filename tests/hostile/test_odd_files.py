@@ -183,7 +183,6 @@ def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str
     run = server.run(
         *("ingest", "--raw", raw, "--warehouse", warehouse),
         unprivileged=True,
-        patience_s=patience_s,
         cwd=folder,
     )
     whole = run.faults()
@@ -208,7 +207,6 @@ def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str
             "--warehouse",
             warehouse,
             unprivileged=True,
-            patience_s=patience_s,
             cwd=folder,
         )
         whole += [f"the next ingest: {fault}" for fault in again.faults()]
