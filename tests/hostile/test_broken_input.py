@@ -5,7 +5,7 @@ tried one by one, and the one at fault is named.
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
