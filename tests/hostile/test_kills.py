@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hostile.command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
-from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, raw_folder, write_old
+from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound
 
 PLACES = (UNTOUCHED, *NARROW[:3], ARCHIVED[0], WIDE[0])
@@ -43,9 +43,9 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
     raw = {version: raw_folder(folder / version) for version in ("old", "new")}
     write_old(raw["old"], PLACES)
     for place in PLACES:
-        lines = place.lines(place.rows("new"))
-        # One of them is rejected, so that there is such a file, too.
-        lines[-1] = lines[-1].replace("12404", "x")
+        # More rows than before, one of which is rejected, so that there is such a file, too.
+        lines = place.lines(place.rows("new", ROW_COUNT + 2))
+        lines[-1] = lines[-1].replace(",12406", ",x")
         form = FORMS["tar.gz" if place in ARCHIVED else "csv"]
         form.write(place, "".join(f"{line}\n" for line in lines).encode(), raw["new"])
     warehouse = {"old": folder / "warehouse_old", "new": folder / "warehouse_new"}
@@ -57,7 +57,10 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
     seconds = time.monotonic() - start
     assert (run.code, run.stderr) == (0, "")
     rows = {version: dict(contents(warehouse[version], PLACES)) for version in warehouse}
-    assert [len(rows[version][f"{UNTOUCHED.table} true"]) for version in ("old", "new")] == [60, 59]
+    assert [len(rows[version][f"{UNTOUCHED.table} true"]) for version in ("old", "new")] == [
+        ROW_COUNT,
+        ROW_COUNT + 1,
+    ]
     return Versions(raw, warehouse, rows, seconds)
 
 
