@@ -12,7 +12,7 @@ from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, P
 
 @dataclass(frozen=True)
 class Ask:
-    """A call of `traces`; `{raw}` and `{warehouse}` stand for the folders. It `says` each of these texts."""
+    """A call of `traces`, and what it `says`; there are `{raw}`, `{warehouse}` and `{folder}` for both."""
 
     arguments: str
     codes: Sequence[int] = (0,)
@@ -193,7 +193,7 @@ ACCUMULATING = (
         [
             files(*PLACES),
             Do(lambda folder: shutil.move(folder / "raw", folder / "moved")),
-            Ask("ingest --raw {raw}/../moved --warehouse {warehouse}", says=["3 tables unchanged"]),
+            Ask("ingest --raw {folder}/moved --warehouse {warehouse}", says=["3 tables unchanged"]),
             OLD,
         ],
     ),
@@ -489,9 +489,9 @@ OTHER = (
         "a warehouse that is a file",
         [
             *(files(*PLACES), write("file", "no folder")),
-            Ask("ingest --raw {raw} --warehouse {raw}/../file", [1], ["file"]),
-            Ask("build --warehouse {raw}/../file", [1], ["file"]),
-            Ask("list --warehouse {raw}/../file", [1], ["file"]),
+            Ask("ingest --raw {raw} --warehouse {folder}/file", [1], ["file"]),
+            Ask("build --warehouse {folder}/file", [1], ["file"]),
+            Ask("list --warehouse {folder}/file", [1], ["file"]),
         ],
         over_none=True,
     ),

@@ -57,10 +57,8 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
     seconds = time.monotonic() - start
     assert (run.code, run.stderr) == (0, "")
     rows = {version: dict(contents(warehouse[version], PLACES)) for version in warehouse}
-    assert [len(rows[version][f"{UNTOUCHED.table} true"]) for version in ("old", "new")] == [
-        ROW_COUNT,
-        ROW_COUNT + 1,
-    ]
+    counts = [len(rows[version][f"{UNTOUCHED.table} true"]) for version in ("old", "new")]
+    assert counts == [ROW_COUNT, ROW_COUNT + 1]
     return Versions(raw, warehouse, rows, seconds)
 
 

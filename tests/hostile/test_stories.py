@@ -35,7 +35,7 @@ def taken(step: Ask | Do | Holds, server: Server, folder: Path) -> list[str]:
         return []
     if isinstance(step, Holds):
         return held(step, folder / "warehouse")
-    places = {"raw": folder / "raw", "warehouse": folder / "warehouse"}
+    places = {"folder": folder, "raw": folder / "raw", "warehouse": folder / "warehouse"}
     run = server.run(*(part.format(**places) for part in step.arguments.split()))
     said = run.stdout + run.stderr
     return run.faults(step.codes) + [
