@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hostile.broken_input import Case, all_cases, rounds
+from hostile.broken_input import all_cases
+from hostile.cases import Case, rounds
 from hostile.command_line import Run, Server, by_itself
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import FORMS, UNTOUCHED, Place, Rows, raw_folder
