@@ -25,7 +25,7 @@ def main() -> None:
             with duckdb.connect(database, read_only=True) as connection:
                 rows = connection.execute(question).fetchall()
         print(json.dumps([float(value) for value in rows[0]]), flush=True)
-        time.sleep(0.05)
+        time.sleep(0.2)
 
 
 if __name__ == "__main__":
