@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from itertools import count
 from typing import Any, NoReturn
 
 # What an ingest imports late, so that no child does.
@@ -91,14 +92,13 @@ def redirect(stdout: str, stderr: str) -> None:
 
 def kill_at_step(number: int, after: bool) -> None:
     """Let the process be killed at the `number`th call, from 1, of what renames, removes or syncs files."""
-    calls = 0
+    # Threads call at the same time, and no number may be given twice.
+    calls = count(1)
 
     def killing(function: Callable) -> Callable:
         @wraps(function)
         def counted(*arguments: Any, **options: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            mine = calls
+            mine = next(calls)
             if mine == number and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
             result = function(*arguments, **options)
