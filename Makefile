@@ -1,5 +1,6 @@
 # make demo [RAW=folder]   set up, ingest (a synthetic dump, or your raw files), and ask a few questions
 # make test                set up, and run the tests on both versions of DuckDB
+# make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
@@ -13,7 +14,7 @@ OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: demo test lint bench verified clean
+.PHONY: demo test hostile lint bench verified clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +55,9 @@ endif
 test: $(VENV)/ready $(OLDER_VENV)/ready
 	$(BIN)/pytest --numprocesses auto
 	$(OLDER_VENV)/bin/pytest --numprocesses auto
+
+hostile: $(VENV)/ready
+	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

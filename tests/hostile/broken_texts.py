@@ -1,0 +1,433 @@
+"""Damage to the text of a CSV, whatever it is packed in."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hostile.cases import LFS_POINTER, REFUSED, Told
+from hostile.dumps import ROW_COUNT, Place
+from hostile.expectations import Refused, Taken, Way
+
+A_TENTH = ROW_COUNT // 10
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is done to the text of a CSV, and to which: `fits` says so of a place."""
+
+    name: str
+    make: Callable[[Place], Told]
+    fits: Callable[[Place], bool] = lambda _: True
+
+
+def first_line(place: Place) -> int:
+    """The line that the first row stands on."""
+    return 2 if place.published_header else 1
+
+
+def with_lines(place: Place, changed: dict[int, str]) -> bytes:
+    """A new version some of whose rows have other lines."""
+    lines = place.lines(place.rows("new"))
+    for row, line in changed.items():
+        lines[row + first_line(place) - 1] = line
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def good(place: Place, but: Sequence[int] = ()) -> dict[str, float | None]:
+    """The rows of the new version, some left out."""
+    return {name: number for n, (name, number) in enumerate(place.rows("new").items()) if n not in but}
+
+
+def line_of(place: Place, row: int, number: str | None = None, name: str | None = None) -> str:
+    """A row's line, with another number or name."""
+    own, value = list(place.rows("new").items())[row]
+    return place.text_of(own if name is None else name, value if number is None else number)
+
+
+def whole(place: Place) -> Told:
+    return place.text(place.rows("new")), [Taken(good(place))]
+
+
+def always(data: bytes, *ways: Way) -> Callable[[Place], Told]:
+    """The same bytes wherever."""
+    return lambda _: (data, ways or REFUSED)
+
+
+def text_of(place: Place) -> bytes:
+    return place.text(place.rows("new"))
+
+
+def rewritten(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place], Told]:
+    """A change to the whole text that takes nothing away, unless ways are given."""
+    return lambda place: (change(text_of(place)), ways or [Taken(good(place))])
+
+
+def header_changed(change: Callable[[str], str]) -> Callable[[Place], Told]:
+    def make(place: Place) -> Told:
+        return place.text(place.rows("new")).replace(
+            place.header.encode(), change(place.header).encode(), 1
+        ), REFUSED
+
+    return make
+
+
+def number_is(text: str, *kept: float | None) -> Callable[[Place], Told]:
+    """One row's number is another text: it is rejected, or stands for one of the `kept`."""
+
+    def make(place: Place) -> Told:
+        name = place.names("new")[5]
+        ways: list[Way] = [Taken(good(place) | {name: number}) for number in kept]
+        rejected = Taken(good(place, [5]), rejected=1)
+        return with_lines(place, {5: line_of(place, 5, text)}), ways or [rejected]
+
+    return make
+
+
+def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Told]:
+    """So many rows, evenly spread, have no number; more than a tenth of bad ones is refused."""
+
+    def make(place: Place) -> Told:
+        rows = place.rows("new", of)
+        bad = {n * of // count for n in range(count)}
+        lines = place.lines({})
+        lines += [
+            place.text_of(name, "x" if n in bad else number) for n, (name, number) in enumerate(rows.items())
+        ]
+        ways: tuple[Way, ...] = REFUSED
+        if count * 10 <= of:
+            ways = (Taken({name: rows[name] for n, name in enumerate(rows) if n not in bad}, count),)
+        elif count < of:
+            ways = (Refused(min(bad) + first_line(place)),)
+        return "".join(f"{line}\n" for line in lines).encode(), ways
+
+    return make
+
+
+def one_line(change: Callable[[str], str], *ways: Way) -> Callable[[Place], Told]:
+    """One row's line is spoilt: it is rejected."""
+
+    def make(place: Place) -> Told:
+        spoilt = with_lines(place, {7: change(line_of(place, 7))})
+        return spoilt, ways or [Taken(good(place, [7]), rejected=1)]
+
+    return make
+
+
+def one_byte(old: bytes, new: bytes) -> Callable[[Place], Told]:
+    """A byte in the name of a row is none: the row is rejected."""
+
+    def make(place: Place) -> Told:
+        return text_of(place).replace(old, new, 1), [Taken(good(place, [8]), rejected=1)]
+
+    return make
+
+
+def nul_in_a_name(place: Place) -> Told:
+    name = place.names("new")[8]
+    kept = {key if key != name else f"{name}\0": number for key, number in place.rows("new").items()}
+    data = text_of(place).replace(f"{name},".encode(), f"{name}\0,".encode(), 1)
+    return data, [Taken(kept), Taken(good(place, [8]), rejected=1)]
+
+
+def cut_at(share: float) -> Callable[[Place], Told]:
+    """Cut off in the middle of a line: what is left is said to be less, and the last line is no row."""
+
+    def make(place: Place) -> Told:
+        data = text_of(place)
+        head = data[: int(len(data) * share)].rstrip(b"\n")
+        # In the middle of a line, wherever the share falls.
+        head = head[:-1] if data[len(head) : len(head) + 1] == b"\n" else head
+        left = head.count(b"\n") - (first_line(place) - 1)
+        kept = dict(list(place.rows("new").items())[:left])
+        return head, [Refused(), Taken(kept, rejected=1, said=True)]
+
+    return make
+
+
+def cut_in_the_last_number(place: Place) -> Told:
+    data = text_of(place)[:-3]
+    kept = good(place, [ROW_COUNT - 1])
+    last = place.names("new")[-1]
+    wrong = kept | {last: float(int(list(place.rows("new").values())[-1] or 0) // 100)}
+    return data, [Refused(), Taken(kept, rejected=1), Taken(wrong, said=True)]
+
+
+def no_last_newline(place: Place) -> Told:
+    return text_of(place)[:-1], [
+        Taken(good(place), said=True),
+        Taken(good(place, [ROW_COUNT - 1]), rejected=1),
+        Refused(),
+    ]
+
+
+def far_fewer(count: int) -> Callable[[Place], Told]:
+    """Whole lines, but few of them."""
+
+    def make(place: Place) -> Told:
+        rows = place.rows("new", count)
+        return place.text(rows), [Refused(), Taken(rows, said=True)]
+
+    return make
+
+
+def header_only(place: Place) -> Told:
+    return f"{place.header}\n".encode(), [Refused(), Taken(place.rows("old"), said=True)]
+
+
+def stray_quotes(place: Place) -> Told:
+    """Before two numbers, twenty lines apart."""
+    bad = (20, 40)
+    lines = {row: line_of(place, row, f'"{12345 + row}') for row in bad}
+    return with_lines(place, lines), [Taken(good(place, bad), rejected=2), Refused()]
+
+
+def stray_quotes_in_names(place: Place) -> Told:
+    bad = (20, 40)
+    lines = {row: line_of(place, row, name=f'"{place.names("new")[row]}') for row in bad}
+    return with_lines(place, lines), [Taken(good(place, bad), rejected=2), Refused()]
+
+
+def quote_opened_last(place: Place) -> Told:
+    lines = {ROW_COUNT - 1: line_of(place, ROW_COUNT - 1, '"12')}
+    return with_lines(place, lines), [Refused(), Taken(good(place, [ROW_COUNT - 1]), rejected=1)]
+
+
+def quoted_over_lines(place: Place) -> Told:
+    """A name with the end of a line in it, properly quoted: no table has one."""
+    lines = {20: line_of(place, 20, name='"a\nb"')}
+    kept = good(place, [20])
+    return with_lines(place, lines), [Taken(kept, rejected=2), Taken(kept, rejected=1), Refused()]
+
+
+def every_field_quoted(place: Place) -> Told:
+    lines = [
+        ",".join(f'"{f}"' if f else "" for f in line.split(",")) for line in place.lines(place.rows("new"))
+    ]
+    return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
+
+
+def turned_around(place: Place) -> Told:
+    """The columns in another order."""
+    lines = [",".join(line.split(",")[::-1]) for line in place.lines(place.rows("new"))]
+    return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
+
+
+def without_first_column(place: Place) -> Told:
+    lines = [line.split(",", 1)[1] for line in place.lines(place.rows("new"))]
+    return "".join(f"{line}\n" for line in lines).encode(), REFUSED
+
+
+def with_extra_column(place: Place) -> Told:
+    lines = [f"{line},more" for line in place.lines(place.rows("new"))]
+    return "".join(f"{line}\n" for line in lines).encode(), REFUSED
+
+
+def header_again(place: Place) -> Told:
+    lines = place.lines(place.rows("new"))
+    lines.insert(30, place.header)
+    return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place), rejected=1)]
+
+
+def blank_lines(place: Place) -> Told:
+    return text_of(place).replace(b"\n", b"\n\n\n"), [Taken(good(place))]
+
+
+def mixed_line_ends(place: Place) -> Told:
+    ends = ("\n", "\r\n", "\r")
+    lines = place.lines(place.rows("new"))
+    # A newline last, so that the file is whole.
+    return "".join(line + ends[-1 - n % 3] for n, line in enumerate(lines)).encode() + b"\n", [
+        Taken(good(place))
+    ]
+
+
+def zeros_inside(place: Place) -> Told:
+    """A page of the disk that was never written: ten lines are zeros, and their ends with them."""
+    data = text_of(place)
+    lines = data.splitlines(keepends=True)
+    start, end = len(b"".join(lines[:30])) + 2, len(b"".join(lines[:34])) + 2
+    lost = [n - first_line(place) + 1 for n in range(30, 35)]
+    spoilt = data[:start] + bytes(end - start) + data[end:]
+    # The five lines are now one.
+    return spoilt, [Taken(good(place, lost), rejected=1), Refused()]
+
+
+def zeros_behind(place: Place) -> Told:
+    return text_of(place) + bytes(512), [
+        Taken(good(place), rejected=1),
+        Taken(good(place), said=True),
+        Refused(),
+    ]
+
+
+def garbage_behind(place: Place) -> Told:
+    return text_of(place) + b"\x93\x17\xfe", [Taken(good(place), rejected=1), Refused()]
+
+
+def end_of_file_sign(place: Place) -> Told:
+    return text_of(place) + b"\x1a\n", [Taken(good(place), rejected=1)]
+
+
+def huge_name(length: int) -> Callable[[Place], Told]:
+    def make(place: Place) -> Told:
+        name = "n" * length
+        own = place.names("new")[9]
+        kept = {name if key == own else key: number for key, number in place.rows("new").items()}
+        changed = with_lines(place, {9: line_of(place, 9, name=name)})
+        return changed, [Taken(kept), Taken(good(place, [9]), rejected=1), Refused(9 + first_line(place))]
+
+    return make
+
+
+def time_is(text: str) -> Callable[[Place], Told]:
+    """A job's submission is no time of any cluster: its row is rejected."""
+
+    def make(place: Place) -> Told:
+        line = line_of(place, 5).split(",")
+        line[7] = text
+        return with_lines(place, {5: ",".join(line)}), [Taken(good(place, [5]), rejected=1)]
+
+    return make
+
+
+def wide_time_is(text: str) -> Callable[[Place], Told]:
+    return lambda place: (
+        with_lines(place, {5: line_of(place, 5, name=text)}),
+        [Taken(good(place, [5]), rejected=1)],
+    )
+
+
+def has_header(place: Place) -> bool:
+    return place.published_header
+
+
+def has_names(place: Place) -> bool:
+    return not place.is_wide
+
+
+def has_narrow_header(place: Place) -> bool:
+    return has_header(place) and has_names(place)
+
+
+def is_integer(place: Place) -> bool:
+    return place.table in ("openb.pod", "zeus.train")
+
+
+def is_float(place: Place) -> bool:
+    return not is_integer(place)
+
+
+def is_job_trace(place: Place) -> bool:
+    return place.table == "acme.job_trace"
+
+
+def is_wide(place: Place) -> bool:
+    return place.is_wide
+
+
+def has_no_word_for_null(place: Place) -> bool:
+    return place.table != "zeus.train"
+
+
+TEXTS = (
+    Damage("good", whole),
+    Damage("empty", always(b"")),
+    Damage("blank lines alone", always(b"\n\r\n\n\n")),
+    Damage("spaces alone", always(b"      \n   \n")),
+    Damage("header alone", header_only, has_header),
+    Damage("another header", always(b"a,b,c\n1,2,3\n"), has_header),
+    Damage("header in capitals", header_changed(str.upper), has_header),
+    Damage("header with a column twice", header_changed(lambda h: h + "," + h.split(",")[-1]), has_header),
+    Damage("header without a column", header_changed(lambda h: h.split(",", 1)[1]), has_narrow_header),
+    Damage("header with one more column", header_changed(lambda h: h + ",more"), has_narrow_header),
+    Damage("header with a space", header_changed(lambda h: " " + h), has_header),
+    Damage("no header", rewritten(lambda text: text.split(b"\n", 1)[1], Refused()), has_header),
+    Damage("a column missing", without_first_column, has_names),
+    Damage("a column too many", with_extra_column, has_names),
+    Damage("columns in another order", turned_around, has_narrow_header),
+    Damage("a field too many in a row", one_line(lambda line: line + ",1")),
+    Damage("a field missing in a row", one_line(lambda line: line.rsplit(",", 1)[0])),
+    Damage("a comma behind every row", rewritten(lambda t: t.replace(b"\n", b",\n"), Refused())),
+    Damage("semicolons", rewritten(lambda text: text.replace(b",", b";"), Refused())),
+    Damage("tabs", rewritten(lambda text: text.replace(b",", b"\t"), Refused())),
+    Damage("header in the middle", header_again, has_header),
+    Damage("Git LFS pointer", always(LFS_POINTER)),
+    Damage("web page", always(b"<!DOCTYPE html>\n<html><body>404</body></html>\n")),
+    Damage("web page behind blank lines", always(b"\n\n  <html><body>Rate limited</body></html>\n")),
+    Damage("XML error", always(b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>\n')),
+    Damage("JSON error", always(b'{"message": "Not Found", "status": "404"}\n')),
+    Damage("sentence", always(b"Too many requests, please try again later\n")),
+    Damage("random bytes", always(bytes((n * n * 31 + 7 * n) % 256 for n in range(4000)))),
+    Damage("commas alone", always(b",,,,,,\n" * 50)),
+    Damage("cut at a tenth", cut_at(0.1)),
+    Damage("cut in the middle", cut_at(0.5)),
+    Damage("cut near the end", cut_at(0.97)),
+    Damage("cut in the last number", cut_in_the_last_number),
+    Damage("no newline last", no_last_newline),
+    Damage("garbage behind", garbage_behind),
+    Damage("zeros behind", zeros_behind),
+    Damage("zeros inside", zeros_inside),
+    Damage("end-of-file sign", end_of_file_sign),
+    Damage("two stray quotes before numbers", stray_quotes),
+    Damage("two stray quotes before names", stray_quotes_in_names, has_names),
+    Damage("a quote opened in the last row", quote_opened_last),
+    Damage("a name over two lines", quoted_over_lines, has_names),
+    Damage("every field quoted", every_field_quoted),
+    Damage("carriage returns alone", rewritten(lambda text: text.replace(b"\n", b"\r"))),
+    Damage("carriage returns and newlines", rewritten(lambda text: text.replace(b"\n", b"\r\n"))),
+    Damage("mixed ends of lines", mixed_line_ends),
+    Damage("blank lines between", blank_lines),
+    Damage("NUL in a name", nul_in_a_name, has_names),
+    Damage("NUL in a number", number_is("12\0")),
+    Damage("UTF-8 with a mark", rewritten(lambda text: b"\xef\xbb\xbf" + text)),
+    Damage("UTF-16", rewritten(lambda text: text.decode().encode("utf-16"), Refused())),
+    Damage("UTF-32", rewritten(lambda text: text.decode().encode("utf-32"), Refused())),
+    Damage("Latin-1 in a name", one_byte(b"new8,", b"new\xe98,"), has_names),
+    Damage("half a UTF-8 character", one_byte(b"new8,", b"new8\xc3,"), has_names),
+    Damage("name of a megabyte", huge_name(1 << 20), has_names),
+    Damage("nan", number_is("nan"), has_no_word_for_null),
+    Damage("NaN", number_is("NaN"), has_no_word_for_null),
+    Damage("-nan", number_is("-nan")),
+    Damage("inf", number_is("inf")),
+    Damage("-Infinity", number_is("-Infinity")),
+    Damage("1e400", number_is("1e400")),
+    Damage("0x10", number_is("0x10")),
+    Damage("1_000", number_is("1_000")),
+    Damage("12abc", number_is("12abc")),
+    Damage("two dots", number_is("1.2.3")),
+    Damage("two signs", number_is("--5")),
+    Damage("a word", number_is("true")),
+    Damage("a decimal comma", number_is('"1,5"')),
+    Damage("digits of another script", number_is("１２")),
+    Damage("an empty number", number_is("", None)),
+    Damage("1e-400 in an integer", number_is("1e-400"), is_integer),
+    Damage("1.5 in an integer", number_is("1.5"), is_integer),
+    Damage("1e5 in an integer", number_is("1e5", 1e5), is_integer),
+    Damage("2 to the 63rd in an integer", number_is("9223372036854775808"), is_integer),
+    Damage("thirty digits in an integer", number_is("1" * 30), is_integer),
+    Damage("a tenth of the rows bad", bad_rows(A_TENTH)),
+    Damage("over a tenth of the rows bad", bad_rows(A_TENTH + 1)),
+    Damage("half of the rows bad", bad_rows(ROW_COUNT // 2)),
+    Damage("all rows bad", bad_rows(ROW_COUNT)),
+    Damage("1,000 of 1,001 rows bad", bad_rows(1000, 1001)),
+    Damage("a tenth of the rows left", far_fewer(A_TENTH)),
+    Damage("one row left", far_fewer(1)),
+    *(
+        Damage(f"a submission at {text}", time_is(text), is_job_trace)
+        for text in (
+            *("0000-01-01 00:00:00+00:00", "infinity", "99999-01-01 00:00:00+00:00"),
+            *("2023-02-30 00:00:00+08:00", "2023-03-01 25:00:00+08:00", "290000-12-31 00:00:00+00:00"),
+        )
+    ),
+    *(
+        Damage(f"a sample at {text}", wide_time_is(text), is_wide)
+        for text in ("", "infinity", "0000-01-01 00:00:00+00:00", "2023-02-30 00:00:00+00:00", "12")
+    ),
+    Damage(
+        "a time twice",
+        lambda p: (
+            text_of(p) + f"{p.text_of(p.names('new')[3], 7.0)}\n".encode(),
+            [Taken(good(p), rejected=1)],
+        ),
+        is_wide,
+    ),
+)

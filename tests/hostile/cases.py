@@ -1,0 +1,38 @@
+"""A case of broken input: one damaged file, and all that may become of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hostile.dumps import Place
+from hostile.expectations import Refused, Way
+
+Told = tuple[bytes, Sequence[Way]]
+Packed = tuple[dict[str, bytes], Sequence[Way]]
+
+REFUSED = (Refused(),)
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One damaged file: its form, where it may lie, and how it is made."""
+
+    name: str
+    places: Sequence[Place]
+    ending: str
+    make: Callable[[Place], Packed]
+
+
+def rounds(cases: Sequence[Case]) -> list[list[tuple[Case, Place]]]:
+    """The cases, dealt out so that each round has at most one for any place."""
+    dealt: list[list[tuple[Case, Place]]] = []
+    for case in cases:
+        for of_round in dealt:
+            taken = {place for _, place in of_round}
+            free = next((place for place in case.places if place not in taken), None)
+            if free:
+                of_round.append((case, free))
+                break
+        else:
+            dealt.append([(case, case.places[0])])
+    return dealt

@@ -1,0 +1,131 @@
+"""Runs `traces` as a user does, and says how it ended.
+
+Most runs are forks of a server that has imported everything, which spares each a second; `by_itself` runs
+the installed command.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+PATIENCE_S = 120
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended. `code` is negative where a signal ended it; None where it never ended by itself."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+
+    @property
+    def errors(self) -> list[str]:
+        """What it said in lines that begin with `error: `."""
+        return [line for line in self.stderr.splitlines() if line.startswith("error: ")]
+
+    def faults(self, codes: Sequence[int] = (0, 1)) -> list[str]:
+        """What no run may do, whatever it is given."""
+        found = []
+        if self.code is None:
+            found.append("it had not ended when patience did")
+        elif self.code not in codes:
+            found.append(f"exit code {self.code}: {self.stderr[-600:]}")
+        if "Traceback" in self.stderr:
+            found.append(f"a traceback: {self.stderr[-600:]}")
+        elif self.code == 1 and not self.errors:
+            found.append(f"exit code 1, and no line of errors: {self.stderr[-600:]}")
+        return found
+
+
+class Server:
+    """A process that has imported everything and runs the command line in forks, one at a time."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._lock = threading.Lock()
+        script = Path(__file__).with_name("fork_server.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(
+        self, *argv: object, patience_s: float = PATIENCE_S, kill_after_s: float | None = None, **request: Any
+    ) -> Run:
+        """Run `traces` with these arguments; `request` as in `fork_server`."""
+        with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as said:
+            Path(said).chmod(0o777)
+            stdout, stderr = Path(said) / "stdout", Path(said) / "stderr"
+            asked = {
+                "argv": [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv],
+                "cwd": str(request.pop("cwd", self._folder)),
+                "stdout": str(stdout),
+                "stderr": str(stderr),
+                **request,
+            }
+            self._ask(asked)
+            child = self._answer()["pid"]
+            late = threading.Event()
+            timer = threading.Timer(kill_after_s or patience_s, _kill, (child, late))
+            timer.start()
+            code: int | None = self._answer()["code"]
+            timer.cancel()
+            if late.is_set() and kill_after_s is None:
+                code = None
+            return Run(code, text_of(stdout), text_of(stderr))
+
+    def _ask(self, request: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End the server."""
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def _kill(process_id: int, done: threading.Event) -> None:
+    done.set()
+    with suppress(ProcessLookupError):
+        os.kill(process_id, signal.SIGKILL)
+
+
+def by_itself(*argv: object, patience_s: float = PATIENCE_S, cwd: Path | None = None, **options: Any) -> Run:
+    """Run the installed command in a process of its own."""
+    try:
+        done = subprocess.run(
+            [TRACES, *argv],
+            capture_output=True,
+            timeout=patience_s,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            **options,
+        )
+    except subprocess.TimeoutExpired as late:
+        return Run(
+            None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
+        )
+    return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def text_of(path: Path) -> str:
+    """What a file holds, whatever its bytes are."""
+    return path.read_bytes().decode(errors="backslashreplace") if path.exists() else ""

@@ -1,0 +1,135 @@
+"""What may become of a raw file, and whether that is what became of it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+from hostile.command_line import Run
+from hostile.dumps import Place, Rows, stored, wanted
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An error names the file, and the line where one is at fault; what was there before is there still."""
+
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """These rows and no others are stored, so many lines are rejected, and where `said`, the user is told."""
+
+    rows: Rows
+    rejected: int = 0
+    said: bool = False
+
+
+Way = Refused | Taken
+
+
+def problems(
+    place: Place,
+    name: str,
+    ways: Sequence[Way],
+    before: Rows,
+    run: Run,
+    connection: duckdb.DuckDBPyConnection,
+) -> list[str]:
+    """Why none of the ways is what became of a file; nothing where one is."""
+    reasons = [_differs(place, name, way, before, run, connection) for way in ways]
+    if "" in reasons:
+        return []
+    said = [line for line in run.stderr.splitlines() if name in line]
+    return [*reasons, *(said or [f"nothing is said of {name}"])]
+
+
+def _differs(
+    place: Place, name: str, way: Way, before: Rows, run: Run, connection: duckdb.DuckDBPyConnection
+) -> str:
+    named = [line for line in run.errors if name in line]
+    if isinstance(way, Refused):
+        if not named:
+            return "not refused"
+        if way.line is not None and not any(f"line {way.line:,}" in line for line in named):
+            return f"the error names no line {way.line}"
+        return _other_rows(place, before, connection)
+    if named:
+        return "refused"
+    if way.said and name not in run.stderr:
+        return "taken without a word"
+    return _other_rows(place, way.rows, connection) or _other_account(place, way, connection)
+
+
+def _other_rows(place: Place, rows: Rows, connection: duckdb.DuckDBPyConnection) -> str:
+    found, expected = stored(connection, place), wanted(rows)
+    if found == expected:
+        return ""
+    lost = [row for row in expected if row not in found]
+    new = [row for row in found if row not in expected]
+    return f"{len(found)} rows, not {len(expected)}; lost {lost[:3]}, new {new[:3]}"
+
+
+def _other_account(place: Place, way: Taken, connection: duckdb.DuckDBPyConnection) -> str:
+    rows = connection.execute(
+        f"""
+        select sum(rows_read), sum(rows_kept), sum(rows_rejected) from catalog.sources
+        where table_name = '{place.table}' and contains('/' || file, '/{place.path(".")}')
+        """
+    ).fetchall()
+    expected = (len(way.rows) + way.rejected, len(way.rows), way.rejected)
+    return "" if rows == [expected] else f"the account is {rows}, not {expected}"
+
+
+def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]:
+    """What is wrong with a warehouse, whatever it was made of: accounts, sizes and checksums."""
+    sources = connection.execute(
+        "select file, rows_read, rows_kept, rows_rejected from catalog.sources"
+        " where rows_read <> rows_kept + rows_rejected"
+    ).fetchall()
+    found = [
+        f"{file}: {read} rows read, {kept} kept, {rejected} rejected"
+        for file, read, kept, rejected in sources
+    ]
+    for path, (size, sha256) in manifest(warehouse).items():
+        data = (warehouse / path).read_bytes() if (warehouse / path).is_file() else b""
+        if (len(data), hashlib.sha256(data).hexdigest()) != (size, sha256):
+            found.append(f"{path}: not the bytes that the manifest lists")
+    [(rejected,)] = connection.execute("select count(*) from catalog.rejected_rows").fetchall()
+    [(expected,)] = connection.execute(
+        "select coalesce(sum(rows_rejected), 0) from catalog.sources"
+    ).fetchall()
+    if rejected != expected:
+        found.append(f"{rejected} rejected rows are stored, {expected} are counted")
+    return found
+
+
+def manifest(warehouse: Path) -> dict[str, tuple[int, str]]:
+    """Every file that `datapackage.json` lists, with its bytes and its sha256."""
+    package = json.loads((warehouse / "datapackage.json").read_text())
+    return {r["path"]: (r["bytes"], r["hash"].removeprefix("sha256:")) for r in package["resources"]}
+
+
+def opened(warehouse: Path) -> duckdb.DuckDBPyConnection:
+    """The warehouse, as any client opens it."""
+    connection = duckdb.connect(str(warehouse / "traces.duckdb"), read_only=True)
+    connection.execute("set timezone = 'UTC'")
+    return connection
+
+
+def contents(warehouse: Path, places: Sequence[Place]) -> Mapping[str, list[tuple[str, float | None]]]:
+    """All rows of some places."""
+    with opened(warehouse) as connection:
+        return {f"{place.table} {place.picked}": stored(connection, place) for place in places}
+
+
+def fail_with(found: Mapping[str, Sequence[str]]) -> None:
+    """Fail where anything was found, and say all of it."""
+    if found:
+        lines = [
+            line for name, faults in found.items() for line in (name, *(f"    {fault}" for fault in faults))
+        ]
+        pytest.fail("\n".join([f"{len(found)} cases went wrong", *lines]), pytrace=False)

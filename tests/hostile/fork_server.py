@@ -1,0 +1,116 @@
+"""Runs the command line again and again, each time in a fork of a process that has imported everything.
+
+    python fork_server.py
+
+A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write), and
+where wanted `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and `after_step`. Answers are
+lines of JSON: the process id of the child, and then how it ended.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from functools import wraps
+from itertools import count
+from typing import Any, NoReturn
+
+# What an ingest imports late, so that no child does.
+import duckdb  # noqa: F401
+import polars  # noqa: F401
+import pyarrow.compute
+import pyarrow.csv
+import pyarrow.parquet  # noqa: F401
+
+from tracehouse import cli
+from tracehouse.ingest.declare import all_traces
+from tracehouse.sql import answer, checks, database, describe, export, verify  # noqa: F401
+from tracehouse.sql.files import query_files
+from tracehouse.views.files import view_files
+
+# Path and shutil call these, too.
+STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
+
+
+def main() -> None:
+    """Answer requests until there are no more; in a child, become the command line."""
+    all_traces()
+    # Parsed but once a process: no child has to.
+    query_files()
+    view_files()
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if not child:
+            become(request)
+        print(json.dumps({"pid": child}), flush=True)
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"code": os.waitstatus_to_exitcode(status)}), flush=True)
+
+
+def become(request: dict[str, Any]) -> NoReturn:
+    """Be `traces` with the arguments that were asked for, and end as it ends."""
+    os.setsid()
+    redirect(request["stdout"], request["stderr"])
+    os.chdir(request["cwd"])
+    os.environ.update(request.get("environment", {}))
+    if request.get("largest_file_bytes"):
+        limit = request["largest_file_bytes"]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    if request.get("kill_at_step"):
+        kill_at_step(request["kill_at_step"], request.get("after_step", False))
+    if request.get("unprivileged"):
+        give_up_privileges()
+    sys.argv = ["traces", *request["argv"]]
+    cli.main()
+
+
+def give_up_privileges() -> None:
+    """Let root be kept out of files as their owners are."""
+    version_3, this_process = 0x20080522, 0
+    header = (ctypes.c_uint32 * 2)(version_3, this_process)
+    nothing_effective_permitted_or_inherited = (ctypes.c_uint32 * 6)()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.capset(header, nothing_effective_permitted_or_inherited):
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def redirect(stdout: str, stderr: str) -> None:
+    """Let nothing that a child says or reads touch the server's own pipes."""
+    for path, number, flags in (
+        (os.devnull, 0, os.O_RDONLY),
+        (stdout, 1, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+        (stderr, 2, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+    ):
+        opened = os.open(path, flags, 0o666)
+        os.dup2(opened, number)
+        os.close(opened)
+
+
+def kill_at_step(number: int, after: bool) -> None:
+    """Let the process be killed at the `number`th call, from 1, of what renames, removes or syncs files."""
+    # Threads call at the same time, and no number may be given twice.
+    calls = count(1)
+
+    def killing(function: Callable) -> Callable:
+        @wraps(function)
+        def counted(*arguments: Any, **options: Any) -> Any:
+            mine = next(calls)
+            if mine == number and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = function(*arguments, **options)
+            if mine == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return counted
+
+    for name in STEPS:
+        setattr(os, name, killing(getattr(os, name)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Ingests that are killed, or that fill the disk: the old version whole or the new one, and the next run ends
+in the same tables as one that nothing disturbed.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count as from_first
+from pathlib import Path
+
+import pytest
+from hostile.command_line import Run, Server
+from hostile.conftest import TRY_ALL, Count
+from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
+from hostile.expectations import contents, fail_with, manifest, opened, unsound
+
+PLACES = (UNTOUCHED, *NARROW[:3], ARCHIVED[0], WIDE[0])
+SHARES = 8
+LONG = "it takes long: `make hostile` does it"
+CHAINS = 8
+KILLS_IN_A_CHAIN = 5
+# An ingest of these files renames, removes and syncs at least so often.
+FEWEST_STEPS = 30
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Two versions of raw files, the warehouse of each, and what is in them."""
+
+    raw: dict[str, Path]
+    warehouse: dict[str, Path]
+    rows: dict[str, dict[str, list]]
+    seconds: float
+
+
+@pytest.fixture(scope="session")
+def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versions:
+    folder = tmp_path_factory.mktemp("versions")
+    raw = {version: raw_folder(folder / version) for version in ("old", "new")}
+    write_old(raw["old"], PLACES)
+    for place in PLACES:
+        # More rows than before, one of which is rejected, so that there is such a file, too.
+        lines = place.lines(place.rows("new", ROW_COUNT + 2))
+        lines[-1] = lines[-1].replace(",12406", ",x")
+        form = FORMS["tar.gz" if place in ARCHIVED else "csv"]
+        form.write(place, "".join(f"{line}\n" for line in lines).encode(), raw["new"])
+    warehouse = {"old": folder / "warehouse_old", "new": folder / "warehouse_new"}
+    run = server.run("ingest", "--raw", raw["old"], "--warehouse", warehouse["old"])
+    assert (run.code, run.stderr) == (0, "")
+    shutil.copytree(warehouse["old"], warehouse["new"])
+    start = time.monotonic()
+    run = server.run("ingest", "--raw", raw["new"], "--warehouse", warehouse["new"])
+    seconds = time.monotonic() - start
+    assert (run.code, run.stderr) == (0, "")
+    rows = {version: dict(contents(warehouse[version], PLACES)) for version in warehouse}
+    counts = [len(rows[version][f"{UNTOUCHED.table} true"]) for version in ("old", "new")]
+    assert counts == [ROW_COUNT, ROW_COUNT + 1]
+    return Versions(raw, warehouse, rows, seconds)
+
+
+def faults_after(warehouse: Path, versions: Versions, may_be_missing: bool) -> list[str]:
+    """What is wrong with a warehouse whose ingest was stopped: nothing, where it is one version whole."""
+    if not (warehouse / "traces.duckdb").exists():
+        return [] if may_be_missing else ["the database is gone"]
+    rows = dict(contents(warehouse, PLACES))
+    return [] if rows in versions.rows.values() else [f"neither version: {differing(rows, versions)}"]
+
+
+def differing(rows: dict[str, list], versions: Versions) -> dict[str, str]:
+    return {
+        table: "old" if found == versions.rows["old"][table] else f"{len(found)} rows"
+        for table, found in rows.items()
+        if found != versions.rows["new"][table]
+    }
+
+
+def faults_after_the_next(warehouse: Path, versions: Versions, server: Server) -> list[str]:
+    """What is wrong once the same command has run again, undisturbed."""
+    run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
+    if faults := run.faults(codes=[0]):
+        return faults
+    rows = dict(contents(warehouse, PLACES))
+    found = unsound_as(warehouse, versions)
+    return (
+        found
+        if rows == versions.rows["new"]
+        else [*found, f"not the new version: {differing(rows, versions)}"]
+    )
+
+
+def unsound_as(warehouse: Path, versions: Versions) -> list[str]:
+    with opened(warehouse) as connection:
+        found = unsound(connection, warehouse)
+    if manifest(warehouse) != manifest(versions.warehouse["new"]):
+        found.append("other files than those of an ingest that nothing disturbed")
+    known = {path for made in versions.warehouse.values() for path in manifest(made)}
+    left = [path.relative_to(warehouse).as_posix() for path in warehouse.glob("parquet/**/*.parquet")]
+    found += [f"{path} was left" for path in left if path not in known]
+    found += [f"{path} was left" for path in (warehouse / ".ingest" / "half").rglob("*") if path.is_file()]
+    return found
+
+
+def steps(share: int) -> Iterator[int]:
+    """The numbers of the steps of one share; only one, where a part is tried."""
+    yield from from_first(share + 1, SHARES) if TRY_ALL else (FEWEST_STEPS,)
+
+
+@pytest.mark.parametrize("share", range(SHARES) if TRY_ALL else [0])
+def test_killed_at_every_step_of_publishing(
+    share: int, versions: Versions, server: Server, tmp_path: Path, count: Count
+) -> None:
+    found = {}
+    for step in steps(share):
+        warehouse = tmp_path / str(step)
+        shutil.copytree(versions.warehouse["old"], warehouse)
+        after = bool(step // SHARES % 2)
+        arguments = ("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
+        run = server.run(*arguments, kill_at_step=step, after_step=after)
+        if run.code == 0:
+            assert step > FEWEST_STEPS
+            break
+        count("kills at a step of publishing", 1)
+        faults = [] if run.code == -9 else [f"exit code {run.code}: {run.stderr}"]
+        faults += faults_after(warehouse, versions, may_be_missing=False)
+        faults += faults_after_the_next(warehouse, versions, server)
+        if faults:
+            found[f"step {step}, killed {'after' if after else 'before'} it"] = faults
+        shutil.rmtree(warehouse)
+    fail_with(found)
+
+
+@pytest.mark.skipif(not TRY_ALL, reason=LONG)
+@pytest.mark.parametrize("seed", range(CHAINS))
+def test_killed_at_random(
+    seed: int, versions: Versions, server: Server, tmp_path: Path, count: Count
+) -> None:
+    """Again and again, over an old version or over none; then it is let run."""
+    chance = random.Random(seed)
+    warehouse = tmp_path / "warehouse"
+    is_first = bool(seed % 2)
+    if not is_first:
+        shutil.copytree(versions.warehouse["old"], warehouse)
+    found = {}
+    for number in range(KILLS_IN_A_CHAIN):
+        after_s = chance.uniform(0.005, versions.seconds * (number + 1) / KILLS_IN_A_CHAIN)
+        run = server.run(
+            "ingest", "--raw", versions.raw["new"], "--warehouse", warehouse, kill_after_s=after_s
+        )
+        count("kills at random", int(run.code != 0))
+        faults = [] if run.code in (0, -9) else [f"exit code {run.code}: {run.stderr}"]
+        if faults := faults + faults_after(warehouse, versions, may_be_missing=is_first):
+            found[f"killed after {after_s:.3f} s, seed {seed}"] = faults
+    if faults := faults_after_the_next(warehouse, versions, server):
+        found[f"the ingest after {KILLS_IN_A_CHAIN} kills, seed {seed}"] = faults
+    fail_with(found)
+
+
+ROOMS = (0, 8, 32, 100, 300, 700, 1500, 2500, 3500, 4200)
+
+
+def check_full(run: Run, room_kib: int) -> list[str]:
+    """A disk that is full ends an ingest with a sentence, unless there was room enough."""
+    faults = run.faults()
+    if not faults and run.code == 1 and "room" not in run.stderr:
+        faults.append(f"it does not say to make room: {run.stderr}")
+    return faults
+
+
+@pytest.mark.skipif(not TRY_ALL, reason=LONG)
+@pytest.mark.parametrize("room_kib", ROOMS)
+def test_full_disk(room_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    used_kib = int(subprocess.check_output(["du", "-sk", versions.warehouse["old"]]).split()[0])
+    if os.geteuid() or mount(disk, f"size={used_kib + 80 + room_kib}k"):
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        warehouse = disk / "warehouse"
+        shutil.copytree(versions.warehouse["old"], warehouse)
+        run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
+        count("full disks", 1)
+        found = check_full(run, room_kib) + faults_after(warehouse, versions, may_be_missing=False)
+        assert mount(disk, "remount,size=64m") == 0
+        found += faults_after_the_next(warehouse, versions, server)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    fail_with({f"{room_kib} KiB of room": found} if found else {})
+
+
+def mount(folder: Path, options: str) -> int:
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder]
+    return subprocess.run(command, capture_output=True).returncode
+
+
+LIMITS = (1, 4, 10, 50, 500, 2000)
+
+
+@pytest.mark.skipif(not TRY_ALL, reason=LONG)
+@pytest.mark.parametrize("limit_kib", LIMITS)
+def test_files_that_may_not_grow(
+    limit_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count
+) -> None:
+    """As where a quota is used up: DuckDB, Arrow and Python each hear of it in another way."""
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(versions.warehouse["old"], warehouse)
+    run = server.run(
+        "ingest", "--raw", versions.raw["new"], "--warehouse", warehouse, largest_file_bytes=limit_kib << 10
+    )
+    count("full disks", 1)
+    found = [] if run.code else ["it ended well, with files larger than may be"]
+    found += run.faults() + faults_after(warehouse, versions, may_be_missing=False)
+    found += faults_after_the_next(warehouse, versions, server)
+    fail_with({f"files of {limit_kib} KiB": found} if found else {})

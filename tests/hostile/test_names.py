@@ -1,0 +1,121 @@
+"""Folders whose names mean something to a shell, a glob, SQL, DuckDB or a terminal."""
+
+import os
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from hostile.command_line import Run, Server
+from hostile.conftest import TRY_ALL, Count
+from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
+from hostile.expectations import fail_with, opened
+
+PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
+NAMES = (
+    "lake/cluster=a100/v[1]",
+    "lake/cluster=a100/wh",
+    "metric=x/cluster=y",
+    "v[1]",
+    "v*",
+    "v?",
+    "{a,b}",
+    "**",
+    "back\\slash",
+    "it's",
+    'say "so"',
+    "with space ",
+    " leading",
+    "tab\there",
+    "new\nline",
+    "ünïcödé 表 🚀",
+    "e\u0301",
+    "percent%20s%s",
+    "s3:x",
+    "s3://bucket/wh",
+    "https:/x",
+    "file:wh",
+    ":memory:",
+    "~",
+    "$HOME",
+    "${HOME}",
+    "`id`",
+    "a;b",
+    "a#b",
+    "a?b=c",
+    "-w",
+    "wh.duckdb",
+    "wh.parquet",
+    "'); drop table x; --",
+    "%00",
+    "esc\x1b[2Jape",
+    "n" * 250,
+    os.fsdecode(b"latin-\xe9"),
+)
+IN_PART = ("lake/cluster=a100/v[1]",)
+QUESTION = "select count(*), sum(cpu_milli) from openb.node"
+
+
+@pytest.mark.parametrize(
+    "name", NAMES if TRY_ALL else IN_PART, ids=lambda name: ascii(name)[1:30].replace("/", "|")
+)
+def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, count: Count) -> None:
+    """It works, or it is refused with a sentence; and what lies beside it is not read in its place."""
+    count("names of warehouses", 1)
+    write_old(raw_folder(tmp_path / "raw"), PLACES)
+    here = tmp_path / "here"
+    here.mkdir()
+    arguments = ("--warehouse", f"./{name}" if name.startswith(("-", "~")) else name)
+    run = server.run("ingest", "--raw", tmp_path / "raw", *arguments, cwd=here)
+    found = {}
+    if faults := run.faults():
+        found["ingest"] = faults
+    elif run.code == 0 and (faults := answers(name, here, arguments, server)):
+        found["questions"] = faults
+    if control_characters(run):
+        found["the terminal"] = [f"{run.stdout!r} {run.stderr!r}"]
+    fail_with({f"{name!r}, {step}": faults for step, faults in found.items()})
+
+
+def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
+    """What is wrong with what the warehouse holds, asked by the command line and by DuckDB itself."""
+    if name.endswith("v[1]"):
+        # What a glob would take for it.
+        decoy = (here / name).with_name("v1") / "parquet"
+        shutil.copytree(here / name / "parquet", decoy)
+        for path in decoy.glob("**/*.parquet"):
+            path.write_bytes(b"not to be read")
+    total = sum(number or 0 for number in UNTOUCHED.rows("old").values())
+    run = server.run("sql", QUESTION, "--format", "csv", *arguments, cwd=here)
+    faults = run.faults([0])
+    if run.stdout.splitlines()[1:] != [f"60,{total:.0f}"]:
+        faults.append(f"answered {run.stdout}")
+    for place in PLACES:
+        run = server.run("sql", place.question, "--format", "csv", *arguments, cwd=here)
+        faults += run.faults([0])
+        if len(run.stdout.splitlines()) != 61:
+            faults.append(f"{place.table}: answered {run.stdout[:200]}")
+    faults += server.run("build", *arguments, cwd=here).faults([0])
+    path = Path(f"{here}/{name}")
+    if utf8(name):
+        with opened(path) as connection:
+            faults += [fault for place in PLACES if (fault := other_rows(connection, place))]
+    return faults
+
+
+def other_rows(connection: duckdb.DuckDBPyConnection, place: Place) -> str:
+    try:
+        return "" if stored(connection, place) == wanted(place.rows("old")) else f"{place.table}: other rows"
+    except duckdb.Error as error:
+        return f"{place.table}: {error}"
+
+
+def utf8(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def control_characters(run: Run) -> bool:
+    return any(ord(c) < 32 and c not in "\n\t" for c in run.stdout + run.stderr)

@@ -1,0 +1,91 @@
+"""Readers while one ingest follows another: no error, and every answer is one version whole."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hostile.command_line import Run, Server
+from hostile.conftest import TRY_ALL, Count
+from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
+from hostile.expectations import fail_with
+
+PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
+QUESTION = "select " + ", ".join(
+    f"(select sum({place.number}) from {place.table} where {place.picked})" for place in PLACES
+)
+# First new ones, so that ever more are superseded, and then two in turn, so that superseded files come back.
+VERSIONS = (*range(1, 11), *(1, 2) * 5)
+WAYS = ("new", "same", "beside")
+ROWS = 60
+FEWEST_READS = 362
+
+
+def write(version: int, raw: Path) -> None:
+    for place in PLACES:
+        rows = {name: float(10_000 + 100 * version + n) for n, name in enumerate(place.names("new", ROWS))}
+        FORMS["csv"].write(place, place.text(rows), raw)
+
+
+def answer(version: int) -> list[float]:
+    """What the question gives of a version: from all tables the same."""
+    total = float(ROWS * (10_000 + 100 * version) + sum(range(ROWS)))
+    return [total] * len(PLACES)
+
+
+@pytest.mark.skipif(not TRY_ALL, reason="twenty ingests take long; tests/clients has three")
+@pytest.mark.timeout(900)
+def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Count) -> None:
+    raw, warehouse, stop = raw_folder(tmp_path / "raw"), tmp_path / "warehouse", tmp_path / "stop"
+    write(0, raw)
+    assert server.run("ingest", "--raw", raw, "--warehouse", warehouse).code == 0
+    by_command_line: list[Run] = []
+    asking = threading.Thread(target=keep_asking, args=(warehouse, stop, by_command_line, tmp_path))
+    readers = {way: start(way, warehouse, stop, tmp_path) for way in WAYS}
+    asking.start()
+    ingests = []
+    try:
+        for version in VERSIONS:
+            write(version, raw)
+            ingests.append(server.run("ingest", "--raw", raw, "--warehouse", warehouse))
+    finally:
+        stop.touch()
+        asking.join()
+        codes = {way: reader.wait(60) for way, reader in readers.items()}
+    fail_with({f"ingest {n}": faults for n, run in enumerate(ingests, 1) if (faults := run.faults([0]))})
+    assert {way: (tmp_path / f"{way}.err").read_text() for way in WAYS} == dict.fromkeys(WAYS, "")
+    assert codes == dict.fromkeys(WAYS, 0)
+    assert [run for run in by_command_line if run.code] == []
+    answers = {
+        way: [json.loads(line) for line in (tmp_path / f"{way}.out").read_text().splitlines()] for way in WAYS
+    }
+    answers["command line"] = [
+        [float(value) for value in run.stdout.splitlines()[1].split(",")] for run in by_command_line
+    ]
+    whole = [answer(version) for version in range(max(VERSIONS) + 1)]
+    assert [(way, a) for way, given in answers.items() for a in given if a not in whole] == []
+    # Whoever asks anew sees new versions; a connection that stays open goes on with its own.
+    for way in ("new", "command line"):
+        assert len({tuple(a) for a in answers[way]}) > 2, way
+    assert {tuple(a) for a in answers["same"]} == {tuple(answer(0))}
+    count("ingests with readers", len(VERSIONS))
+    count("reads during ingests", sum(map(len, answers.values())))
+    assert sum(map(len, answers.values())) >= FEWEST_READS
+
+
+def start(way: str, warehouse: Path, stop: Path, folder: Path) -> subprocess.Popen:
+    script = Path(__file__).with_name("keep_reading.py")
+    with (folder / f"{way}.out").open("w") as out, (folder / f"{way}.err").open("w") as err:
+        return subprocess.Popen(
+            [sys.executable, script, way, warehouse, stop, QUESTION], stdout=out, stderr=err
+        )
+
+
+def keep_asking(warehouse: Path, stop: Path, runs: list[Run], folder: Path) -> None:
+    """Ask by the command line until told to stop."""
+    server = Server(folder)
+    while not stop.exists():
+        runs.append(server.run("sql", QUESTION, "--format", "csv", "--warehouse", warehouse))
+    server.close()
