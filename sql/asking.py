@@ -151,8 +151,8 @@ def _told(error: Exception, scratch: Path) -> UserError:
     text = str(error)
     if "No space left on device" in text or "max_temp_directory_size" in text:
         return UserError(
-            f"{scratch.parent}: there is no room left for what does not fit memory. Set TMPDIR to a folder "
-            f"with more, or make room ({text.splitlines()[0]})"
+            f"there is no room left for the answer, or for what does not fit memory in {scratch.parent}. "
+            f"Make room, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
         )
     if "Out of Memory Error" in text:
         return UserError(f"{text.splitlines()[0]}. Ask for less, or raise --memory-limit")

@@ -221,6 +221,56 @@ def test_output_goes_to_the_file_alone(sample_warehouse: Path, tmp_path: Path) -
     assert json.loads(path.read_text())[-1]["gpu_type"] == "all"
 
 
+def by_shell(line: str, warehouse: Path) -> subprocess.CompletedProcess:
+    environment = os.environ | {"TRACES_WAREHOUSE": str(warehouse), "traces": str(TRACES)}
+    return subprocess.run(["bash", "-c", line], env=environment, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "complaint"),
+    [
+        ("$traces sql 'select 1' >&-", 1, b"standard output is closed"),
+        ("$traces list > /dev/full", 1, b"No space left"),
+        ("$traces query $'\\xff'", 2, b"\\xff is not UTF-8"),
+        ("$traces query itp.gpu_hours -p $'min_gpus=\\xff'", 2, b"\\xff is not UTF-8"),
+        ("printf 'select 1,\\n\\xff' | $traces sql", 2, b"standard input, line 2: it is not UTF-8"),
+        ("$traces list -w $'\\e[2J\\xff'", 1, b"\\x1b[2J\\xff"),
+        ("$traces query $'a\\e[2J'", 2, b"no query is called a\\x1b[2J"),
+        ("$traces sql 'from range(1000000000000)' --timeout 0.5", 1, b"no answer within 0.5 s"),
+        ("$traces sql 'select 1' --timeout nan", 2, b"a number of seconds above 0"),
+        ("$traces sql 'select 1' --memory-limit lots", 2, b"a size, like 500MB"),
+        ("$traces sql 'select list(range) from range(9999999)' --memory-limit 40MB", 1, b"--memory-limit"),
+        ("$traces sql 'with x as (select 1) from x' -o /dev/full", 1, b"No space left"),
+    ],
+)
+def test_what_is_odd_gets_a_sentence(line: str, code: int, complaint: bytes, sample_warehouse: Path) -> None:
+    run = by_shell(line, sample_warehouse)
+    assert run.returncode == code, run.stderr
+    assert complaint in run.stderr
+    assert b"Traceback" not in run.stderr and b"\x1b" not in run.stderr
+
+
+def test_the_device_of_standard_output_stays_what_it_is(sample_warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("before\n")
+    run = by_shell(f"$traces sql 'select 1 as a' -o /dev/stdout >> '{tmp_path}/log'", sample_warehouse)
+    assert (run.returncode, (tmp_path / "log").read_text()) == (0, "before\na\n1\n")
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the pseudo-terminal is read as Linux has it")
+@pytest.mark.parametrize("form", ["table", "csv", "markdown", "json"])
+def test_a_terminal_gets_no_escape_from_data(form: str, sample_warehouse: Path) -> None:
+    sql = "select chr(27) || '[2J' || chr(155) || 'x' as a"
+    ours, theirs = os.openpty()
+    command = [TRACES, "sql", sql, "--format", form, "--warehouse", sample_warehouse]
+    run = subprocess.run([str(part) for part in command], stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    text = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert run.returncode == 0 and "[2J" in text
+    assert "\x1b[2J" not in text and "\x9b" not in text
+
+
 def test_a_closed_pipe_is_no_error(sample_warehouse: Path) -> None:
     command = f"'{TRACES}' sql 'from itp.raw_job cross join range(1000)' -w '{sample_warehouse}' | head -n 1"
     run = subprocess.run(command, shell=True, capture_output=True, text=True)
