@@ -540,9 +540,7 @@ def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
     with byte_bars() as progress:
         checked = integrity.check(warehouse, traces, progress)
     for damage in checked.damages:
-        _say(
-            f"damaged: {warehouse / damage.stored.path}: {damage.what}. {integrity.advice(damage.conversion)}"
-        )
+        _say(f"damaged: {warehouse / damage.stored.path}: {damage.what}. {integrity.advice(damage)}")
     if checked.damages:
         raise UserError(f"{len(checked.damages):,} of {checked.files:,} files are not as they were written")
     _say(f"{checked.files:,} files, {checked.bytes / 1e6:,.1f} MB: all are as they were written")

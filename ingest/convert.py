@@ -1,7 +1,7 @@
 """One raw file's conversion from end to end: its CSVs in, sorted Parquet and a full account of rows out."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -16,7 +16,7 @@ from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile, differing_parts
-from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, Key, PassedOver, Source
+from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
@@ -121,12 +121,16 @@ class _Account:
     bytes: int = 0
 
 
-def still_good(job: Job, holdings: Holdings) -> bool:
-    """Whether the conversion before is what the job would give: same bytes, same table, Parquet in place."""
+def still_good(job: Job, holdings: Holdings, beside: Sequence[Beside]) -> bool:
+    """Whether the conversion before is what the job would give, with the same bytes, and its files whole.
+
+    `beside` is what a piece of a wide table is to have been read beside.
+    """
     before, raw = job.before, job.claim.raw
     return (
         before is not None
         and before.fingerprint == job.table.fingerprint()
+        and before.beside == tuple(beside)
         and store.is_whole(job.warehouse, before)
         and all(source.synthetic == _is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
@@ -149,16 +153,21 @@ def _has_same_bytes(job: Job, before: Conversion) -> bool:
     return same
 
 
-def moved(conversion: Conversion, raw: RawFile) -> Conversion:
-    """A conversion whose raw file, the same as before, was found as `raw`."""
-    sources = (replace(source, file=raw.relative_name) for source in conversion.sources)
+def moved(conversion: Conversion, claim: Claim) -> Conversion:
+    """A conversion whose raw file, the same as before, was found elsewhere, or in other parts."""
+    raw = claim.raw
+    checksum = _checksum(claim, conversion.sha256)
+    sources = (
+        replace(source, file=raw.relative_name, parts=len(raw.paths), checksum=checksum)
+        for source in conversion.sources
+    )
     return replace(conversion, sources=tuple(sources))
 
 
-def times_of(conversions: Iterable[Conversion], warehouse: Path, wide: Wide) -> set[int]:
-    """The times of the lines that conversions of a wide table gave, in microseconds since 1970."""
+def times_of(conversion: Conversion, warehouse: Path, wide: Wide) -> set[int]:
+    """The times of the lines that a conversion of a wide table gave, in microseconds since 1970."""
     times: set[int] = set()
-    for stored in (stored for conversion in conversions for stored in conversion.files):
+    for stored in conversion.files:
         with pq.ParquetFile(warehouse / stored.path) as file:
             for batch in file.iter_batches(columns=[wide.time]):
                 times.update(batch.column(0).unique().cast(pa.int64()).to_pylist())
@@ -173,9 +182,15 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
     if claim.raw.whole_path == other.raw.whole_path:
         return [_check_parts(claim.raw, other.raw)]
     ours, theirs = _csvs(claim.raw), _csvs(other.raw)
-    differing = [name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name)]
+    differing = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name] != theirs[name]]
     if differing:
         raise _differ(claim, other.raw, differing[0])
+    if ours.keys() != theirs.keys():
+        raise RawFileError(
+            claim.raw.paths[0],
+            f"it and {shown_name(other.raw.paths[0])} are of one name, and do not hold the same CSVs",
+            "Give one of the two another name, or move it out of the raw folders",
+        )
     return [_said_of_copy(claim.raw, name, other.raw.relative_name) for name in ours]
 
 
@@ -208,20 +223,21 @@ def _csvs(raw: RawFile) -> dict[str, str]:
 
 
 def convert(
-    job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection
+    job: Job, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Conversion, list[str]]:
     """Read the job's raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
+    `beside` are the pieces of a wide table whose times are in `holdings`.
     `connection` sorts and writes; several conversions may share it. Returns the conversion and notes for
     the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
     the warehouse cannot be written to.
     """
     with store.room_to_write(job.warehouse, job.table_name):
-        return _convert(job, holdings, connection)
+        return _convert(job, holdings, beside, connection)
 
 
 def _convert(
-    job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection
+    job: Job, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.times))
     trace, table, partition, source = job.key
@@ -246,6 +262,7 @@ def _convert(
         files=tuple(store.named(folder, file) for file in written),
         rejected=tuple(store.named(f"{trace}/{REJECTED}", file) for file in rejected),
         passed_over=tuple(account.passed_over),
+        beside=beside,
     )
     _check_account(conversion)
     account.notes += _what_left(job, conversion)
@@ -272,13 +289,20 @@ def _what_left(job: Job, conversion: Conversion) -> list[str]:
     Raises RawFileError where so few rows are left that the file is not another version, but a broken one.
     """
     file = job.claim.raw.relative_name
-    now = {source.member: source.rows_kept for source in conversion.sources}
+    # Read, not kept: a line that another piece has as well is none the fewer.
+    now = {source.member: source.rows_read for source in conversion.sources}
     elsewhere = {passed.member for passed in conversion.passed_over}
     before = {
-        source.member: source.rows_kept
+        source.member: source.rows_read
         for source in (job.before.sources if job.before else ())
         if source.member not in elsewhere
     }
+    if before and now.keys().isdisjoint(before) and not job.may_shrink:
+        raise RawFileError(
+            job.claim.raw.paths[0],
+            f"it holds none of the CSVs that the raw file of its name held which is in {job.table_name}",
+            "Give it another name; if it is a newer version of that file, ingest it with --replace",
+        )
     if not job.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
         raise RawFileError(
             job.claim.raw.paths[0],
@@ -435,10 +459,6 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job:
 
 def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Source:
     raw = job.claim.raw
-    published = job.table.published_sha256.get(raw.name)
-    checksum = "none published"
-    if published:
-        checksum = "published" if published == account.sha256 else "differs"
     return Source(
         file=raw.relative_name,
         member=member_name,
@@ -449,6 +469,13 @@ def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Sou
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
         rows_stored=rows.stored,
-        checksum=checksum,
+        checksum=_checksum(job.claim, account.sha256),
         synthetic=_is_synthetic(raw),
     )
+
+
+def _checksum(claim: Claim, sha256: str) -> str:
+    published = claim.table.published_sha256.get(claim.raw.name)
+    if not published:
+        return "none published"
+    return "published" if published == sha256 else "differs"

@@ -10,6 +10,8 @@ from tracehouse.ingest.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.manifest import Conversion, Manifest, StoredFile
 from tracehouse.ingest.unpack import sha256_of
 
+_OTHER_CONTENT = "its content is not what was written"
+
 OnBytes = Callable[[int], None]
 """Told how many more bytes have been read."""
 
@@ -67,7 +69,7 @@ def damages(warehouse: Path, conversions: Iterable[Conversion], on_bytes: OnByte
         yield from wrong
         for stored in set(conversion.all_files) - {damage.stored for damage in wrong}:
             if sha256_of((warehouse / stored.path,), on_bytes) != stored.sha256:
-                yield Damage(stored, conversion, "its content is not what was written")
+                yield Damage(stored, conversion, _OTHER_CONTENT)
 
 
 def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
@@ -76,14 +78,17 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     if wrong:
         first = wrong[0]
         others = f", and {len(wrong) - 1:,} others are not whole either" if len(wrong) > 1 else ""
-        raise UserError(f"{warehouse / first.stored.path}: {first.what}{others}. {advice(first.conversion)}")
+        raise UserError(f"{warehouse / first.stored.path}: {first.what}{others}. {advice(first)}")
 
 
-def advice(conversion: Conversion) -> str:
-    """How to make a conversion's files whole again."""
+def advice(damage: Damage) -> str:
+    """How to make a file whole again."""
+    source = damage.conversion.shown_source
+    # An ingest looks at sizes alone.
+    first = "Delete it, and run" if damage.what == _OTHER_CONTENT else "Run"
     return (
-        f"Run `traces ingest` with {conversion.shown_source} below the raw folder, and it is read anew; "
-        f"or take it out of the warehouse: traces forget {conversion.shown_source}"
+        f"{first} `traces ingest` with {source} below the raw folder, which is then read anew; or take "
+        f"that out of the warehouse: traces forget {source}"
     )
 
 
@@ -111,7 +116,10 @@ def recover(warehouse: Path, progress: Progress) -> list[str]:
         else:
             taken.append(conversion)
     if not taken:
-        raise UserError(f"{warehouse}: there are no records of conversions to make {path.name} from")
+        raise UserError(
+            f"{warehouse}: there are no records of conversions to make {path.name} from. Ingest the raw "
+            "files into a new warehouse"
+        )
     if path.exists():
         aside = path.with_name(f"{path.name}.damaged")
         path.replace(aside)

@@ -6,6 +6,7 @@ files that a later version has superseded, which stay for a while for those who 
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ REJECTED_COLUMNS = (
     Column("raw_text", "VARCHAR", "The row as it stands in the file"),
 )
 
+_STORED_PATH = re.compile(r"parquet/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
 _FRICTIONLESS_TYPES = {
     "VARCHAR": "string",
     "BIGINT": "integer",
@@ -81,13 +83,22 @@ class PassedOver:
     other_sha256: str
 
 
+@dataclass(frozen=True, order=True)
+class Beside:
+    """Another piece of a wide table, as it was when a piece was read that left its lines to it."""
+
+    source: str
+    sha256: str
+
+
 @dataclass(frozen=True)
 class Conversion:
     """What one raw file gave to one table, or to one partition of it.
 
     `source` is the raw file's name without what says how it is packed: another file of that name is another
-    version of it. `sources` are its CSVs. The same `sha256` of the raw file, and the same `fingerprint` of
-    the table's declaration, make the same `files`.
+    version of it. `sources` are its CSVs; `beside` are the pieces whose lines a piece of a wide table was
+    read without. The same `sha256` of the raw file, and the same `fingerprint` of the table's declaration,
+    make the same `files`.
     """
 
     trace: str
@@ -100,6 +111,7 @@ class Conversion:
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -171,7 +183,7 @@ def read(warehouse: Path) -> Manifest:
         return Manifest(
             int(package["version"]),
             tuple(conversion_of(entry) for entry in package["conversions"]),
-            tuple(Superseded(**entry) for entry in package["superseded"]),
+            tuple(_superseded(entry) for entry in package["superseded"]),
         )
     except FileNotFoundError:
         return Manifest()
@@ -194,11 +206,31 @@ def conversion_of(entry: dict[str, Any]) -> Conversion:
     """A conversion from what `dataclasses.asdict` made of it. Raises KeyError or TypeError on others."""
     lists = {
         "sources": tuple(Source(**source) for source in entry["sources"]),
-        "files": tuple(StoredFile(**stored) for stored in entry["files"]),
-        "rejected": tuple(StoredFile(**stored) for stored in entry["rejected"]),
+        "files": tuple(_stored(stored) for stored in entry["files"]),
+        "rejected": tuple(_stored(stored) for stored in entry["rejected"]),
         "passed_over": tuple(PassedOver(**passed) for passed in entry["passed_over"]),
+        "beside": tuple(Beside(**beside) for beside in entry["beside"]),
     }
     return Conversion(**(entry | lists))
+
+
+def _stored(entry: dict[str, Any]) -> StoredFile:
+    stored = StoredFile(**entry)
+    _check_path(stored.path)
+    return stored
+
+
+def _superseded(entry: dict[str, Any]) -> Superseded:
+    old = Superseded(**entry)
+    _check_path(old.path)
+    datetime.fromisoformat(old.since)
+    return old
+
+
+def _check_path(path: str) -> None:
+    """Raises ValueError where a path is none of the store's: what is listed may be removed one day."""
+    if not _STORED_PATH.fullmatch(path) or ".." in path.split("/"):
+        raise ValueError(f"{path!r} is no file of the store")
 
 
 def data_package(manifest: Manifest) -> dict[str, Any]:

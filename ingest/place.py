@@ -11,7 +11,10 @@ _OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
 
 def checked(warehouse: Path) -> Path:
     """The warehouse's absolute path, links followed. Raises UserError where there can be none."""
-    absolute = warehouse.resolve()
+    try:
+        absolute = warehouse.resolve()
+    except (OSError, RuntimeError) as error:
+        raise UserError(f"{warehouse}: there can be no warehouse ({error})") from None
     shown = str(absolute).encode(errors="backslashreplace").decode()
     if shown != str(absolute) or not shown.isprintable():
         raise UserError(

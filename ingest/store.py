@@ -17,9 +17,10 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from threading import Lock
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -34,6 +35,8 @@ REJECTED = "_rejected"
 KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
 
+# Several tables are converted at a time, and may give files of the same content.
+_KEEPING = Lock()
 _WORK = ".ingest"
 _PARQUET = "parquet"
 # Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
@@ -63,11 +66,10 @@ class HalfFile:
 def lock(warehouse: Path) -> Iterator[None]:
     """Hold the warehouse for one writer. Raises UserError where another has it, or nothing can be written."""
     work = checked(warehouse) / _WORK
+    held = FileLock(work / "lock", timeout=0)
     try:
-        work.mkdir(parents=True, exist_ok=True)
-        held = FileLock(work / "lock", timeout=0)
-        held.acquire()
         half_written(warehouse)
+        held.acquire()
     except Timeout:
         raise UserError(
             f"{warehouse}: another ingest or build is writing here. Wait until it has finished"
@@ -109,8 +111,12 @@ def _advice(refusal: Exception) -> str:
 
 
 def clean(warehouse: Path) -> None:
-    """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
-    shutil.rmtree(warehouse / _WORK / "half", ignore_errors=True)
+    """Remove what a killed ingest left half-done, and superseded files whose time has passed.
+
+    Raises UserError where the manifest is lost or damaged: then nothing is removed.
+    """
+    check_manifest_is_there(warehouse)
+    drop_half_written(warehouse)
     _drop_torn(warehouse)
     vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS)
 
@@ -119,39 +125,38 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[
     """Remove superseded files that are as old, and older than the last so many versions; tell which."""
     published = manifest.read(warehouse)
     oldest_to_keep = published.version - keep_versions
-    due = [
+    needed = {stored.path for one in finished(warehouse) for stored in one.all_files}
+    due = {
         old
         for old in published.superseded
-        if old.age_days >= older_than_days and old.version < oldest_to_keep
-    ]
+        if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
+    }
     # The manifest last: it is what knows of them.
     for old in due:
         (warehouse / old.path).unlink(missing_ok=True)
     if due:
         left = tuple(old for old in published.superseded if old not in due)
         manifest.write(warehouse, replace(published, superseded=left))
-    return due
+    return sorted(due, key=lambda old: old.path)
 
 
 def unlisted(warehouse: Path) -> list[str]:
     """Parquet files named as ours of which neither the manifest nor the journal knows, sorted."""
     published = manifest.read(warehouse)
     known = {old.path for old in published.superseded}
-    for conversion in (*published.conversions, *finished(warehouse)):
+    for conversion in (*published.conversions, *filter(None, _journalled(warehouse).values())):
         known |= {stored.path for stored in conversion.all_files}
     found = (path.relative_to(warehouse).as_posix() for path in _parquet_files(warehouse))
     return sorted(path for path in found if path not in known)
 
 
 def check_manifest_is_there(warehouse: Path) -> None:
-    """Raise UserError where there are Parquet files of ours, and no manifest that says what they are."""
-    if (warehouse / manifest.NAME).exists():
-        return
-    lost = unlisted(warehouse)
+    """Raise UserError where there was a manifest, as the records beside the Parquet files tell."""
+    lost = [] if (warehouse / manifest.NAME).exists() else _record_files(warehouse)
     if lost:
         raise UserError(
-            f"{warehouse / manifest.NAME}: it is gone, but there are {len(lost):,} Parquet files that it "
-            "must have listed. `traces build --recover` makes a new one from the records beside them"
+            f"{warehouse / manifest.NAME}: it is gone, but there are records of {len(lost):,} raw files that "
+            "it listed. `traces build --recover` makes a new one from them"
         )
 
 
@@ -165,6 +170,11 @@ def half_written(warehouse: Path) -> Path:
     folder = warehouse.absolute() / _WORK / "half"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def drop_half_written(warehouse: Path) -> None:
+    """Remove what is in that folder."""
+    shutil.rmtree(warehouse / _WORK / "half", ignore_errors=True)
 
 
 def sealed(path: Path, rows: int) -> HalfFile:
@@ -189,12 +199,13 @@ def keep(warehouse: Path, conversion: Conversion, halves: Sequence[HalfFile]) ->
     `halves` are its files and its rejected ones, in order. The journal comes first, so that a kill leaves
     no file of which nothing is known; from the last file on, a kill does not lose the conversion.
     """
-    _forget_unpublished(warehouse, conversion)
-    manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
-    for stored, half in zip(conversion.all_files, halves, strict=True):
-        target = warehouse / stored.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        half.path.replace(target)
+    with _KEEPING:
+        drop_unpublished(warehouse, conversion.key)
+        manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
+        for stored, half in zip(conversion.all_files, halves, strict=True):
+            target = warehouse / stored.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            half.path.replace(target)
 
 
 def finished(warehouse: Path) -> list[Conversion]:
@@ -221,14 +232,19 @@ def published(warehouse: Path) -> list[Conversion]:
 
 
 def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
-    """Make `conversions` the published version, close the journal, and drop what was left half-written."""
+    """Make `conversions` the published version, and take them out of the journal."""
     before = manifest.read(warehouse)
     after = before.next(conversions)
     if after.conversions != before.conversions or not before.version:
         manifest.write(warehouse, after)
     _write_records(warehouse, after.conversions)
-    for name in ("finished", "half"):
-        shutil.rmtree(warehouse / _WORK / name, ignore_errors=True)
+    # What another ingest has finished, and this one did not go through, stays for the next that does.
+    done = {_journal(warehouse, conversion.key) for conversion in after.conversions}
+    for path, entry in _journalled(warehouse).items():
+        if path in done and entry in after.conversions:
+            path.unlink()
+    with suppress(OSError):
+        (warehouse / _WORK / "finished").rmdir()
 
 
 def records(warehouse: Path) -> dict[Path, Conversion | None]:
@@ -273,7 +289,7 @@ def _journalled(warehouse: Path) -> dict[Path, Conversion | None]:
 def _read(path: Path) -> Conversion | None:
     try:
         return manifest.conversion_of(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -283,19 +299,21 @@ def _drop_torn(warehouse: Path) -> None:
         if entry is None:
             path.unlink()
         elif not is_whole(warehouse, entry):
-            _forget_unpublished(warehouse, entry)
+            drop_unpublished(warehouse, entry.key)
 
 
-def _forget_unpublished(warehouse: Path, conversion: Conversion) -> None:
+def drop_unpublished(warehouse: Path, key: Key) -> None:
     """Remove what the journal has of a conversion, but for the files that something else lists as well."""
-    path = _journal(warehouse, conversion.key)
-    before = _read(path) if path.exists() else None
-    path.unlink(missing_ok=True)
+    journal = _journal(warehouse, key)
+    before = _read(journal)
     if before:
         published = manifest.read(warehouse)
-        others = {old.path for old in published.superseded}
-        for other in (*published.conversions, *finished(warehouse)):
-            others |= {stored.path for stored in other.all_files}
+        needed = {old.path for old in published.superseded}
+        others = (other for path, other in _journalled(warehouse).items() if other and path != journal)
+        for other in (*published.conversions, *others):
+            needed |= {stored.path for stored in other.all_files}
         for stored in before.all_files:
-            if stored.path not in others:
+            if stored.path not in needed:
                 (warehouse / stored.path).unlink(missing_ok=True)
+    # Last: it is what knows of the files.
+    journal.unlink(missing_ok=True)

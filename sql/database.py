@@ -1,7 +1,7 @@
 """The database file: built aside from views and named queries, and renamed over the old one.
 
-A reader sees the old version whole or the new one whole. It is published before the store's manifest, so
-that whatever a kill leaves behind, the files that the database names are there.
+A reader sees the old version whole or the new one whole. It takes its place after the store's manifest has: a
+kill between the two leaves the version before, whose files the manifest has superseded and the store keeps.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,6 +54,7 @@ def ingest(
             progress("database", 0, 0)
             notes = _publish(warehouse, outcome.conversions)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
+        store.drop_half_written(warehouse)
     return outcome
 
 
@@ -65,10 +66,13 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
-        store.check_manifest_is_there(warehouse)
-        leaving = pipeline.of_sources(store.published(warehouse), names)
         store.clean(warehouse)
-        notes = _publish(warehouse, pipeline.without(store.published(warehouse), leaving))
+        published = store.published(warehouse)
+        leaving = pipeline.of_sources(published, names)
+        for conversion in leaving:
+            store.drop_unpublished(warehouse, conversion.key)
+        notes = _publish(warehouse, [c for c in published if c not in leaving])
+        store.drop_half_written(warehouse)
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
@@ -81,14 +85,20 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
-        _build(warehouse, store.published(warehouse), materialize)
+        _take_its_place(_built_aside(warehouse, store.published(warehouse), materialize), warehouse)
+        store.drop_half_written(warehouse)
     return warehouse / NAME
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files that are as old, and older than the last so many versions; tell which."""
+    """Remove superseded files that are as old, and older than the last so many versions; tell which.
+
+    The database is built first: one that a kill left behind the manifest would lose what it reads.
+    """
     _check_is_there(warehouse)
     with store.lock(warehouse):
+        store.clean(warehouse)
+        _publish(warehouse, store.published(warehouse))
         return store.vacuum(warehouse, older_than_days, keep_versions)
 
 
@@ -114,8 +124,10 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     except duckdb.Error as error:
         materialize = False
         notes.append(_not_opened(warehouse, error))
-    _build(warehouse, conversions, materialize)
+    half = _built_aside(warehouse, conversions, materialize)
+    # The manifest first: what it supersedes stays for whoever reads the database before.
     store.publish(warehouse, conversions)
+    _take_its_place(half, warehouse)
     return notes
 
 
@@ -142,7 +154,8 @@ def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
     )
 
 
-def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> None:
+def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> Path:
+    """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
     place = checked(warehouse)
     half = store.half_written(place) / NAME
@@ -159,6 +172,10 @@ def _build(warehouse: Path, conversions: Sequence[Conversion], materialize: bool
         connection.commit()
         connection.execute("use memory")
         connection.execute("detach building")
+    return half
+
+
+def _take_its_place(half: Path, warehouse: Path) -> None:
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
     (warehouse / f"{NAME}.wal").unlink(missing_ok=True)
     half.replace(warehouse / NAME)

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection, InvalidInputException, IOException
+from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
 
 from tracehouse.ingest.declare import Column, Table, Trace
 from tracehouse.ingest.errors import UserError
@@ -64,10 +65,11 @@ def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: b
     kind = "table" if materialize else "view"
     try:
         connection.execute(f"create {kind} {name} as {rows}")
-    except (IOException, InvalidInputException) as error:
+    except DuckDBError as error:
         raise UserError(
             f"{name}: a Parquet file of it cannot be read ({str(error).splitlines()[0]}). "
-            "`traces check --files` names those that are not as they were written"
+            "`traces check --files` names those that are not as they were written. If all are, an older "
+            "version of this program wrote them: ingest their raw files again, or `traces forget` them"
         ) from error
     return kind
 

@@ -11,12 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from tracehouse.ingest import pipeline, store
-from tracehouse.ingest.convert import Holdings, Job
+from tracehouse.ingest import accumulate, pipeline, store
+from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
@@ -174,7 +175,7 @@ def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: 
     assert "--replace" in str(problem)
     assert published_rows(warehouse) == {"openb.node": 9}
     assert set(stamps(warehouse)) == {
-        path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")
+        path.relative_to(warehouse).as_posix() for path in (warehouse / "parquet").rglob("*.parquet")
     }
     with store.lock(warehouse):
         outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
@@ -528,7 +529,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     killed_when(lambda work: any(work.glob("half/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
-    killed_when(lambda work: any(work.glob("finished/*.json")), raw, warehouse)
+    killed_when(lambda work: bool(store.finished(work.parent)), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     done = stamps(warehouse, store.finished(warehouse))
     assert done
@@ -556,16 +557,16 @@ def test_one_table_that_cannot_be_written_stops_the_others(
     # The largest is begun first, whatever the machine.
     largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
-    convert = pipeline.convert
+    convert = accumulate.convert
 
-    def failing(job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection) -> tuple:
+    def failing(job: Job, *rest: Any) -> tuple:
         if job.table_name == "openb.node":
             raise UserError("no room")
         while not stopped.is_set():
             job.on_bytes(0)
-        return convert(job, holdings, connection)
+        return convert(job, *rest)
 
-    monkeypatch.setattr(pipeline, "convert", failing)
+    monkeypatch.setattr(accumulate, "convert", failing)
     stopped = threading.Event()
     timer = threading.Timer(20, stopped.set)
     timer.start()

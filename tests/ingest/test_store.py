@@ -216,7 +216,7 @@ def test_a_lost_manifest_stops_everything_but_its_recovery(tmp_path: Path) -> No
     everything = parquet_files(tmp_path)
     (tmp_path / "raw" / "summary_power_a40.csv").unlink()
     (warehouse / "datapackage.json").unlink()
-    with pytest.raises(UserError, match=r"datapackage.json: it is gone, but there are 3 Parquet files"):
+    with pytest.raises(UserError, match=r"json: it is gone, but there are records of 2 raw files"):
         ingest(tmp_path, {})
     assert parquet_files(tmp_path) == everything
 

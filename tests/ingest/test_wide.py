@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracehouse.ingest import cells, pipeline, store
+from tracehouse.ingest import accumulate, cells, pipeline, store
 from tracehouse.ingest.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.ingest.cells import write_cells
-from tracehouse.ingest.convert import Holdings, Job
+from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.pipeline import Outcome
 from tracehouse.ingest.samples.acme_telemetry import write_metric
@@ -291,16 +292,16 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
     for metric in ("GPU_UTIL", "GPU_TEMP", "SM_CLOCK"):
         metric_file(raw, f"kalos/{metric}.csv", "172.31.0.1-0")
     monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
-    convert, done = pipeline.convert, []
+    convert, done = accumulate.convert, []
 
-    def stopping(job: Job, holdings: Holdings, connection: duckdb.DuckDBPyConnection) -> tuple:
+    def stopping(job: Job, *rest: Any) -> tuple:
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(job.key[2])
-        return convert(job, holdings, connection)
+        return convert(job, *rest)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(pipeline, "convert", stopping)
+        patch.setattr(accumulate, "convert", stopping)
         ingest(raw, warehouse)
     outcome = ingest(raw, warehouse)
     assert len(outcome.unchanged) == 2
