@@ -3,8 +3,8 @@
 A sum of doubles depends on the order in which they are added, which threads make up anew each time. Views and
 queries write such a sum as `fsum(x)`, and such a mean as `favg(x)`: DuckDB's own sums that carry the error
 along, which leaves a small difference. What is stored adds decimals instead, which is exact, and so the same
-in any order; each number is rounded to twelve places before, always in the same way. Where one is too large
-for that, or no number, DuckDB's plain sum stands. Over a window the exact sum is the only one, and a decimal.
+in any order; a fraction is rounded before, to eighteen places, always in the same way. Where a number is too
+large for that, or none, DuckDB's plain sum stands. Over a window it is a decimal, and an error there.
 """
 
 from collections.abc import Iterator
@@ -12,23 +12,28 @@ from collections.abc import Iterator
 import sqlglot
 from sqlglot import exp
 
-# Values of under 10^17, of which a thousand million together still fit what DuckDB adds them up in.
-_DECIMAL = "decimal(29, 12)"
+# Whole and fraction apart, as DuckDB multiplies by 10^18 in a double, where a whole number would lose digits.
+# A million numbers, each under 10^14, fit what DuckDB adds them up in.
+_DECIMAL = "try_cast(trunc(number) as decimal(14, 0)) + try_cast(number - trunc(number) as decimal(18, 18))"
 
 _EXACT = {
-    "fsum": """
+    "fsum": f"""
         case
-            when count(fitting) = count(number) then cast(sum(fitting) as double)
+            when count({_DECIMAL}) = count(number) then cast(sum({_DECIMAL}) as double)
             else sum(number)
         end
     """,
-    "favg": """
+    "favg": f"""
         case
-            when count(fitting) = count(number) then cast(sum(fitting) as double) / nullif(count(fitting), 0)
+            when count({_DECIMAL}) = count(number)
+                then cast(sum({_DECIMAL}) as double) / nullif(count(number), 0)
             else avg(number)
         end
     """,
 }
+# DuckDB 1.4.0 reads no arithmetic on a window back from a macro.
+_OR_ERROR = _DECIMAL.replace("try_cast", "cast")
+_EXACT_OVER_WINDOW = {"fsum": f"sum({_OR_ERROR})", "favg": f"avg({_OR_ERROR})"}
 
 
 def has_fractions(tree: exp.Expr) -> bool:
@@ -41,10 +46,9 @@ def exact_sums(tree: exp.Expr) -> exp.Expr:
     for call in list(_sums(tree)):
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
         if isinstance(whole.parent, exp.Window):
-            exact = exp.Sum if call.name.lower() == "fsum" else exp.Avg
-            call.replace(exact(this=exp.cast(call.expressions[0].copy(), _DECIMAL)))
+            call.replace(_written(_EXACT_OVER_WINDOW, call, None))
         else:
-            whole.replace(_exact(call, whole))
+            whole.replace(exp.paren(_written(_EXACT, call, whole.args.get("expression")), copy=False))
     return tree
 
 
@@ -52,15 +56,14 @@ def _sums(tree: exp.Expr) -> Iterator[exp.Anonymous]:
     return (call for call in tree.find_all(exp.Anonymous) if call.name.lower() in _EXACT)
 
 
-def _exact(call: exp.Anonymous, whole: exp.Expr) -> exp.Expr:
-    """What is stored for a call; `whole` is the call with its filter, if it has one."""
+def _written(forms: dict[str, str], call: exp.Anonymous, condition: exp.Expr | None) -> exp.Expr:
+    """What is stored for a call, each of its parts with the condition of the call's filter, if it has one."""
     [number] = call.expressions
-    case = sqlglot.parse_one(_EXACT[call.name.lower()], dialect="duckdb")
-    parts = list(case.find_all(exp.Sum, exp.Avg, exp.Count))
-    for column in list(case.find_all(exp.Column)):
-        fitting = exp.TryCast(this=number.copy(), to=exp.DataType.build(_DECIMAL, dialect="duckdb"))
-        column.replace(fitting if column.name == "fitting" else number.copy())
-    if isinstance(whole, exp.Filter):
+    written = sqlglot.parse_one(forms[call.name.lower()], dialect="duckdb")
+    parts = list(written.find_all(exp.Sum, exp.Avg, exp.Count))
+    for column in list(written.find_all(exp.Column)):
+        column.replace(exp.paren(number.copy(), copy=False))
+    if condition is not None:
         for part in parts:
-            part.replace(exp.Filter(this=part.copy(), expression=whole.expression.copy()))
-    return exp.paren(case, copy=False)
+            part.replace(exp.Filter(this=part.copy(), expression=condition.copy()))
+    return written

@@ -73,6 +73,6 @@ inner join chosen_day
     on
         samples.time >= to_timestamp(chosen_day.start_s)
         and samples.time < to_timestamp(chosen_day.start_s + 86400)
-order by samples.time;
+order by samples.time, samples.value;
 
 comment on macro table acme.gpu_day is 'The GPU''s samples of a day of UTC+8, in the metric''s unit; NULL where the publisher''s cell is empty.';

@@ -22,6 +22,6 @@ select
     requested_gpus,
     mean_residual_gpu_milli
 from tiers
-order by mean_residual_gpu_milli;
+order by mean_residual_gpu_milli, gpu_tier;
 
 comment on macro table openb.request_tiers is 'GPU pods per tier of sharing, the GPUs that they request, and what each leaves free on its card.';
