@@ -219,7 +219,7 @@ def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     files = {
         os.fsdecode(b"\xff.tar.gz"): tar_gz({"\udcfe/pai_machine_spec.csv": MACHINES, "\udcfd.csv": b"x"}),
-        "summary_power_a40.csv": POWER % 1 + b"d,n,x,adam,100,1.5,90.5\n",
+        "summary_power_a40.csv": POWER % 1 + b"d,n,x,adam,100,1.5,90.5\n" + b"d,n,1,adam,100,1.5,90.5\n" * 8,
         "cluster_summary.csv": b"",
     }
     write(folder, files)
@@ -232,7 +232,7 @@ def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
         sources = "select file, rows_read from catalog.sources order by file"
         assert connection.execute(sources).fetchall() == [
             (f"{shown}/\\xff.tar.gz", 3),
-            (f"{shown}/summary_power_a40.csv", 2),
+            (f"{shown}/summary_power_a40.csv", 10),
         ]
         rejects = "select distinct file from catalog.rejected_rows"
         assert connection.execute(rejects).fetchall() == [(f"{shown}/summary_power_a40.csv",)]
