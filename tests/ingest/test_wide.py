@@ -44,9 +44,9 @@ CELL = st.sampled_from(["", "", "0", "99", "100", "0.5", "1e3", "-1", "238.9"])
 
 MEASURED = """
 import resource
-from tracehouse.cli import main
+from tracehouse.cli import app
 try:
-    main()
+    app()
 finally:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
