@@ -14,7 +14,7 @@ from sqlglot import exp
 
 # Whole and fraction apart, as DuckDB multiplies by 10^18 in a double, where a whole number would lose digits.
 # A million numbers, each under 10^14, fit what DuckDB adds them up in.
-# The fraction has more digits than it needs: DuckDB before 2.0 adds two decimals of 18 digits in 18 digits.
+# The fraction has more digits than it needs, as DuckDB before 2.0 adds two of 18 digits in 18 digits.
 _DECIMAL = "try_cast(trunc(number) as decimal(14, 0)) + try_cast(number % 1 as decimal(33, 18))"
 
 _EXACT = {
