@@ -14,9 +14,9 @@ from hostile.cases import Case, Packed
 from hostile.dumps import ARCHIVED, FORMS, NARROW, WIDE, Form, Place
 
 TEXT_FORMS = {
-    "csv": (*NARROW, *ARCHIVED),
-    "csv.gz": (*NARROW, *ARCHIVED),
-    "csv.xz": (*NARROW, *ARCHIVED),
+    "csv": NARROW,
+    "csv.gz": NARROW,
+    "csv.xz": NARROW,
     "tar.gz": ARCHIVED,
     "parts": ARCHIVED,
     "wide csv": WIDE,

@@ -101,10 +101,12 @@ def kill_at_step(number: int, after: bool) -> None:
             mine = next(calls)
             if mine == number and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
-            result = function(*arguments, **options)
-            if mine == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
+            try:
+                return function(*arguments, **options)
+            finally:
+                # Also where it fails, as it does where a folder is there already.
+                if mine == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
         return counted
 

@@ -302,7 +302,6 @@ PARQUET_DAMAGE: dict[str, Callable[[Path], object]] = {
     "longer": lengthen,
     "garbage": garbage,
     "gone": Path.unlink,
-    "a folder": into_folder,
 }
 
 
@@ -450,6 +449,16 @@ def journal(text: str) -> Do:
 
 
 OTHER = (
+    Story(
+        "a Parquet file in whose place a folder is",
+        [
+            files(*PLACES),
+            in_parquet(into_folder),
+            Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+            # Nobody's folder is taken away: a person has to.
+            ingest("parquet/zeus/train/", codes=[1]),
+        ],
+    ),
     Story(
         "files of others stay, whatever their names",
         [

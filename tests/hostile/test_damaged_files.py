@@ -10,7 +10,7 @@ from hostile.conftest import TRY_ALL, Count
 from hostile.expectations import fail_with, manifest
 
 BATCHES = 8 if TRY_ALL else 1
-ALONE = 20 if TRY_ALL else 2
+ALONE = 30 if TRY_ALL else 2
 
 
 def flip_a_bit(path: Path, chance: random.Random) -> None:
