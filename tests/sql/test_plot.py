@@ -182,7 +182,7 @@ def test_an_unknown_ending_or_a_folder_is_refused(opened: DuckDBPyConnection, tm
 def test_an_empty_answer_leaves_the_old_picture(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "phases.svg"
     path.write_text("old")
-    question = answer.named_question(opened, "openb.phases", {"in_variant": "no_such"})
+    question = answer.Question("from openb.phases('no_such')", {}, "openb.phases")
     with pytest.raises(UserError, match=r"openb\.phases: there is nothing to draw"):
         draw(opened, question, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
