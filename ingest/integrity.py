@@ -93,7 +93,7 @@ def advice(damage: Damage) -> str:
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Make the manifest anew from the records beside the Parquet files, and publish it.
+    """Make the manifest anew from the records of what each raw file gave, and publish it.
 
     A damaged manifest is kept beside it. Returns notes on what could not be taken up.
     Raises UsageError where the manifest needs no recovery, and UserError where there are no records.

@@ -192,7 +192,7 @@ def read(warehouse: Path) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"{path}: it is damaged, or of another version of Tracehouse ({error!r}). "
-            "`traces build --recover` makes a new one from the records beside the Parquet files"
+            "`traces build --recover` makes a new one from the records of what each raw file gave"
         ) from error
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.names import shown_name
 
 # DuckDB takes the first three for patterns, and writes its log elsewhere; the fourth for a slash.
 _OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
@@ -15,10 +16,10 @@ def checked(warehouse: Path) -> Path:
         absolute = warehouse.resolve()
     except (OSError, RuntimeError) as error:
         raise UserError(f"{warehouse}: there can be no warehouse ({error})") from None
-    shown = str(absolute).encode(errors="backslashreplace").decode()
-    if shown != str(absolute) or not shown.isprintable():
+    shown = shown_name(str(absolute))
+    if shown != str(absolute):
         raise UserError(
-            f"{shown!r}: a warehouse cannot lie in a folder whose path is not printable UTF-8 text. "
+            f"{shown}: a warehouse cannot lie in a folder whose path is not printable UTF-8 text. "
             "Choose another with --warehouse"
         )
     found = _OTHER_TO_DUCKDB.search(str(absolute))

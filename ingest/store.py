@@ -1,8 +1,8 @@
 """The Parquet store on disk: files named by their content, and a journal of unpublished work.
 
     <warehouse>/datapackage.json           the published version (see `manifest`)
-    <warehouse>/parquet/<trace>/<table>/   the files, never changed once they have their name, and beside
-                                           them a record of each conversion, to make a lost manifest from
+    <warehouse>/parquet/<trace>/<table>/   the files, never changed once they have their name
+    <warehouse>/records/                   what each conversion gave, to make a lost manifest from
     <warehouse>/.ingest/                   lock, half-written files, journal of finished conversions
 
 A conversion is finished when the journal lists it and its files have their names; it is published when
@@ -39,6 +39,8 @@ KEEP_SUPERSEDED_VERSIONS = 3
 _KEEPING = Lock()
 _WORK = ".ingest"
 _PARQUET = "parquet"
+# Not beside the files: whoever reads a folder of Parquet reads all that is in it.
+_RECORDS = "records"
 # Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
 _CANNOT_WRITE = (
     OSError,
@@ -151,7 +153,7 @@ def unlisted(warehouse: Path) -> list[str]:
 
 
 def check_manifest_is_there(warehouse: Path) -> None:
-    """Raise UserError where there was a manifest, as the records beside the Parquet files tell."""
+    """Raise UserError where there was a manifest, as the records tell."""
     lost = [] if (warehouse / manifest.NAME).exists() else _record_files(warehouse)
     if lost:
         raise UserError(
@@ -248,12 +250,12 @@ def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 
 
 def records(warehouse: Path) -> dict[Path, Conversion | None]:
-    """The records of conversions that stand beside the Parquet files; None where one is damaged."""
+    """The records of conversions; None where one is damaged."""
     return {path: _read(path) for path in _record_files(warehouse)}
 
 
 def _record_files(warehouse: Path) -> list[Path]:
-    found = (warehouse / _PARQUET).rglob("*.json")
+    found = (warehouse / _RECORDS).glob("*.json")
     return sorted(path for path in found if _RECORD_NAME.fullmatch(path.name))
 
 
@@ -268,8 +270,7 @@ def _write_records(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 
 
 def _record(warehouse: Path, key: Key) -> Path:
-    trace, table, partition, _ = key
-    return warehouse / _PARQUET / trace / table / partition / f"{short_name(key)}.json"
+    return warehouse / _RECORDS / f"{short_name(key)}.json"
 
 
 def _journal(warehouse: Path, key: Key) -> Path:
