@@ -168,10 +168,10 @@ def read_chunks(
 def header_fits(table: Table, header: Sequence[str]) -> bool:
     """Whether a header names this table's columns, in any order, at most the optional ones missing.
 
-    For a wide table: a column of times first, and then devices, none of them twice.
+    For a wide table: a column of times first, and then devices, none of them twice or without a name.
     """
     if table.wide:
-        return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1
+        return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1 and all(header)
     known = {column.name for column in table.columns}
     found = set(header)
     return len(found) == len(header) and known - table.optional <= found <= known

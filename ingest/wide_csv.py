@@ -71,7 +71,8 @@ def _devices(header: list[str], table: Table, time_name: str, file: str, line: i
     if not header_fits(table, header):
         raise RawFileError(
             file,
-            f"the header is {shown(header)}; expected {time_name} and then devices, none of them twice",
+            f"the header is {shown(header)}; expected {time_name} and then devices, none of them twice "
+            "or without a name",
             "Fetch the file again from its publisher, or move it out of the raw folder",
             line=line,
         )
