@@ -36,7 +36,7 @@ _NO_DATA = re.compile(
 )
 # A warehouse may lie below a raw folder, or be one: it is known by its folder for work.
 _WAREHOUSE_WORK = ".ingest"
-_IN_WAREHOUSE = re.compile(r"parquet|datapackage\.json.*|traces\.duckdb.*")
+_IN_WAREHOUSE = re.compile(r"parquet|records|datapackage\.json.*|traces\.duckdb.*")
 
 
 @dataclass(frozen=True)
