@@ -603,7 +603,7 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
     if outcome.problems:
         count = len(outcome.problems)
         raise UserError(
-            f"{count} file{'s' * (count != 1)} could not be read: their tables keep their last version"
+            f"{count} file{'s' * (count != 1)} could not be read: what was read of them before stays"
         )
 
 

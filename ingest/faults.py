@@ -39,7 +39,7 @@ _FIELDS_BEHIND_COMMAS = re.compile(rb',("(?:[^"]++|"")*+"|[^",]*+)')
 _RECORD_BEHIND_A_COMMA = re.compile(rb'(?:,(?:"(?:[^"]++|"")*+"|[^",]*+))*+')
 
 _TEXT = (
-    r"[\x00-\x09\x0b\x0c\x0e-\x21\x23-\x2b\x2d-\x7f]"
+    r"[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x2b\x2d-\x7f]"
     r"|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
     r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}"
     r"|\xf4[\x80-\x8f][\x80-\xbf]{2}"
@@ -139,6 +139,9 @@ def _wrong(cell: bytes, column: Column) -> str:
 
 
 def _wrong_text(text: bytes) -> str:
+    # No publisher writes one: it is a page of the disk that was never written, or another kind of file.
+    if b"\0" in text:
+        return "a zero byte"
     if text.isascii():
         return ""
     try:

@@ -52,6 +52,7 @@ _CANNOT_WRITE = (
 _CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _RECORD_NAME = re.compile(r"[0-9a-f]{16}\.json")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_IN_THE_WAY = (errno.EISDIR, errno.EEXIST, errno.ENOTDIR, errno.ENOTEMPTY)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -76,9 +77,12 @@ def lock(warehouse: Path) -> Iterator[None]:
         raise UserError(
             f"{warehouse}: another ingest or build is writing here. Wait until it has finished"
         ) from None
-    except (FileExistsError, NotADirectoryError):
+    except (FileExistsError, NotADirectoryError) as refusal:
+        folder = Path(refusal.filename)
+        in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), folder)
         raise UserError(
-            f"{warehouse}: this is a file. Name the warehouse's folder with --warehouse"
+            f"{in_the_way}: this is a file, where a folder has to be. Move it away, or name another warehouse "
+            "with --warehouse"
         ) from None
     except OSError as refusal:
         raise UserError(f"{warehouse}: the warehouse cannot be written to. {_advice(refusal)}") from refusal
@@ -109,6 +113,8 @@ def _advice(refusal: Exception) -> str:
             "Give yourself the right to write there, or name another warehouse with --warehouse; "
             "to ask questions, the right to read is enough"
         )
+    if found in _IN_THE_WAY:
+        return "Something else is in the way there: move it away, and run the same command again"
     return "Run the same command again: it goes on where it was"
 
 

@@ -217,7 +217,9 @@ def _without_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
 
 
 def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
-    """Whether Arrow may see rows or numbers here that are none: over open quotes, or in hexadecimal."""
+    """Whether Arrow may take here what is none for a row, a text or a number."""
+    if b"\0" in chunk.data:
+        return True
     if parser.whole and (b"0x" in chunk.data or b"0X" in chunk.data):
         return True
     return b'"' in chunk.data and not quotes_are_closed(records_of(chunk).texts)

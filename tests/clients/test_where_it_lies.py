@@ -1,6 +1,7 @@
 """Whatever its folder is called, a warehouse is read as what it is, or refused with a sentence."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,8 +83,14 @@ def test_a_file_in_the_warehouse_s_place_is_named(
     raw: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
     (tmp_path / "file").write_text("mine")
-    for name in ("file", "file/below"):
-        with pytest.raises(UserError, match=r"this is a file\. Name the warehouse's folder"):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/.ingest").write_text("mine")
+    for name, said in (
+        ("file", "file: this is a file. Name the warehouse's folder"),
+        ("file/below", "file: this is a file, where a folder has to be. Move it away"),
+        ("work", ".ingest: this is a file, where a folder has to be. Move it away"),
+    ):
+        with pytest.raises(UserError, match=re.escape(said)):
             database.ingest([raw], tmp_path / name, [], quiet)
     done = run([traces, "list", "--warehouse", tmp_path / "file"], check=False)
     assert done.stderr.startswith(f"error: {tmp_path / 'file'}: this is a file. ")

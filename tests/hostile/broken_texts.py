@@ -123,9 +123,8 @@ def one_byte(old: bytes, new: bytes) -> Callable[[Place], Told]:
 
 def nul_in_a_name(place: Place) -> Told:
     name = place.names("new")[8]
-    kept = {key if key != name else f"{name}\0": number for key, number in place.rows("new").items()}
     data = text_of(place).replace(f"{name},".encode(), f"{name}\0,".encode(), 1)
-    return data, [Taken(kept), Taken(good(place, [8]), rejected=1)]
+    return data, [Taken(good(place, [8]), rejected=1)]
 
 
 def cut_at(share: float) -> Callable[[Place], Told]:

@@ -328,6 +328,22 @@ def parquet_stories() -> list[Story]:
     ]
 
 
+def folder_in_the_way() -> Story:
+    """A folder that lies in the place of a Parquet file is in the way until somebody removes it."""
+    return Story(
+        "a folder in a Parquet file's place",
+        [
+            files(*PLACES),
+            in_parquet(into_folder),
+            Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+            Ask(INGEST.arguments, [1], ["in the way there: move it away"]),
+            in_parquet(Path.rmdir),
+            ingest("zeus.train"),
+            OLD,
+        ],
+    )
+
+
 DATABASE_DAMAGE = {
     "cut in half": cut_in_half,
     "empty": lambda path: os.truncate(path, 0),
@@ -552,5 +568,5 @@ OTHER = (
     ),
 )
 
-STORIES = (*ACCUMULATING, *parquet_stories(), *database_stories(), *manifest_stories(), *OTHER)
+STORIES = (*ACCUMULATING, *parquet_stories(), folder_in_the_way(), *database_stories(), *manifest_stories(), *OTHER)
 IN_PART = frozenset({"an archive cut behind its first member is refused", "a database that is cut in half"})

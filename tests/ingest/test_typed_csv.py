@@ -416,6 +416,12 @@ def test_a_row_that_is_no_utf8_is_rejected() -> None:
     assert rejects == [Reject(2, "column name, a VARCHAR: invalid UTF8 data", r"caf\xe9,1,,")]
 
 
+def test_a_row_with_a_zero_byte_is_rejected() -> None:
+    rows, rejects = read_among_good(HEADER.encode() + b"\na\0,1,,\nb,2,,\n")
+    assert [row[0] for row in rows] == ["b"]
+    assert rejects == [Reject(2, "column name, a VARCHAR: a zero byte", "a\0,1,,")]
+
+
 @pytest.mark.parametrize("data", ["", "\n", "\r\n\r\n\n", "\ufeff"])
 @pytest.mark.parametrize("table", [TABLE, TEXTS], ids=["header", "no header"])
 def test_an_empty_file_is_refused(data: str, table: Table) -> None:
