@@ -81,8 +81,8 @@ def lock(warehouse: Path) -> Iterator[None]:
         folder = Path(refusal.filename)
         in_the_way = next((path for path in (folder, *folder.parents) if path.is_file()), folder)
         raise UserError(
-            f"{in_the_way}: this is a file, where a folder has to be. Move it away, or name another warehouse "
-            "with --warehouse"
+            f"{in_the_way}: this is a file, where a folder has to be. Move it away, or name another "
+            "warehouse with --warehouse"
         ) from None
     except OSError as refusal:
         raise UserError(f"{warehouse}: the warehouse cannot be written to. {_advice(refusal)}") from refusal

@@ -24,7 +24,6 @@ from tracehouse.views.catalog import (
     fill_metrics,
     fill_published,
     insert,
-    is_number,
     name_in_caveats,
 )
 from tracehouse.views.files import DefinitionError
@@ -192,7 +191,6 @@ def _create_queries(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(query.stored_sql)
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
-        _check_chart(connection, query)
     of_views = _caveats_of_views(connection)
     held = {query.full_name: _caveats(query, of_views) for query in queries}
     _enter(connection, queries, held)
@@ -214,21 +212,6 @@ def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> N
         table, _, column = parameter.values_of.rpartition(".")
         if table and column not in columns.get(table, ()):
             raise DefinitionError(f"{query.path}: {parameter.name} has the values of no column")
-
-
-def _check_chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> None:
-    """A chart must be one of columns that the answer has, and its scales be of numbers."""
-    if query.chart is None:
-        return
-    rows = connection.execute(f"describe from {query.full_name}()").fetchall()
-    types = {row[0]: row[1] for row in rows}
-    missing = [column for column in query.chart.columns if column not in types]
-    if missing:
-        raise DefinitionError(f"{query.path}: its chart shows {missing[0]}, which its answer does not have")
-    scales = [query.chart.y.column, *(axis.column for axis in (query.chart.x,) if axis.is_log)]
-    for column in scales:
-        if not is_number(types[column]):
-            raise DefinitionError(f"{query.path}: its chart has a scale of {column}, a {types[column]}")
 
 
 def _caveats(query: QueryFile, held: Mapping[str, Sequence[str]]) -> list[str]:

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import duckdb
+import pyarrow as pa
+from pyarrow import types
 
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.answer import Question, notes, run
 from tracehouse.sql.files import Axis, Chart, read_chart
 from tracehouse.views.catalog import unit_of
+from tracehouse.views.files import DefinitionError
 
 if TYPE_CHECKING:
     import altair
@@ -67,7 +70,9 @@ def picture_of(connection: duckdb.DuckDBPyConnection, question: Question) -> "al
     if not line:
         raise UserError(f"{question.name} has no chart")
     chart = read_chart(line, question.name)
-    rows, left_out = _drawable(run(connection, question).read_all().to_pylist(), chart)
+    answered = run(connection, question).read_all()
+    _check(chart, answered.schema, question.name)
+    rows, left_out = _drawable(answered.to_pylist(), chart)
     if not rows:
         raise UserError(f"{question.name}: there is nothing to draw, the answer holds no {chart.y.column}")
     given = ", ".join(f"{name} = {_name(value)}" for name, value in question.values.items())
@@ -98,6 +103,18 @@ def _check_extra() -> None:
         raise UserError(
             f"pictures need {error.name}, which is not installed: pip install 'tracehouse[plot]'"
         ) from None
+
+
+def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
+    """A chart must be one of columns that the answer has, and its scales be of numbers."""
+    missing = [column for column in chart.columns if column not in answered.names]
+    if missing:
+        raise DefinitionError(f"{name}: its chart shows {missing[0]}, which its answer does not have")
+    scales = [chart.y.column, *(axis.column for axis in (chart.x,) if axis.is_log)]
+    for column in scales:
+        kind = answered.field(column).type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+            raise DefinitionError(f"{name}: its chart has a scale of {column}, a {kind}")
 
 
 def _drawable(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:

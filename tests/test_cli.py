@@ -4,25 +4,18 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
+import command_line
 import pytest
+from command_line import TRACES, Run
 
-TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "verify", "shell")
 
 
-def traces(*arguments: object, warehouse: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess:
-    environment = os.environ | ({"TRACES_WAREHOUSE": str(warehouse)} if warehouse else {})
-    return subprocess.run(
-        [str(TRACES), *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
-    )
+def traces(*arguments: object, warehouse: Path | None = None, stdin: str = "") -> Run:
+    environment = {"TRACES_WAREHOUSE": str(warehouse)} if warehouse else {}
+    return command_line.server().run(*arguments, stdin=stdin, environment=environment)
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -41,7 +34,7 @@ def test_help_lists_every_command() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_an_example(command: str) -> None:
     run = traces(command, "--help")
-    assert run.returncode == 0
+    assert run.code == 0
     assert f"traces {command}" in run.stdout.split("Options:")[0].split("\n", 1)[1]
 
 
@@ -51,8 +44,8 @@ def test_the_readme_names_every_command() -> None:
 
 
 def test_no_command_is_wrong_usage() -> None:
-    assert traces().returncode == 2
-    assert traces("fly").returncode == 2
+    assert traces().code == 2
+    assert traces("fly").code == 2
 
 
 def test_version() -> None:
@@ -79,20 +72,20 @@ def test_without_a_warehouse_it_says_what_to_do(tmp_path: Path) -> None:
         ["shell"],
     ):
         run = traces(*arguments, warehouse=tmp_path)
-        assert (run.returncode, run.stdout) == (1, "")
+        assert (run.code, run.stdout) == (1, "")
         assert run.stderr.startswith("error: ") and "traces ingest" in run.stderr
 
 
 def test_the_main_road(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     run = traces("sample", "itp", "zeus", "--out", raw, "--scale", "0.001", "--seed", "3")
-    assert run.returncode == 0 and "synthetic" in run.stdout
+    assert run.code == 0 and "synthetic" in run.stdout
 
     run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
-    assert run.returncode == 0 and "itp.raw_job: " in run.stdout and "synthetic rows" in run.stdout
+    assert run.code == 0 and "itp.raw_job: " in run.stdout and "synthetic rows" in run.stdout
 
     run = traces("ingest", "--raw", raw, "--warehouse", warehouse)
-    assert run.returncode == 0 and "tables unchanged" in run.stdout
+    assert run.code == 0 and "tables unchanged" in run.stdout
 
     listed = traces("list", "traces", warehouse=warehouse, stdin="").stdout.splitlines()
     assert [line.split(",")[2] for line in listed if line.startswith(("itp,", "pai,"))] == [
@@ -106,12 +99,12 @@ def test_the_main_road(tmp_path: Path) -> None:
     assert "caveat synthetic data" in run.stderr and "caveat itp.min_duration_600" in run.stderr
 
     run = traces("check", "itp", "--format", "csv", warehouse=warehouse)
-    assert run.returncode == 0 and "itp.raw_job.row_count,ok,0" in run.stdout
+    assert run.code == 0 and "itp.raw_job.row_count,ok,0" in run.stdout
 
 
 def test_a_sample_too_large_for_the_disk_is_refused(tmp_path: Path) -> None:
     run = traces("sample", "acme", "--out", tmp_path / "raw", "--scale", "1000")
-    assert (run.returncode, run.stdout) == (1, "")
+    assert (run.code, run.stdout) == (1, "")
     assert run.stderr.startswith("error: The sample would have about ") and "smaller scale" in run.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -119,7 +112,7 @@ def test_a_sample_too_large_for_the_disk_is_refused(tmp_path: Path) -> None:
 def test_the_figures_of_the_real_files(real_warehouse: Path) -> None:
     def last_row(name: str) -> dict:
         run = traces("query", name, "--format", "json", warehouse=real_warehouse)
-        assert run.returncode == 0
+        assert run.code == 0
         return json.loads(run.stdout)[-1]
 
     hours = last_row("itp.gpu_hours")
@@ -133,7 +126,7 @@ def test_the_figures_of_the_real_files(real_warehouse: Path) -> None:
 @pytest.mark.parametrize("kind", ["traces", "tables", "views", "queries"])
 def test_list(kind: str, sample_warehouse: Path) -> None:
     run = traces("list", kind, "--format", "json", warehouse=sample_warehouse)
-    assert run.returncode == 0 and len(json.loads(run.stdout)) >= 5
+    assert run.code == 0 and len(json.loads(run.stdout)) >= 5
 
 
 @pytest.mark.parametrize(
@@ -154,7 +147,7 @@ def test_list(kind: str, sample_warehouse: Path) -> None:
 )
 def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> None:
     run = traces("describe", name, warehouse=sample_warehouse)
-    assert run.returncode == 0
+    assert run.code == 0
     assert [text for text in expected if text not in run.stdout] == []
 
 
@@ -191,7 +184,7 @@ def test_errors_are_for_people(
     if arguments[0] == "ingest" and "--raw" not in arguments:
         arguments = [*arguments, "--raw", str(tmp_path)]
     run = traces(*arguments, warehouse=sample_warehouse)
-    assert run.returncode == code
+    assert run.code == code
     assert complaint in run.stderr
     assert "Traceback" not in run.stderr
 
@@ -211,13 +204,13 @@ def test_sql_comes_from_an_argument_a_file_or_standard_input(sample_warehouse: P
 def test_explain_shows_the_plan_and_does_not_run(sample_warehouse: Path) -> None:
     for arguments in (["query", "itp.gpu_hours", "--explain"], ["sql", "--explain", "from itp.job"]):
         run = traces(*arguments, warehouse=sample_warehouse)
-        assert run.returncode == 0 and "READ_PARQUET" in run.stdout.upper().replace(" ", "_")
+        assert run.code == 0 and "READ_PARQUET" in run.stdout.upper().replace(" ", "_")
 
 
 def test_output_goes_to_the_file_alone(sample_warehouse: Path, tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     run = traces("query", "pai.machines", "--output", path, warehouse=sample_warehouse)
-    assert (run.returncode, run.stdout) == (0, "")
+    assert (run.code, run.stdout) == (0, "")
     assert json.loads(path.read_text())[-1]["gpu_type"] == "all"
 
 
@@ -283,16 +276,16 @@ def test_a_failed_rule_is_a_failure(tmp_path: Path) -> None:
     (raw / "openb_node_list_gpu_node.csv").write_text(
         "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\na,1000,1024,1,T4\n"
     )
-    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("check", "openb", warehouse=tmp_path)
-    assert run.returncode == 1 and "failed" in run.stdout and "rules failed" in run.stderr
+    assert run.code == 1 and "failed" in run.stdout and "rules failed" in run.stderr
 
 
 def test_a_figure_that_differs_is_a_failure(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "pai_machine_spec.csv").write_text("a,V100,96,384,8\nb,CPU,96,512,0\n")
-    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("verify", "pai", "--format", "json", warehouse=tmp_path)
     rows = {row["figure"]: row for row in json.loads(run.stdout)}
     gpus = rows["pai.P1_gpus"]
@@ -301,7 +294,7 @@ def test_a_figure_that_differs_is_a_failure(tmp_path: Path) -> None:
     assert rows["pai.P3_cpus_of_v100"]["verdict"] == "reproduced"
     assert rows["pai.P4_cpu_used_more"]["verdict"] == "no data"
     assert rows["pai.P4_cpu_used_more"]["measured"] is None
-    assert run.returncode == 1 and "figures differ" in run.stderr
+    assert run.code == 1 and "figures differ" in run.stderr
 
 
 def test_verify_is_content_with_real_and_with_synthetic_data(
@@ -309,11 +302,11 @@ def test_verify_is_content_with_real_and_with_synthetic_data(
 ) -> None:
     for warehouse, verdict in ((real_warehouse, "reproduced"), (sample_warehouse, "synthetic data")):
         run = traces("verify", "pai", warehouse=warehouse)
-        assert (run.returncode, run.stderr) == (0, "")
+        assert (run.code, run.stderr) == (0, "")
         assert run.stdout.startswith("figure,statement,published,measured,difference,unit,verdict\n")
         assert f"GPUs,{verdict}\n" in run.stdout
     markdown = traces("verify", "itp", "--format", "markdown", warehouse=real_warehouse)
-    assert markdown.returncode == 0 and markdown.stdout.startswith("| figure | statement |")
+    assert markdown.code == 0 and markdown.stdout.startswith("| figure | statement |")
 
 
 def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
@@ -321,7 +314,7 @@ def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
     raw.mkdir()
     (raw / "pai_task_table.csv").write_text("j,worker,1.0,Terminated,100.0,400.0,600.0,29.3,100.0,V100\n")
     (raw / "pai_instance_table.csv").write_text("j,worker,i,w,n,Terminated,150.0,400.0,m\n")
-    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).returncode == 0
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("verify", "pai", warehouse=tmp_path)
     assert "113.0,50.0,-63.0,s,differs as explained\n" in run.stdout
     assert "explained pai.P17_v100_median: Known from slides" in run.stderr
@@ -330,6 +323,6 @@ def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
 def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: Path) -> None:
     path = tmp_path / "hours.svg"
     run = traces("query", "itp.gpu_hours", "--plot", path, warehouse=sample_warehouse)
-    assert (run.returncode, run.stdout) == (0, f"Drew {path}\n")
+    assert (run.code, run.stdout) == (0, f"Drew {path}\n")
     assert "caveat itp.min_duration_600" in run.stderr
     assert "GPU-hours" in path.read_text()

@@ -2,11 +2,11 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import command_line
 import duckdb
 import pytest
 
@@ -62,6 +62,13 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
+def by_traces(query: QueryFile, warehouse: Path, *options: str) -> list[dict[str, Any]]:
+    command = ["query", query.full_name, *options, "--format", "json", "--warehouse", warehouse]
+    done = command_line.server().run(*command)
+    assert done.code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def macro_rows(
     connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]
 ) -> list[dict[str, Any]]:
@@ -71,9 +78,8 @@ def macro_rows(
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
-def test_with_defaults(query: QueryFile, sample_warehouse: Path, run: Callable, traces: Path) -> None:
-    command = [traces, "query", query.full_name, "--format", "json", "--warehouse", sample_warehouse]
-    rows = json.loads(run(command).stdout)
+def test_with_defaults(query: QueryFile, sample_warehouse: Path) -> None:
+    rows = by_traces(query, sample_warehouse)
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
         assert rows == macro_rows(connection, f"from {query.full_name}()", {})
 
@@ -83,13 +89,10 @@ def test_with_defaults(query: QueryFile, sample_warehouse: Path, run: Callable, 
     CHANGED,
     ids=[f"{query.full_name}-{parameter.name}" for query, parameter in CHANGED],
 )
-def test_with_another_value(
-    query: QueryFile, parameter: Parameter, sample_warehouse: Path, run: Callable, traces: Path
-) -> None:
+def test_with_another_value(query: QueryFile, parameter: Parameter, sample_warehouse: Path) -> None:
     value = other_value(parameter)
     given = f"{parameter.name}={str(value).lower() if isinstance(value, bool) else value}"
-    command = [traces, "query", query.full_name, "-p", given, "--format", "json"]
-    rows = json.loads(run([*command, "--warehouse", sample_warehouse]).stdout)
+    rows = by_traces(query, sample_warehouse, "-p", given)
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
         macro = f"from {query.full_name}({parameter.name} := ${parameter.name})"
         assert rows == macro_rows(connection, macro, {parameter.name: value})

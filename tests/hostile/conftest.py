@@ -5,11 +5,12 @@ By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=a
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import command_line
 import pytest
-from hostile.command_line import Server
+from command_line import Server
 from hostile.dumps import raw_folder, write_old
 
 TRY_ALL = os.environ.get("TRACEHOUSE_HOSTILE") == "all"
@@ -25,11 +26,9 @@ def count(record_property: Callable[[str, object], None]) -> Count:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Server:
     """Runs the command line in forks."""
-    running = Server(tmp_path_factory.mktemp("runs"))
-    yield running
-    running.close()
+    return command_line.server()
 
 
 @pytest.fixture(scope="session")

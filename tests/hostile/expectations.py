@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hostile.command_line import Run
+from command_line import Run
 from hostile.dumps import Place, Rows, stored, wanted
 
 

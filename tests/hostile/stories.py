@@ -568,5 +568,12 @@ OTHER = (
     ),
 )
 
-STORIES = (*ACCUMULATING, *parquet_stories(), folder_in_the_way(), *database_stories(), *manifest_stories(), *OTHER)
+STORIES = (
+    *ACCUMULATING,
+    *parquet_stories(),
+    folder_in_the_way(),
+    *database_stories(),
+    *manifest_stories(),
+    *OTHER,
+)
 IN_PART = frozenset({"an archive cut behind its first member is refused", "a database that is cut in half"})

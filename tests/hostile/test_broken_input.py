@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from command_line import Run, Server, by_itself
 from hostile.broken_input import all_cases
 from hostile.cases import Case, rounds
-from hostile.command_line import Run, Server, by_itself
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import FORMS, UNTOUCHED, Place, Rows, raw_folder
 from hostile.expectations import Taken, Way, fail_with, opened, problems, unsound

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hostile.command_line import Server
+from command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Form, Place, raw_folder
 from hostile.expectations import Refused, Taken, fail_with, opened, problems, unsound

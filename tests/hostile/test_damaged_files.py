@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hostile.command_line import Server
+from command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.expectations import fail_with, manifest
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import hypothesis
 import pytest
-from hostile.command_line import Server
+from command_line import Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, Place, gz, raw_folder, stored, tar, wanted
 from hostile.expectations import fail_with, opened, unsound

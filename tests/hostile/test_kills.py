@@ -13,7 +13,7 @@ from itertools import count as from_first
 from pathlib import Path
 
 import pytest
-from hostile.command_line import Run, Server
+from command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound

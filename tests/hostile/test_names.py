@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hostile.command_line import Run, Server
+from command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened

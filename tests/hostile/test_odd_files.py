@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hostile.command_line import Server
+from command_line import Server
 from hostile.conftest import Count
 from hostile.dumps import FORMS, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted
 from hostile.expectations import fail_with, opened, unsound

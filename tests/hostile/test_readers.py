@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hostile.command_line import Run, Server
+from command_line import Run, Server
 from hostile.conftest import TRY_ALL, Count
 from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
 from hostile.expectations import fail_with

@@ -4,6 +4,7 @@ Most runs are forks of a server that has imported everything, which spares each 
 the installed command.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +63,22 @@ class Server:
         )
 
     def run(
-        self, *argv: object, patience_s: float = PATIENCE_S, kill_after_s: float | None = None, **request: Any
+        self,
+        *argv: object,
+        stdin: str = "",
+        patience_s: float = PATIENCE_S,
+        kill_after_s: float | None = None,
+        **request: Any,
     ) -> Run:
-        """Run `traces` with these arguments; `request` as in `fork_server`."""
+        """Run `traces` with these arguments, and a text as its input; `request` as in `fork_server`."""
         with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as said:
             Path(said).chmod(0o777)
             stdout, stderr = Path(said) / "stdout", Path(said) / "stderr"
+            (Path(said) / "stdin").write_text(stdin)
             asked = {
                 "argv": [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv],
                 "cwd": str(request.pop("cwd", self._folder)),
+                "stdin": str(Path(said) / "stdin"),
                 "stdout": str(stdout),
                 "stderr": str(stderr),
                 **request,
@@ -100,6 +109,16 @@ class Server:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
+
+
+@cache
+def server() -> Server:
+    """The server of this process. It ends with it."""
+    folder = tempfile.TemporaryDirectory()
+    started = Server(Path(folder.name))
+    atexit.register(folder.cleanup)
+    atexit.register(started.close)
+    return started
 
 
 def _kill(process_id: int, done: threading.Event) -> None:

@@ -3,8 +3,8 @@
     python fork_server.py
 
 A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write), and
-where wanted `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and `after_step`. Answers are
-lines of JSON: the process id of the child, and then how it ended.
+where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and
+`after_step`. Answers are lines of JSON: the process id of the child, and then how it ended.
 """
 
 import ctypes
@@ -54,7 +54,7 @@ def main() -> None:
 def become(request: dict[str, Any]) -> NoReturn:
     """Be `traces` with the arguments that were asked for, and end as it ends."""
     os.setsid()
-    redirect(request["stdout"], request["stderr"])
+    redirect(request.get("stdin", os.devnull), request["stdout"], request["stderr"])
     os.chdir(request["cwd"])
     os.environ.update(request.get("environment", {}))
     if request.get("largest_file_bytes"):
@@ -78,10 +78,10 @@ def give_up_privileges() -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def redirect(stdout: str, stderr: str) -> None:
+def redirect(stdin: str, stdout: str, stderr: str) -> None:
     """Let nothing that a child says or reads touch the server's own pipes."""
     for path, number, flags in (
-        (os.devnull, 0, os.O_RDONLY),
+        (stdin, 0, os.O_RDONLY),
         (stdout, 1, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
         (stderr, 2, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
     ):
