@@ -17,8 +17,8 @@ ON_ONE_VERSION := $(addprefix --ignore=tests/, hostile/test_broken_input.py \
 	hostile/test_damaged_archives.py hostile/test_damaged_files.py hostile/test_fuzz.py hostile/test_kills.py \
 	hostile/test_names.py hostile/test_odd_files.py hostile/test_readers.py hostile/test_stories.py \
 	ingest/test_declarations.py ingest/test_find.py ingest/test_names.py ingest/test_raw_files.py \
-	ingest/test_reference_curves.py ingest/test_sample.py ingest/test_sample_acme_telemetry.py \
-	ingest/test_typed_csv.py ingest/test_unpack.py test_bench.py test_packaging.py test_readme.py test_signals.py)
+	ingest/test_reference_curves.py samples \
+	ingest/test_typed_csv.py ingest/test_unpack.py test_bench.py test_packaging.py test_readme.py engines/test_signals.py)
 DEMO := demo
 
 .PHONY: demo test hostile lint bench verified clean
@@ -71,7 +71,8 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
-	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.views -p tracehouse.sql -m tracehouse.cli
+	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
+		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli
 	$(BIN)/sqlfluff lint --quiet views sql
 
 bench: $(VENV)/ready
@@ -80,7 +81,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.telemetry
 
 verified: $(VENV)/ready
-	$(BIN)/python -m tracehouse.sql.verified $(RAW)
+	$(BIN)/python -m tracehouse.docs.verified $(RAW)
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,27 +2,25 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
 import typer
 
+from tracehouse.engines import process, signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
-from tracehouse.sql import signals
-from tracehouse.sql.formats import Format
+from tracehouse.publish.formats import Format
 from tracehouse.sql.lists import LISTS, Kind
 
 # Everything else is imported where it is used: `traces --help` needs none of it.
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from tracehouse.engines.duckdb.read.answer import Note, Question
+    from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.ingest.pipeline import Outcome
-    from tracehouse.sql.answer import Note, Question
-    from tracehouse.sql.asking import Limits
-    from tracehouse.sql.describe import Description
-    from tracehouse.sql.output import Spool
 
 
 app = typer.Typer(
@@ -130,8 +128,8 @@ def ingest(
     that was built with --materialize stays one file.
     """
     signals.end_orderly()
+    from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
-    from tracehouse.sql import database
 
     with byte_bars() as progress:
         outcome = database.ingest(raw, warehouse, traces or [], progress, replace)
@@ -151,7 +149,7 @@ def forget(
     The raw files themselves are not touched; the next ingest that finds them reads them again.
     """
     signals.end_orderly()
-    from tracehouse.sql import database
+    from tracehouse.engines.duckdb.write import database
 
     for left in database.forget(warehouse, sources):
         _say(left)
@@ -172,7 +170,7 @@ def vacuum(
     Every ingest does so with these defaults. Who still reads an older version gets errors from then on.
     """
     signals.end_orderly()
-    from tracehouse.sql import database
+    from tracehouse.engines.duckdb.write import database
 
     removed = database.vacuum(warehouse, older_than_days, keep_versions)
     freed_mb = sum(file.bytes for file in removed) / 1e6
@@ -196,8 +194,8 @@ def build(
     Needed after the folder was moved, and after an update of this program.
     """
     signals.end_orderly()
+    from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
-    from tracehouse.sql import database
 
     if recover:
         with byte_bars() as progress:
@@ -225,7 +223,7 @@ def sample(
     """
     signals.end_orderly()
     from tracehouse.ingest.progress import byte_bars
-    from tracehouse.ingest.sample import available, expected_bytes, write_sample
+    from tracehouse.samples.dumps import available, expected_bytes, write_sample
 
     chosen = traces or available()
     with byte_bars() as progress:
@@ -247,11 +245,12 @@ def list_(
     memory_limit: MemoryLimit = "",
 ) -> None:
     """List what the warehouse holds: traces list queries."""
-    from tracehouse.sql import answer, asking
+    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.publish import answers
 
     limits = asking.Limits(timeout, memory_limit)
     question = answer.Question(LISTS[kind], {})
-    _answer(lambda _: (question, []), warehouse, limits, form, output)
+    answers.write_answer(lambda _: (question, []), warehouse, limits, form, output)
 
 
 @app.command()
@@ -265,8 +264,8 @@ def describe(
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
 ) -> None:
     """Say what a table, view or query means: traces describe pai.task_wait."""
-    from tracehouse.sql import asking
-    from tracehouse.sql import describe as descriptions
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.engines.duckdb.read import describe as descriptions
 
     limits = asking.Limits()
     _print_description(asking.ask(warehouse, limits, lambda opened: descriptions.describe(opened, name)))
@@ -301,7 +300,8 @@ def query(
 
     With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
     """
-    from tracehouse.sql import answer, asking
+    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.publish import answers
 
     if plot and (form or output or explain or guard_formulas):
         raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
@@ -313,10 +313,10 @@ def query(
         return question, [] if explain else answer.notes(connection, name)
 
     if plot:
-        notes = _draw(asked, warehouse, limits, plot)
+        notes = answers.draw_answer(asked, warehouse, limits, plot)
         _say(f"Drew {plot}")
     else:
-        notes = _answer(asked, warehouse, limits, form, output, guard_formulas, explain)
+        notes = answers.write_answer(asked, warehouse, limits, form, output, guard_formulas, explain)
     _print_notes(notes, stderr=output is not None or not _on_terminal())
 
 
@@ -346,11 +346,12 @@ def sql(
 
     The database is opened read-only, and no other file can be read or written.
     """
-    from tracehouse.sql import answer, asking
+    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.publish import answers
 
     text = _statement(statement, file)
     limits = asking.Limits(timeout, memory_limit)
-    notes = _answer(
+    notes = answers.write_answer(
         lambda connection: (answer.sql_question(connection, text), []),
         warehouse,
         limits,
@@ -381,7 +382,8 @@ def check(
     if files:
         _check_files(warehouse, traces or [])
         return
-    from tracehouse.sql import answer, asking, checks
+    from tracehouse.engines.duckdb.read import answer, asking, checks
+    from tracehouse.publish import answers
 
     failed: list[str] = []
 
@@ -391,7 +393,7 @@ def check(
         failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
         return answer.of_table(connection, found), []
 
-    _answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
+    answers.write_answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
     if failed:
         raise UserError(failed[0])
 
@@ -409,8 +411,9 @@ def verify(
 
     What rests on synthetic data is never reproduced, nor does it differ.
     """
-    from tracehouse.sql import answer, asking
-    from tracehouse.sql import verify as verifying
+    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.engines.duckdb.read import verify as verifying
+    from tracehouse.publish import answers
 
     differing: list[str] = []
 
@@ -421,7 +424,7 @@ def verify(
         question = answer.of_table(connection, verifying.as_table(results))
         return question, verifying.explanations(results)
 
-    explained = _answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
+    explained = answers.write_answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
     _print_notes(explained, stderr=output is not None or not _on_terminal(), word="explained")
     if differing:
         raise UserError(differing[0])
@@ -430,7 +433,7 @@ def verify(
 @app.command()
 def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     """Open the database in the DuckDB shell, read-only: traces shell."""
-    from tracehouse.sql.shell import command
+    from tracehouse.engines.duckdb.read.shell import command
 
     line = command(warehouse)
     os.execv(line[0], line)
@@ -439,98 +442,25 @@ def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
 def main() -> NoReturn:
     """Run the command line: 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()
-    _open_closed_streams()
+    process.open_closed_streams()
     try:
         app()
     except SystemExit as ending:
-        _leave(ending.code if isinstance(ending.code, int) else 1 if ending.code else 0)
+        process.leave(ending.code if isinstance(ending.code, int) else 1 if ending.code else 0)
     except UsageError as error:
         _say(f"error: {error}", stderr=True)
-        _leave(2)
+        process.leave(2)
     except BrokenPipeError:
         # Whoever reads has read enough, as in `traces … | head`. The number is that of the signal.
         os._exit(141)
     except (UserError, OSError) as error:
         _say(f"error: {error}", stderr=True)
-        _leave(1)
-    _leave(0)
-
-
-def _open_closed_streams() -> None:
-    """See that no file which is opened later takes the number of a standard stream that was closed."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            # A terminal of another alphabet shows what it cannot as \\xe9.
-            reconfigure(errors="backslashreplace")
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process, without waiting for what may still run in another thread."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream:
-                stream.flush()
-        except OSError as error:
-            code = code or 1
-            if stream is sys.stdout:
-                _say(f"error: standard output: {error}", stderr=True)
-    os._exit(code)
+        process.leave(1)
+    process.leave(0)
 
 
 def _on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def _answer(
-    asked: "Callable[[DuckDBPyConnection], tuple[Question, list[Note]]]",
-    warehouse: Path,
-    limits: "Limits",
-    form: Format | None,
-    output: Path | None,
-    guard_formulas: bool = False,
-    explain: bool = False,
-) -> "list[Note]":
-    """Answer a question, or say how it would be, to where it is wanted. Returns what is to be said of it."""
-    from tracehouse.sql import answer, asking, export
-    from tracehouse.sql.output import is_terminal
-
-    chosen = export.chosen_format(form, output)
-    to_terminal = is_terminal(output)
-
-    def work(connection: "DuckDBPyConnection", spool: "Spool", draft: "Spool") -> "list[Note]":
-        question, notes = asked(connection)
-        if explain or question.explain:
-            spool.file.write(f"{shown(answer.plan(connection, question))}\n".encode())
-            return notes
-        options = export.Options(output is None, to_terminal, guard_formulas)
-        return [*export.write(connection, question, chosen, spool, draft, options), *notes]
-
-    # A table is made for a terminal: colours that are in it are its own.
-    return asking.ask_to(output, warehouse, limits, work, shows_escapes=chosen is not Format.TABLE)
-
-
-def _draw(
-    asked: "Callable[[DuckDBPyConnection], tuple[Question, list[Note]]]",
-    warehouse: Path,
-    limits: "Limits",
-    path: Path,
-) -> "list[Note]":
-    from tracehouse.sql import asking, plot
-
-    plot.check_path(path)
-
-    def work(connection: "DuckDBPyConnection", spool: "Spool", _: "Spool") -> "list[Note]":
-        question, notes = asked(connection)
-        plot.draw(connection, question, path.suffix, spool.file)
-        return notes
-
-    return asking.ask_to(path, warehouse, limits, work)
 
 
 def _check_files(warehouse: Path, traces: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ PEAK_UNITS_PER_MB = 1024 if sys.platform == "linux" else 1024**2
 
 def ours(warehouse: Path, query: str) -> tuple[int, Ask, Read]:
     """The named query, by the function that `traces query` calls."""
-    from tracehouse.sql import answer
+    from tracehouse.engines.duckdb.read import answer
 
     connection = answer.connect(warehouse)
 
@@ -39,7 +39,7 @@ def bare(warehouse: Path, query: str) -> tuple[int, Ask, Read]:
     """The query's statement as its file writes it, on the database file, without anything of this project."""
     import duckdb
 
-    from tracehouse.sql.database import NAME
+    from tracehouse.engines.duckdb.names import NAME
 
     connection = duckdb.connect(str(warehouse / NAME), read_only=True)
     statement = bare_statement(query)
@@ -92,7 +92,7 @@ def bare_statement(query: str) -> str:
     from sqlglot.dialects import DuckDB
     from sqlglot.tokens import TokenType
 
-    from tracehouse.sql.files import query_files
+    from tracehouse.sql.query_files import query_files
 
     [file] = [file for file in query_files() if file.full_name == query]
     body = re.split(r"\bas table\b", file.text, maxsplit=1, flags=re.I)[1].split("\ncomment on ")[0]

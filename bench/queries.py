@@ -197,7 +197,7 @@ def _synthetic(folder: Path, scale: float) -> Path:
 
 
 def _queries(warehouse: Path) -> list[str]:
-    from tracehouse.sql import answer
+    from tracehouse.engines.duckdb.read import answer
 
     with answer.connect(warehouse) as connection:
         found = connection.execute("select query_name from catalog.queries order by query_name").fetchall()

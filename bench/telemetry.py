@@ -28,7 +28,7 @@ from tracehouse.bench.processes import (
     traces,
     verdict,
 )
-from tracehouse.ingest.samples.acme_telemetry import write_metric
+from tracehouse.samples.traces.acme_telemetry import write_metric
 
 PACKAGES = ("duckdb", "polars", "pyarrow", "pandas")
 CLUSTER = "kalos"

@@ -1,7 +1,7 @@
 """What a trace is: its tables, their columns, and how its raw files are called.
 
-A trace is one module in this package that binds ``TRACE`` to a `Trace`. `all_traces` finds them, so that
-adding a trace changes no other module.
+A trace is one module of `tracehouse.ingest.traces` that binds ``TRACE`` to a `Trace`. `all_traces` finds
+them, so that adding a trace changes no other module.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-import tracehouse.ingest
+from tracehouse.ingest import traces
 
 ColumnType = Literal["VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"]
 # Raised when the reader gives other rows for the same bytes, so that warehouses are converted again.
@@ -140,8 +140,8 @@ class Trace:
 def all_traces() -> dict[str, Trace]:
     """Every trace that this package knows, by name, in alphabetical order."""
     modules = (
-        importlib.import_module(f"{tracehouse.ingest.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(tracehouse.ingest.__path__)
+        importlib.import_module(f"{traces.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(traces.__path__)
     )
-    declared = (module.TRACE for module in modules if isinstance(getattr(module, "TRACE", None), Trace))
+    declared = (module.TRACE for module in modules)
     return {trace.name: trace for trace in sorted(declared, key=lambda trace: trace.name)}

@@ -1,4 +1,4 @@
-"""The distributions that publishers printed as curves, from ``<trace>_curves.csv`` beside this module.
+"""The distributions that publishers printed as curves, from ``traces/<trace>_curves.csv``.
 
 A file has the columns curve, percentile and value: so many percent of the samples are at most the value.
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "traces"
 
 _ENDING = "_curves.csv"
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import raw_frames
 
-CURVES = Path(__file__).parents[1] / "ingest" / "acme_curves.csv"
+CURVES = Path(__file__).parents[1] / "ingest" / "traces" / "acme_curves.csv"
 LOCAL = pd.Timedelta(hours=8)
 INSTANT = "datetime64[us, UTC]"
 FAILURES = ("FAILED", "TIMEOUT", "NODE_FAIL")

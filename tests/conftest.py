@@ -6,8 +6,8 @@ import duckdb
 import pytest
 from hypothesis import settings
 
-from tracehouse.ingest import sample
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
+from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
@@ -47,7 +47,7 @@ def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def sample_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sample") / "raw"
-    sample.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, sample.available(), quiet)
+    dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, dumps.available(), quiet)
     return folder
 
 

@@ -26,10 +26,12 @@ import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
 from tracehouse import cli
+from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
+from tracehouse.engines.duckdb.write import database  # noqa: F401
 from tracehouse.ingest.declare import all_traces
-from tracehouse.sql import answer, checks, database, describe, export, verify  # noqa: F401
-from tracehouse.sql.files import query_files
-from tracehouse.views.files import view_files
+from tracehouse.publish import export  # noqa: F401
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.view_files import view_files
 
 # Path and shutil call these, too.
 STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")

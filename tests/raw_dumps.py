@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 Row = Mapping[str, object]
 

@@ -10,7 +10,7 @@ import pytest
 from tracehouse.bench import contender, measure, queries
 from tracehouse.bench.measure import Goal, Row
 from tracehouse.bench.questions import LIBRARIES, questions
-from tracehouse.sql.files import query_files
+from tracehouse.sql.query_files import query_files
 
 PAI = [file.full_name for file in query_files() if file.schema == "pai"]
 

@@ -11,10 +11,10 @@ import pytest
 
 import tracehouse
 from tracehouse.ingest.declare import all_traces
-from tracehouse.views.files import newest, view_files
+from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
-ROOMS = ("ingest", "views", "sql")
+ROOMS = ("ingest", "samples", "views", "sql", "engines", "publish")
 LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "raw", "warehouse", "demo")
 
 
@@ -78,6 +78,7 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
     )
     assert {name for name in files if name.count("/") == 1 and name.startswith("tracehouse/")} == {
         "tracehouse/__init__.py",
+        "tracehouse/__main__.py",
         "tracehouse/cli.py",
     }
     assert {
@@ -111,7 +112,7 @@ def test_nothing_generic_lands_in_site_packages(environment: Path) -> None:
 
 
 def test_installed_it_is_imported_from_there(environment: Path, tmp_path: Path) -> None:
-    code = "import tracehouse.sql.database as it; print(it.__file__)"
+    code = "import tracehouse.engines.duckdb.write.database as it; print(it.__file__)"
     path = Path(run(environment, "python", "-c", code, folder=tmp_path).strip())
     assert path.is_relative_to(site_packages(environment))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tracehouse.ingest.declare import all_traces
-from tracehouse.sql.files import query_files
+from tracehouse.sql.query_files import query_files
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.S)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.ingest.declare import all_traces
-from tracehouse.views.files import VIEWS, DefinitionError, Header, read_header
+from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
 TRUSTS = ("publisher", "read off a figure", "third party", "slides")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from tracehouse.views.files import DefinitionError, ViewFile
+from tracehouse.views.view_files import DefinitionError, ViewFile
 
 
 def in_order(views: Sequence[ViewFile], tables: Collection[str]) -> list[ViewFile]:

@@ -6,7 +6,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 
-from tracehouse.views.files import VIEWS, ViewFile, view_files
+from tracehouse.views.view_files import VIEWS, ViewFile, view_files
 
 LOCK = VIEWS / "versions.lock"
 

@@ -14,10 +14,10 @@ import duckdb
 import pytest
 from filelock import FileLock
 
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import all_traces
-from tracehouse.sql import database
-from tracehouse.sql.files import query_files
-from tracehouse.views.files import newest, view_files
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.sql import answer, database
+from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.write import database
 
 QUESTIONS = (
     "select count(*), sum(cpu_milli) from openb.node",

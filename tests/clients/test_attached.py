@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 QUESTION = "select count(*) as jobs from itp.job"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 CHANGES = [
     "create table catalog.mine (i integer)",

@@ -10,8 +10,8 @@ import command_line
 import duckdb
 import pytest
 
-from tracehouse.sql import database
-from tracehouse.sql.files import Parameter, QueryFile, query_files
+from tracehouse.engines.duckdb.write import database
+from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
 # Where any value will do, one that gives another answer on the sample.
 VALUES = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 VERSIONS = ["1.4.0", "1.5.6", "2.0.0"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 TYPES = {
     "VARCHAR": sa.String,

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 PODS = (

@@ -13,9 +13,11 @@ import duckdb
 import pytest
 from hostile.escapes import ESCAPES, Escape
 
+from tracehouse.engines.duckdb.read import answer, confine
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.errors import UserError
-from tracehouse.sql import answer, confine, database, export, output
-from tracehouse.sql.formats import Format
+from tracehouse.publish import export, output
+from tracehouse.publish.formats import Format
 
 T = TypeVar("T")
 SECRET = "SECRET"

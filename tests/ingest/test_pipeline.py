@@ -16,12 +16,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import accumulate, pipeline, store
 from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
-from tracehouse.sql import database
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 

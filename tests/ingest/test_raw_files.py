@@ -17,10 +17,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.pipeline import Outcome
-from tracehouse.sql import database
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"

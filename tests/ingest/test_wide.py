@@ -16,15 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import accumulate, cells, pipeline, store
-from tracehouse.ingest.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.convert import Job
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.pipeline import Outcome
-from tracehouse.ingest.samples.acme_telemetry import write_metric
+from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.ingest.wide_csv import CHUNK_BYTES, Lines, read_wide
-from tracehouse.sql import database
+from tracehouse.samples.traces.acme_telemetry import write_metric
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 MEMORY_FILE_MB = int(os.environ.get("TRACEHOUSE_MEMORY_FILE_MB", "120"))

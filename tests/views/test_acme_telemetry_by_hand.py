@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.reference_curves import read_curves
-from tracehouse.sql import database
 
 CHINA = timezone(timedelta(hours=8))
 # Ten o'clock in the morning, by the clock of Shanghai.

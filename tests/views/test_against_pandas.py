@@ -19,7 +19,7 @@ import zeus_in_pandas
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracehouse.views.files import view_files
+from tracehouse.views.view_files import view_files
 
 OF_OPENB = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),

@@ -6,11 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracehouse.engines.duckdb.write.catalog import create_catalog, fill_metrics
 from tracehouse.ingest.declare import all_traces
-from tracehouse.sql.files import query_files
+from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
-from tracehouse.views.catalog import create_catalog, fill_metrics
-from tracehouse.views.files import DefinitionError, view_files
+from tracehouse.views.view_files import DefinitionError, view_files
 
 WHOLE = dict.fromkeys(ledgers.METRICS, ("impossible", "Nobody wrote it down.", ""))
 

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 import raw_dumps
 
-from tracehouse.sql import verify
-from tracehouse.sql.verify import Verdict
+from tracehouse.engines.duckdb.read import verify
+from tracehouse.engines.duckdb.read.verify import Verdict
 
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 NODES = [("a", 8000, 1024, 2, "T4"), ("b", 4000, 1024, 4, "G2")]

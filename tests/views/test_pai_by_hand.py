@@ -7,7 +7,7 @@ import pai_in_pandas
 import pytest
 import raw_dumps
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:

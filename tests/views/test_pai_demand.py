@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from tracehouse.sql import database
+from tracehouse.engines.duckdb.write import database
 
 # job, task, inst_num, status, start, end, plan_cpu, plan_mem, plan_gpu, type
 TASKS = [

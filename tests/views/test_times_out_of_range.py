@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import pytest
 
-from tracehouse.sql import database
-from tracehouse.sql.files import query_files
-from tracehouse.views.files import view_files
+from tracehouse.engines.duckdb.write import database
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.view_files import view_files
 
 # By the clock of Shanghai: a Monday, eight o'clock.
 USUAL = ("2023-07-10 00:00:00+00", "2023-07-10 00:00:15+00")

@@ -1,0 +1,1 @@
+"""DuckDB: builds the database file, and answers from it."""

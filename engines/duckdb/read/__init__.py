@@ -1,0 +1,1 @@
+"""Database file → answers: read-only, confined, within limits."""

@@ -1,0 +1,330 @@
+"""Answers questions: opens the database read-only, and runs a named query or one statement of SQL."""
+
+import difflib
+import re
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tracehouse.engines.duckdb.names import NAME, quoted
+from tracehouse.engines.duckdb.read.statement import reading_statement
+from tracehouse.ingest import errors
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.place import checked
+
+BATCH_ROWS = 100_000
+# As many values of a column as a message can hold.
+MOST_LISTED = 20
+
+# What DuckDB takes by itself of the machine's memory, or of a container's, and what is taken here.
+_SHARE_OF_DUCKDB = 0.8
+_SHARE = 0.5
+_OCCURRING = """
+    select distinct cast("{0}" as varchar) as value from {1} where "{0}" is not null order by value
+"""
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
+
+    `explain` is the EXPLAIN that stood before it, with its options; empty where none did.
+    """
+
+    sql: str
+    values: Mapping[str, Any]
+    name: str = ""
+    explain: str = ""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a connection may have beside the warehouse: files to write, a folder for what does not fit memory.
+
+    The memory limit is a size, as DuckDB writes it; empty for half of the machine's.
+    """
+
+    writable: Sequence[str] = ()
+    scratch: Path | None = None
+    memory_limit: str = ""
+
+
+NOTHING_MORE = Access()
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to know about an answer: a caveat, or that it rests on synthetic data."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter as the catalog has it: with choices, bounds, or a column that has its values."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+    choices: Sequence[str]
+    at_least: str | None
+    at_most: str | None
+    values_of: str | None
+
+    @property
+    def limits(self) -> str:
+        """What it may be, apart from its type; empty where that is all."""
+        if self.choices:
+            return " | ".join(self.choices)
+        if self.values_of:
+            return f"values of {self.values_of}"
+        return "" if self.at_least is None else f"{self.at_least} to {self.at_most}"
+
+    @property
+    def wanted(self) -> str:
+        """What it may be, in a sentence."""
+        if self.choices:
+            return " or ".join(self.choices)
+        return f"of type {self.type}" + (f" from {self.limits}" if self.at_least is not None else "")
+
+
+def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyConnection:
+    """Open the warehouse's database for questions: it cannot be written, nor any other file read or written.
+
+    Raises UserError where there is no database, or where it cannot be opened.
+    """
+    path = checked(warehouse) / NAME
+    if not path.exists():
+        raise UserError(
+            f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "
+            "or name the folder that holds it with --warehouse"
+        )
+    # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
+    connection = duckdb.connect()
+    _limit_memory(connection, access.memory_limit)
+    write_in_turn(connection)
+    try:
+        connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+    except duckdb.Error as error:
+        raise UserError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
+    connection.execute("use warehouse")
+    root = path.parent.as_posix()
+    connection.execute("set variable data_root = $root", {"root": root})
+    connection.execute("set timezone = 'UTC'")
+    # By itself DuckDB writes what does not fit memory to the current folder. It makes this one when it must.
+    scratch = access.scratch or Path(tempfile.gettempdir()) / f"tracehouse-{uuid.uuid4().hex}"
+    connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set allow_persistent_secrets = false")
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
+    connection.execute("set allowed_directories = [$parquet]", {"parquet": f"{root}/parquet"})
+    connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def write_in_turn(connection: duckdb.DuckDBPyConnection) -> None:
+    """Have COPY write by itself, not through the threads for it that DuckDB has since 2.0.
+
+    With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
+    """
+    sql = "select 1 from duckdb_settings() where name = 'async_threads'"
+    if connection.execute(sql).fetchall():
+        connection.execute("set async_threads = 0")
+
+
+def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Question:
+    """The question of a named query, its parameters given as texts.
+
+    Raises UsageError where the name, a parameter or a value is not one, and says what would be.
+    """
+    names = [row[0] for row in connection.execute("select query_name from catalog.queries").fetchall()]
+    if name not in names:
+        raise UsageError(f"no query is called {name}.{nearest(name, names)} `traces list queries` has all")
+    known = {parameter.name: parameter for parameter in _parameters(connection, name)} if texts else {}
+    values = {}
+    for key, text in texts.items():
+        if key not in known:
+            raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
+        values[key] = _value(connection, text, known[key].type)
+        if values[key] is None or not _is_within(connection, known[key], text):
+            wanted = known[key].wanted
+            raise UsageError(f"{name}: {key} is {wanted}, not {text!r}. {_listed(name, known.values())}")
+        if of_column := known[key].values_of:
+            _check_occurs(connection, f"{name}: {key}", of_column, values[key])
+    arguments = ", ".join(f"{key} := ${key}" for key in values)
+    return Question(f"from {name}({arguments})", values, name)
+
+
+def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
+    """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
+    statement = reading_statement(connection, sql)
+    return Question(statement.query, {}, explain=statement.explain)
+
+
+def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> Question:
+    """The question whose answer is a table at hand."""
+    connection.register("at_hand", table)
+    return Question("from at_hand", {})
+
+
+def plan(connection: duckdb.DuckDBPyConnection, question: Question) -> str:
+    """How DuckDB would run a question: its query plan, as text."""
+    sql = f"{question.explain or 'explain'} {question.sql}"
+    try:
+        rows = connection.execute(sql, dict(question.values)).fetchall()
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
+    return "\n".join(value for _, value in rows)
+
+
+def run(connection: duckdb.DuckDBPyConnection, question: Question) -> Any:
+    """Run a question. Returns its answer as a stream of Arrow batches (`pyarrow.RecordBatchReader`)."""
+    try:
+        relation = connection.sql(question.sql, params=dict(question.values) or None)
+        return relation.to_arrow_reader(BATCH_ROWS)
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
+
+
+def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    """Raise UsageError where one of the named traces does not exist."""
+    known = [row[0] for row in connection.execute("select trace from catalog.traces").fetchall()]
+    errors.check_traces(names, known)
+
+
+def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
+    """What to know about a named object's numbers: its caveats, and whether its data are synthetic."""
+    caveats = connection.execute(
+        """
+        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
+        where list_contains(objects, $name) order by caveat
+        """,
+        {"name": name},
+    ).fetchall()
+    synthetic = sorted(base_tables(connection, [name]) & _synthetic_tables(connection))
+    found = [Note(caveat, text) for caveat, text in caveats]
+    if synthetic:
+        found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
+    return found
+
+
+def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
+    """The base tables that objects read, directly or through others; a base table reads itself."""
+    reads = dict(
+        connection.execute(
+            """
+            select query_name, reads from catalog.queries
+            union all
+            select versioned_name, reads from catalog.views
+            union all
+            select view_name, arg_max(reads, version) from catalog.views group by view_name
+            """
+        ).fetchall()
+    )
+    found: set[str] = set()
+    todo = list(names)
+    while todo:
+        current = todo.pop()
+        if current in reads:
+            # Each but once, or a query named like what it reads would never end.
+            todo += reads.pop(current)
+        else:
+            found.add(current)
+    return found
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A sentence that names what somebody may have meant, or an empty text."""
+    names = list(names)
+    short = {known.split(".")[-1]: known for known in names}
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close += [short[n] for n in difflib.get_close_matches(name.split(".")[-1], short, n=2, cutoff=0.6)]
+    return f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
+
+
+def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
+    if not limit:
+        [(default,)] = connection.execute("select current_setting('memory_limit')").fetchall()
+        amount, unit = default.split()
+        limit = f"{float(amount) * _SHARE / _SHARE_OF_DUCKDB:.3f} {unit}"
+    connection.execute("set memory_limit = $limit", {"limit": limit})
+
+
+def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
+    rows = connection.execute(
+        """
+        select parameter, type, default_value, meaning, choices, at_least, at_most, values_of
+        from catalog.query_parameters
+        where query_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+    return [_Parameter(*row) for row in rows]
+
+
+def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
+    """A text as a value of a SQL type, or None where it is none."""
+    if kind in _INTEGERS and not re.fullmatch(r"[+-]?\d+", text):
+        # A cast would round 1.5 to 2.
+        return None
+    # fetchall, as DuckDB 2.0 starts nothing else on a connection while a result is half read.
+    [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()
+    return value
+
+
+def _is_within(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, text: str) -> bool:
+    """Whether a value of its type, given as a text, is one of a parameter's choices, or in its range."""
+    if parameter.choices:
+        return text in parameter.choices
+    if parameter.at_least is None:
+        return True
+    # DuckDB compares, as it does numbers and days alike; a NaN is above all numbers, and so in no range.
+    bounds = " and ".join(f"cast(${name} as {parameter.type})" for name in ("at_least", "at_most"))
+    [(is_within,)] = connection.execute(
+        f"select cast($text as {parameter.type}) between {bounds}",
+        {"text": text, "at_least": parameter.at_least, "at_most": parameter.at_most},
+    ).fetchall()
+    return bool(is_within)
+
+
+def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
+    """Raise UsageError where a column has values, and not this one. Without data, nothing can be wrong."""
+    table, _, column = of_column.rpartition(".")
+    sql = f'select 1 from {table} where "{column}" = $value limit 1'
+    if connection.execute(sql, {"value": value}).fetchall():
+        return
+    known = [text for (text,) in connection.execute(_OCCURRING.format(column, table)).fetchall()]
+    if known:
+        listed = ", ".join(known[:MOST_LISTED]) + (", …" if len(known) > MOST_LISTED else "")
+        raise UsageError(
+            f"{subject} is {value!r}, which {of_column} does not have.{nearest(str(value), known)} "
+            f"It has {len(known):,}: {listed}"
+        )
+
+
+def _listed(name: str, known: Iterable[_Parameter]) -> str:
+    lines = [
+        f"  {parameter.name} {parameter.type}, default {parameter.default}: {parameter.meaning}"
+        + (f" ({parameter.limits})" if parameter.limits else "")
+        for parameter in known
+    ]
+    if not lines:
+        return "It takes none"
+    return "\n".join([f"Parameters of {name}:", *lines])
+
+
+def _synthetic_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    rows = connection.execute("select table_name from catalog.tables where synthetic").fetchall()
+    return {name for (name,) in rows}

@@ -1,0 +1,152 @@
+"""Runs what asks a warehouse, where it can do no harm: confined, within limits, and so that signals end it.
+
+The work is done in a thread that can write nowhere but to its own scratch folder and to the answer's spool
+(see `confine`): the second wall behind the check of what may be asked (see `statement`). DuckDB is opened in
+that thread, so that the threads that it starts are confined with it. The main thread waits, and is free for
+signals.
+"""
+
+import math
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import filelock
+import pyarrow as pa
+
+from tracehouse.engines import signals
+from tracehouse.engines.duckdb.read import answer, confine
+from tracehouse.engines.duckdb.read.answer import Access
+from tracehouse.ingest.errors import UsageError, UserError
+
+PREFIX = "tracehouse-"
+_LOCK = "in use"
+# A folder that is so young may have no lock yet.
+_YOUNG_S = 60
+# How long a question that is to stop may take to do so.
+_GRACE_S = 2.0
+_SIZE = re.compile(r"\d+(\.\d+)? *([kmgt]i?b|b|bytes)", re.I)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Writable:
+    """A file that the work may write to: open, and the path by which this process can open it again."""
+
+    path: str
+    descriptor: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a question may take, None for ever, and how much memory, empty for half of the machine's."""
+
+    timeout_s: float | None = None
+    memory: str = ""
+
+
+def ask(warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    """Do some work on a connection to a warehouse, confined. Raises UserError where it fails."""
+    with scratch_folder() as scratch:
+        return ask_within(scratch, warehouse, limits, work)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A private folder for what does not fit memory. It is gone at the end, however that comes.
+
+    What a process left that was killed outright is taken away by the next one.
+    """
+    parent = Path(tempfile.gettempdir())
+    _take_away_what_was_left(parent)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+
+    def remove() -> None:
+        # Again, as DuckDB may be writing there still.
+        for _ in range(20):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                return
+            time.sleep(0.01)
+
+    with signals.before_the_end(remove), filelock.FileLock(folder / _LOCK):
+        yield folder
+
+
+def _take_away_what_was_left(parent: Path) -> None:
+    for folder in parent.glob(f"{PREFIX}*"):
+        lock = folder / _LOCK
+        try:
+            facts = folder.stat(follow_symlinks=False)
+            if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < _YOUNG_S or not lock.is_file():
+                continue
+            with filelock.FileLock(lock, timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
+        except (OSError, filelock.Timeout):
+            # It is in use, or another process takes it away at this moment.
+            continue
+
+
+def ask_within(
+    scratch: Path,
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Writable] = (),
+) -> T:
+    """Do some work on a connection to a warehouse, which can write to the scratch folder and the files given.
+
+    Raises UserError where it fails, or takes longer than it may.
+    """
+    access = Access([file.path for file in writable], scratch, limits.memory)
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def confined() -> T:
+        confine.confine_thread([scratch], [file.descriptor for file in writable])
+        with answer.connect(warehouse, access) as connection:
+            opened.append(connection)
+            return work(connection)
+
+    _check(limits)
+    thread = ThreadPoolExecutor(1, "question")
+    future = thread.submit(confined)
+    thread.shutdown(wait=False)
+    if not wait([future], limits.timeout_s).done:
+        for connection in opened:
+            connection.interrupt()
+        wait([future], _GRACE_S)
+        raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
+    try:
+        return future.result()
+    except (duckdb.Error, pa.ArrowException, UserError) as error:
+        raise _told(error, scratch) from None
+
+
+def _check(limits: Limits) -> None:
+    if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
+        raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
+    if limits.memory and not _SIZE.fullmatch(limits.memory):
+        raise UsageError(f"the memory limit is a size, like 500MB or 4GB, not {limits.memory!r}")
+
+
+def _told(error: Exception, scratch: Path) -> UserError:
+    """An error of a question as the user is told it: with what to do about it, where that is known."""
+    text = str(error)
+    if "No space left on device" in text or "max_temp_directory_size" in text:
+        return UserError(
+            f"there is no room left for the answer, or for what does not fit memory in {scratch.parent}. "
+            f"Make room, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
+        )
+    if "Out of Memory Error" in text:
+        return UserError(f"{text.splitlines()[0]}. Ask for less, or raise --memory-limit")
+    return error if isinstance(error, UserError) else UserError(text)

@@ -1,0 +1,31 @@
+"""Runs the catalog's data-quality rules."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracehouse.engines.duckdb.read.answer import Question, check_traces, run
+
+
+def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
+    """Every rule of the named traces, of all if none is named, with what it finds now.
+
+    Raises UsageError where a trace does not exist.
+    """
+    check_traces(connection, traces)
+    sql = """
+        select check_name, status, violations, rule, caveat
+        from catalog.checks
+        where len($traces) = 0 or list_contains($traces, trace)
+        order by check_name
+        """
+    values: dict[str, Any] = {"traces": list(traces)}
+    return run(connection, Question(sql, values)).read_all()
+
+
+def count_failed(found: pa.Table) -> int:
+    """How many of the rules failed."""
+    return pc.sum(pc.equal(found["status"], "failed")).as_py() or 0

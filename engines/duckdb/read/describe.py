@@ -1,0 +1,172 @@
+"""Describes one object of the database in full: a table, a view or a query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from tracehouse.engines.duckdb.read.answer import Note, nearest, notes
+from tracehouse.ingest.errors import UsageError
+from tracehouse.views.view_files import first_statement
+
+
+@dataclass(frozen=True)
+class Description:
+    """One object in full: facts by their names, its columns or parameters, caveats, and its SQL."""
+
+    name: str
+    title: str
+    facts: dict[str, str]
+    fields_title: str
+    field_names: Sequence[str]
+    fields: Sequence[Sequence[str]]
+    notes: Sequence[Note]
+    sql: str
+
+
+def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
+    """Describe a table, a view (by its plain or versioned name) or a query.
+
+    Raises UsageError where nothing has the name, and says what has one like it.
+    """
+    for look_up in (_table, _view, _query):
+        found = look_up(connection, name)
+        if found:
+            return found
+    known = connection.execute(
+        """
+        select table_name from catalog.tables
+        union all
+        select view_name from catalog.views
+        union all
+        select query_name from catalog.queries
+        """
+    ).fetchall()
+    raise UsageError(f"nothing is called {name}.{nearest(name, [row[0] for row in known])}")
+
+
+def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(connection, "from catalog.tables where table_name = $name", name)
+    if row is None:
+        return None
+    trace = _one(connection, "from catalog.traces where trace = $name", row["trace"]) or {}
+    comment = connection.execute(
+        """
+        select comment from duckdb_views() where schema_name || '.' || view_name = $name
+        union all
+        select comment from duckdb_tables() where schema_name || '.' || table_name = $name
+        """,
+        {"name": name},
+    ).fetchall()
+    data = f"{row['row_count']:,} rows" if row["row_count"] else "no data"
+    return Description(
+        name,
+        comment[0][0] if comment else "",
+        {
+            "kind": "base table",
+            "data": f"{data}, synthetic" if row["synthetic"] else data,
+            "grain": row["grain"],
+            "source": row["source"],
+            "licence": trace.get("licence", ""),
+            "cite": trace.get("citation", ""),
+        },
+        *_columns(connection, name),
+        notes=_table_notes(connection, name),
+        sql="",
+    )
+
+
+def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(
+        connection,
+        "from catalog.views where $name in (view_name, versioned_name) order by version desc limit 1",
+        name,
+    )
+    if row is None:
+        return None
+    return Description(
+        row["versioned_name"],
+        row["title"],
+        {
+            "kind": f"view, version {row['version']}, {row['status']}",
+            "grain": row["grain"],
+            "source": row["source"],
+            "reads": ", ".join(row["reads"]),
+            "engine": row["engine"],
+        },
+        *_columns(connection, row["versioned_name"]),
+        notes=notes(connection, row["versioned_name"]),
+        sql=first_statement(row["sql"]),
+    )
+
+
+def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(connection, "from catalog.queries where query_name = $name", name)
+    if row is None:
+        return None
+    parameters = connection.execute(
+        """
+        select
+            parameter,
+            type,
+            default_value,
+            meaning,
+            case
+                when at_least is not null then at_least || ' to ' || at_most
+                when values_of is not null then 'values of ' || values_of
+                else array_to_string(choices, ' | ')
+            end
+        from catalog.query_parameters where query_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+    return Description(
+        name,
+        row["title"],
+        {
+            "kind": "named query",
+            "answer": row["description"] or "",
+            "reads": ", ".join(row["reads"]),
+            "chart": row["chart"],
+        },
+        "parameters",
+        ("parameter", "type", "default", "meaning", "choices"),
+        parameters,
+        notes=notes(connection, name),
+        sql=first_statement(row["sql"]),
+    )
+
+
+def _columns(
+    connection: duckdb.DuckDBPyConnection, name: str
+) -> tuple[str, Sequence[str], list[tuple[str, ...]]]:
+    rows = connection.execute(
+        """
+        select column_name, type, unit, provenance, meaning
+        from catalog.columns where object_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+    return "columns", ("column", "type", "unit", "provenance", "meaning"), rows
+
+
+def _table_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
+    """A table's notes: caveats may name the table, or one of its columns."""
+    rows = connection.execute(
+        """
+        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
+        where len(list_filter(objects, lambda o: starts_with(o, $name || '.'))) > 0
+        order by caveat
+        """,
+        {"name": name},
+    ).fetchall()
+    found = [*notes(connection, name), *(Note(caveat, text) for caveat, text in rows)]
+    return list({note.name: note for note in found}.values())
+
+
+def _one(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> dict[str, Any] | None:
+    answer = connection.execute(sql, {"name": name})
+    names = [column[0] for column in answer.description or ()]
+    rows = answer.fetchall()
+    return dict(zip(names, rows[0], strict=True)) if rows else None

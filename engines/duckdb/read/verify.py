@@ -1,0 +1,166 @@
+"""Sets what publishers printed beside what the warehouse measures."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import duckdb
+import pyarrow as pa
+
+from tracehouse.engines.duckdb.read.answer import Note, base_tables, check_traces
+from tracehouse.ingest.errors import UserError
+
+# What reading a decimal fraction as a binary one loses is no difference.
+ROUNDING = 1e-9
+
+
+class Verdict(StrEnum):
+    """What came of measuring a figure."""
+
+    REPRODUCED = "reproduced"
+    EXPLAINED = "differs as explained"
+    DIFFERS = "differs"
+    NO_DATA = "no data"
+    SYNTHETIC = "synthetic data"
+    NOT_MEASURABLE = "not measurable"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One published figure and what is measured here; `measured` is None where nothing is."""
+
+    figure: str
+    statement: str
+    published: float
+    measured: float | None
+    unit: str
+    verdict: Verdict
+    explanation: str
+
+    @property
+    def difference(self) -> float | None:
+        """How much more is measured than was published."""
+        return None if self.measured is None else self.measured - self.published
+
+
+@dataclass(frozen=True)
+class _Figure:
+    name: str
+    statement: str
+    relation: str
+    value: float
+    unit: str
+    tolerance: float
+    measured_by: str
+    explanation: str
+    needs_file: str
+    reads: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _AtHand:
+    """What there is to measure with: tables without rows, tables with made-up ones, and the CSVs read."""
+
+    empty: set[str]
+    synthetic: set[str]
+    files: set[str]
+
+
+def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
+    """Measure every published figure of the named traces, of all if none is named.
+
+    Raises UsageError where a trace does not exist, and UserError where a figure cannot be computed.
+    """
+    check_traces(connection, traces)
+    rows = connection.execute(
+        """
+        select
+            figure, statement, relation, value, unit, tolerance, measured_by, explanation, needs_file, reads
+        from catalog.published
+        where len($traces) = 0 or list_contains($traces, trace)
+        order by rowid
+        """,
+        {"traces": list(traces)},
+    ).fetchall()
+    tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
+    empty = {name for name, row_count, _ in tables if row_count == 0}
+    synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
+    files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
+    at_hand = _AtHand(empty, synthetic, files)
+    return [_result(connection, _Figure(*row), at_hand) for row in rows]
+
+
+def as_table(results: Sequence[Result]) -> pa.Table:
+    """The results as rows: figure, statement, published, measured, difference, unit and verdict."""
+    columns = {
+        "figure": pa.string(),
+        "statement": pa.string(),
+        "published": pa.float64(),
+        "measured": pa.float64(),
+        "difference": pa.float64(),
+        "unit": pa.string(),
+        "verdict": pa.string(),
+    }
+    return pa.table(
+        {name: pa.array([getattr(r, name) for r in results], kind) for name, kind in columns.items()}
+    )
+
+
+def explanations(results: Sequence[Result]) -> list[Note]:
+    """Why figures differ, for those that differ as explained."""
+    return [Note(r.figure, r.explanation) for r in results if r.verdict is Verdict.EXPLAINED]
+
+
+def count(results: Sequence[Result], verdict: Verdict) -> int:
+    """How many of the figures have a verdict."""
+    return Counter(result.verdict for result in results)[verdict]
+
+
+def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, at_hand: _AtHand) -> Result:
+    tables = base_tables(connection, figure.reads)
+    lacks_data = bool(tables & at_hand.empty) or figure.needs_file not in {"", *at_hand.files}
+    measurable = bool(figure.measured_by) and not lacks_data
+    measured = _measure(connection, figure) if measurable else None
+    return Result(
+        figure=figure.name,
+        statement=figure.statement,
+        published=figure.value,
+        measured=measured,
+        unit=figure.unit,
+        verdict=_verdict(figure, measured, lacks_data, bool(tables & at_hand.synthetic)),
+        explanation=figure.explanation,
+    )
+
+
+def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
+    if not figure.measured_by:
+        return Verdict.NOT_MEASURABLE
+    if lacks_data:
+        return Verdict.NO_DATA
+    if is_synthetic:
+        return Verdict.SYNTHETIC
+    if measured is None:
+        # There are rows, but none that the figure is about: no explanation covers that.
+        return Verdict.DIFFERS
+    if _holds(figure, measured):
+        return Verdict.REPRODUCED
+    return Verdict.EXPLAINED if figure.explanation else Verdict.DIFFERS
+
+
+def _holds(figure: _Figure, measured: float) -> bool:
+    slack = figure.tolerance + ROUNDING * max(1.0, abs(figure.value))
+    more = measured - figure.value
+    return (figure.relation == "at most" or more >= -slack) and (
+        figure.relation == "at least" or more <= slack
+    )
+
+
+def _measure(connection: duckdb.DuckDBPyConnection, figure: _Figure) -> float | None:
+    """The one value that a figure's SQL gives; None where that is NULL, no row or no number."""
+    try:
+        [(value,)] = connection.execute(f"select cast(({figure.measured_by}) as double)").fetchall()
+    except duckdb.Error as error:
+        raise UserError(f"{figure.name} cannot be measured: {error}") from None
+    return value if value is not None and math.isfinite(value) else None

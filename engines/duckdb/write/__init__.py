@@ -1,0 +1,1 @@
+"""Parquet → database file: base tables, views, queries and the catalog."""

@@ -1,0 +1,114 @@
+"""Base tables in the database: a view over each table's Parquet files, or a copy of them.
+
+A view names exactly its files, below the variable `data_root` or, where that is not set, below the
+warehouse's own path, so that the folder can be moved. The expression stands inline in each view: as a
+macro it does not resolve when the file is attached under another name.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
+
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, StoredFile
+
+
+def create_base_tables(
+    connection: DuckDBPyConnection,
+    traces: Iterable[Trace],
+    conversions: Sequence[Conversion],
+    warehouse: Path,
+    materialize: bool,
+) -> None:
+    """Create `<trace>.<table>` for every declared table, empty and typed where there are no files.
+
+    `warehouse` is absolute. Raises UserError where a Parquet file cannot be read.
+    """
+    for trace in traces:
+        connection.execute(f'create schema if not exists "{trace.name}"')
+        for table in trace.tables:
+            mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+            rows = " union all ".join(_rows_of_partitions(table, mine, warehouse)) or _no_rows(
+                table.stored_columns
+            )
+            name = f"{trace.name}.{table.name}"
+            kind = _create(connection, name, rows, materialize)
+            _comment(connection, kind, name, table)
+
+
+def create_rejected_rows(
+    connection: DuckDBPyConnection,
+    conversions: Sequence[Conversion],
+    warehouse: Path,
+    materialize: bool,
+) -> None:
+    """Create `catalog.rejected_rows`: every row that did not fit its table, whatever the trace."""
+    files = [stored for conversion in conversions for stored in conversion.rejected]
+    rows = _rows(REJECTED_COLUMNS, {}, files, warehouse) if files else _no_rows(REJECTED_COLUMNS)
+    kind = _create(connection, "catalog.rejected_rows", rows, materialize)
+    comment = "Rows of raw files that do not fit their base table, with the reason."
+    connection.execute(f"comment on {kind} catalog.rejected_rows is {quoted(comment)}")
+    _comment_columns(connection, "catalog.rejected_rows", REJECTED_COLUMNS)
+
+
+def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
+    """Create a table or view of `rows`, and tell which of the two it is."""
+    kind = "table" if materialize else "view"
+    try:
+        connection.execute(f"create {kind} {name} as {rows}")
+    except DuckDBError as error:
+        raise UserError(
+            f"{name}: a Parquet file of it cannot be read ({str(error).splitlines()[0]}). "
+            "`traces check --files` names those that are not as they were written. If all are, an older "
+            "version of this program wrote them: ingest their raw files again, or `traces forget` them"
+        ) from error
+    return kind
+
+
+def _rows_of_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
+    """For each partition of a table, the select that gives its rows."""
+    files: dict[str, list[StoredFile]] = defaultdict(list)
+    for conversion in conversions:
+        files[conversion.partition] += conversion.files
+    for partition, stored in files.items():
+        if stored:
+            # DuckDB could read these values off the paths, but would take them from folders above ours too.
+            values = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
+            yield _rows(table.stored_columns, values, stored, warehouse)
+
+
+def _rows(
+    columns: Sequence[Column], values: Mapping[str, str], files: Sequence[StoredFile], warehouse: Path
+) -> str:
+    """The select that gives the rows of some files; columns in `values` have the same value in each."""
+    root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
+    paths = ", ".join(f"{root} || {quoted('/' + stored.path)}" for stored in files)
+    listed = ", ".join(
+        f'cast({quoted(values[column.name])} as {column.type}) as "{column.name}"'
+        if column.name in values
+        else f'"{column.name}"'
+        for column in columns
+    )
+    return f"select {listed} from read_parquet([{paths}], hive_partitioning = false)"
+
+
+def _no_rows(columns: Sequence[Column]) -> str:
+    nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
+    return f"select {nulls} where false"
+
+
+def _comment(connection: DuckDBPyConnection, kind: str, name: str, table: Table) -> None:
+    connection.execute(f"comment on {kind} {name} is {quoted(table.comment)}")
+    _comment_columns(connection, name, table.stored_columns)
+
+
+def _comment_columns(connection: DuckDBPyConnection, name: str, columns: Iterable[Column]) -> None:
+    for column in columns:
+        unit = f" ({column.unit})" if column.unit else ""
+        comment = f"{column.comment}{unit}; {column.provenance}."
+        connection.execute(f'comment on column {name}."{column.name}" is {quoted(comment)}')

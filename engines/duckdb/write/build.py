@@ -1,0 +1,57 @@
+"""Builds a database file: base tables, catalog, views, named queries, what publishers printed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.engines.duckdb.write import catalog
+from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
+from tracehouse.engines.duckdb.write.queries import create_queries
+from tracehouse.engines.duckdb.write.views import create_views
+from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.manifest import Conversion
+from tracehouse.views import ledgers
+
+# The oldest storage format that holds typed macro parameters, which every DuckDB since 1.4.0 opens.
+STORAGE_VERSION = "v1.4.0"
+
+
+def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, materialize: bool) -> None:
+    """Write a new database at `path` over some conversions of a warehouse, whose path is absolute."""
+    traces = list(all_traces().values())
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
+        connection.execute("use building")
+        # By itself, each of a thousand statements would wait for the disk.
+        connection.begin()
+        catalog.create_catalog(connection)
+        create_base_tables(connection, traces, conversions, warehouse, materialize)
+        create_rejected_rows(connection, conversions, warehouse, materialize)
+        catalog.fill_sources(connection, traces, conversions)
+        views = create_views(connection)
+        catalog.fill_views(connection, views)
+        catalog.fill_columns(connection, traces, views)
+        catalog.create_checks(connection, traces)
+        create_queries(connection)
+        catalog.fill_published(connection, ledgers.published())
+        catalog.fill_metrics(connection, ledgers.metrics())
+        connection.commit()
+        connection.execute("use memory")
+        connection.execute("detach building")
+
+
+def is_materialized(path: Path) -> bool:
+    """Whether a database is there that has tables where others have views over Parquet."""
+    if not path.exists():
+        return False
+    with duckdb.connect() as connection:
+        connection.execute(f"attach {quoted(str(path.absolute()))} as before (read_only)")
+        found = connection.execute(
+            """
+            select count(*) from duckdb_tables()
+            where database_name = 'before' and schema_name = 'catalog' and table_name = 'rejected_rows'
+            """
+        ).fetchall()
+    return found == [(1,)]

@@ -1,0 +1,369 @@
+"""Fills the catalog: the tables that say what the warehouse's numbers mean and where they come from."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import sqlglot
+from duckdb import DuckDBPyConnection
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.engines.duckdb.write.inline import without_ctes
+from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
+from tracehouse.views import ledgers
+from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
+from tracehouse.views.versions import released
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
+
+
+def create_catalog(connection: DuckDBPyConnection) -> None:
+    """Create the catalog's tables, empty."""
+    connection.execute((VIEWS / "catalog" / "tables.sql").read_text())
+
+
+def fill_sources(
+    connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
+) -> None:
+    """Fill what is known before any view is: traces, tables, sources, caveats, clocks and curves."""
+    for trace in traces:
+        described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
+        insert(connection, "traces", [(trace.name, *described, trace.citation)])
+        insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
+    insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
+    insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
+    insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
+    insert(connection, "reference_curves", _curve_rows())
+
+
+def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
+    """Fill `catalog.views`, and name the views in the caveats that they still hold."""
+    locked = released()
+    held = inherited_caveats(views)
+    rows = [
+        (
+            view.alias,
+            view.schema,
+            view.version,
+            view.versioned,
+            view.header.title,
+            view.header.one("grain"),
+            view.header.one("source"),
+            "released" if view.versioned in locked else "draft",
+            view.sha256,
+            sorted(view.references),
+            list(held[view.versioned]),
+            view.header.one("engine") or "any",
+            view.text,
+        )
+        for view in views
+    ]
+    insert(connection, "views", rows)
+    name_in_caveats(connection, held)
+
+
+def inherited_caveats(views: Sequence[ViewFile]) -> dict[str, tuple[str, ...]]:
+    """The caveats of each view: its own, and those of the views it reads. `views` is in order."""
+    held: dict[str, tuple[str, ...]] = {}
+    for view in views:
+        below = [caveat for name in sorted(view.references) for caveat in held.get(name, ())]
+        held[view.versioned] = tuple(dict.fromkeys([*view.header.all("caveat"), *below]))
+    return held
+
+
+def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Sequence[str]]) -> None:
+    """Add objects to those that each caveat touches: `held` has the caveats of each object, by its name.
+
+    Raises DefinitionError on an unknown caveat.
+    """
+    known = {caveat for (caveat,) in connection.execute("select caveat from catalog.caveats").fetchall()}
+    touched: dict[str, list[str]] = defaultdict(list)
+    for name, caveats in held.items():
+        for caveat in caveats:
+            if caveat not in known:
+                raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
+            touched[caveat].append(name)
+    for caveat, names in touched.items():
+        connection.execute(
+            "update catalog.caveats set objects = list_concat(objects, $names) where caveat = $caveat",
+            {"names": names, "caveat": caveat},
+        )
+
+
+def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]) -> None:
+    """Fill `catalog.columns` from the declarations, and from the comments on the views' columns."""
+    declared = {
+        (f"{trace.name}.{table.name}", column.name): column
+        for trace in traces
+        for table in trace.tables
+        for column in table.stored_columns
+    }
+    versioned = {view.versioned: view for view in views}
+    types = column_types(connection)
+    sources = {
+        (name, column): origins
+        for name, view in versioned.items()
+        for column, origins in lineage_of(view, types).items()
+    }
+    rows: list[tuple] = []
+    for name, columns in types.items():
+        for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
+            if (name, column) in declared:
+                found = declared[name, column]
+                rows.append((name, position, column, kind, found.unit, found.provenance, found.comment, []))
+            elif name in versioned:
+                meaning, provenance = split_comment(comment)
+                origins = sources.get((name, column), [])
+                rows.append((name, position, column, kind, unit_of(column), provenance, meaning, origins))
+    insert(connection, "columns", rows)
+
+
+def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
+    """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
+    rules = [*ledgers.checks(), *_row_counts(traces)]
+    tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
+    counts = "\nunion all\n".join(_check_sql(rule, tables) for rule in rules)
+    connection.execute(
+        f"""
+        create view catalog.checks as
+        with counted as ({counts}),
+
+        with_data as (
+            select
+                counted.*,
+                (
+                    select min(tables.row_count) from catalog.tables as tables
+                    where list_contains(counted.reads, tables.table_name)
+                ) as least_rows
+            from counted
+        )
+
+        select
+            check_name,
+            trace,
+            object_name,
+            kind,
+            rule,
+            case when least_rows > 0 then cast(violations as bigint) end as violations,
+            case
+                when least_rows = 0 then 'no data'
+                when violations = 0 then 'ok'
+                when caveat <> '' then 'known'
+                else 'failed'
+            end as status,
+            caveat
+        from with_data
+        """
+    )
+    comments = {
+        "check_name": "Name of the rule.",
+        "trace": "Trace that it belongs to.",
+        "object_name": "Table or view whose rows it is about.",
+        "kind": "key, reference, range, derived or row count.",
+        "rule": "What must hold.",
+        "violations": "Rows that break it; NULL where a table that it reads has no data.",
+        "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
+        "caveat": "Trap that explains the breaches.",
+    }
+    connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
+    for column, comment in comments.items():
+        connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
+
+
+def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:
+    """Fill `catalog.published`, once all that its SQL may read is there.
+
+    Raises DefinitionError where a figure's SQL reads what the warehouse does not know. Whether it gives one
+    number is seen when it is measured: to look at all of them takes as long as the rest of a build.
+    """
+    known = _names(connection, "tables", "views", "queries")
+    rows = [
+        _published_row(figure, _measured_from(figure, known) if figure.measured_by else [])
+        for figure in figures
+    ]
+    insert(connection, "published", rows)
+
+
+def fill_metrics(connection: DuckDBPyConnection, metrics: Iterable[ledgers.Metric]) -> None:
+    """Fill `catalog.metrics`, once the views and queries are there that answer.
+
+    Raises DefinitionError where one of those does not exist.
+    """
+    known = _names(connection, "views", "queries")
+    rows = []
+    for metric in metrics:
+        if metric.answered_by and metric.answered_by not in known:
+            place = f"{metric.trace}/metrics.csv: {metric.metric}"
+            raise DefinitionError(f"{place} is answered by {metric.answered_by}, no view and no named query")
+        rows.append((metric.trace, metric.metric, metric.exactness, metric.reason, metric.answered_by))
+    insert(connection, "metrics", rows)
+
+
+def _names(connection: DuckDBPyConnection, *kinds: str) -> set[str]:
+    """The names of what the catalog lists: of tables, of views both names, of queries."""
+    columns = {
+        "tables": "table_name",
+        "views": "unnest([view_name, versioned_name])",
+        "queries": "query_name",
+    }
+    selects = " union all ".join(f"select {columns[kind]} from catalog.{kind}" for kind in kinds)
+    return {name for (name,) in connection.execute(selects).fetchall()}
+
+
+def _published_row(figure: ledgers.Figure, reads: Sequence[str]) -> tuple:
+    return (
+        figure.name,
+        figure.trace,
+        figure.statement,
+        figure.relation,
+        figure.value,
+        figure.unit,
+        figure.tolerance,
+        figure.printed_in,
+        figure.trust,
+        figure.measured_by,
+        figure.explanation,
+        figure.needs_file,
+        list(reads),
+    )
+
+
+def _measured_from(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
+    """What the SQL of a figure reads, once that is seen to be known."""
+    try:
+        trees = sqlglot.parse(figure.measured_by, dialect="duckdb")
+    except SqlglotError as error:
+        raise DefinitionError(f"{figure.name}: {error}") from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
+        raise DefinitionError(f"{figure.name}: is not measured by one select")
+    reads = sorted(references(trees[0], figure.name))
+    unknown = [name for name in reads if name not in known]
+    if unknown or not reads:
+        what = f"{unknown[0]}, which is no table, view or named query" if unknown else "no table"
+        raise DefinitionError(f"{figure.name}: reads {what}")
+    return reads
+
+
+def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
+    texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
+    names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
+    listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
+    query = sqlglot.parse_one(rule.sql, dialect="duckdb")
+    read = references(query, rule.name) & set(tables)
+    reads = ", ".join(quoted(name) for name in sorted(read))
+    return f"select {listed}, [{reads}] as reads, ({without_ctes(query)}) as violations"
+
+
+def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
+    """For every table, the rule that its rows are those that the sources account for."""
+    return [
+        ledgers.Check(
+            name=f"{name}.row_count",
+            trace=name.split(".")[0],
+            object_name=name,
+            kind="row count",
+            rule="its rows are the rows stored, and rows read are rows kept and rejected",
+            caveat="",
+            sql=f"""
+            select
+                abs((select count(*) from {name}) - coalesce(sum(rows_stored), 0))
+                + abs(coalesce(sum(rows_read - rows_kept - rows_rejected), 0))
+            from catalog.sources
+            where table_name = '{name}'
+            """,
+        )
+        for trace in traces
+        for name in (f"{trace.name}.{table.name}" for table in trace.tables)
+    ]
+
+
+def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) -> tuple:
+    mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+    files = [stored for conversion in mine for stored in conversion.files]
+    return (
+        f"{trace.name}.{table.name}",
+        trace.name,
+        sum(stored.rows for stored in files),
+        len(files),
+        sum(stored.bytes for stored in files),
+        any(source.synthetic for conversion in mine for source in conversion.sources),
+        table.grain,
+        table.source,
+    )
+
+
+def _source_rows(conversion: Conversion) -> list[tuple]:
+    return [
+        (
+            conversion.trace,
+            conversion.table_name,
+            source.file,
+            source.member,
+            source.sha256,
+            source.bytes,
+            source.parts,
+            source.rows_read,
+            source.rows_kept,
+            source.rows_rejected,
+            source.rows_stored,
+            source.checksum,
+            source.synthetic,
+        )
+        for source in conversion.sources
+    ]
+
+
+def _caveat_row(row: dict[str, str]) -> tuple:
+    described = (row["what_goes_wrong"], row["what_to_do"], row["documented_in"])
+    return (row["caveat"], row["trace"], row["objects"].split(), *described)
+
+
+def _clock_row(row: dict[str, str]) -> tuple:
+    resolution_s = float(row["resolution_s"]) if row["resolution_s"] else None
+    parts = (row["true_parts"], row["fake_parts"], row["documented_in"])
+    return (
+        row["clock"],
+        row["trace"],
+        row["objects"].split(),
+        row["epoch"],
+        row["zone"],
+        resolution_s,
+        *parts,
+    )
+
+
+def _curve_rows() -> list[tuple]:
+    return [
+        (trace, curve.name, percentile, value)
+        for trace in traces_with_curves()
+        for curve in read_curves(trace).values()
+        for percentile, value in zip(curve.percentiles, curve.values, strict=True)
+    ]
+
+
+def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
+    """Add rows to a table of the catalog."""
+    if rows:
+        # One statement: executemany plans one for each row.
+        row_places = f"({', '.join('?' for _ in rows[0])})"
+        places = ", ".join(row_places for _ in rows)
+        values = [value for row in rows for value in row]
+        connection.execute(f"insert into catalog.{table} values {places}", values)
+
+
+def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
+    """Type and comment of every column of every table and view, by the object's name."""
+    rows = connection.execute(
+        """
+        select schema_name || '.' || table_name, column_name, data_type, comment
+        from duckdb_columns()
+        where database_name = current_database() and not internal
+        order by schema_name, table_name, column_index
+        """
+    ).fetchall()
+    types: dict[str, Columns] = {}
+    for name, column, kind, comment in rows:
+        types.setdefault(name, {})[column] = (kind, comment)
+    return types

@@ -1,0 +1,112 @@
+"""Creates the named queries in a database that has the views which they read."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import duckdb
+
+from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
+from tracehouse.engines.duckdb.write.stored import stored_query
+from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.views.view_files import DefinitionError
+
+
+def create_queries(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create every named query as a table macro, and enter it in the catalog.
+
+    Raises DefinitionError where one does not fit the views that it reads.
+    """
+    queries = query_files()
+    columns = column_types(connection)
+    for query in queries:
+        _check_parameter_names(query, columns)
+        _check_values(query, columns)
+        connection.execute(f'create schema if not exists "{query.schema}"')
+        try:
+            connection.execute(stored_query(query))
+        except duckdb.Error as error:
+            raise DefinitionError(f"{query.path}: {error}") from error
+    of_views = _caveats_of_views(connection)
+    held = {query.full_name: _caveats(query, of_views) for query in queries}
+    _enter(connection, queries, held)
+    name_in_caveats(connection, held)
+
+
+def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
+    """A parameter that is called like a column would silently stand in the column's place."""
+    for name in sorted(query.references):
+        for parameter in query.parameters:
+            if parameter.name in columns.get(name, ()):
+                clash = f"{name}.{parameter.name}"
+                raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
+
+
+def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
+    """A parameter can have the values of a column only where there is one."""
+    for parameter in query.parameters:
+        table, _, column = parameter.values_of.rpartition(".")
+        if table and column not in columns.get(table, ()):
+            raise DefinitionError(f"{query.path}: {parameter.name} has the values of no column")
+
+
+def _caveats(query: QueryFile, held: Mapping[str, Sequence[str]]) -> list[str]:
+    """A query's own caveats, and those of the views it reads unless it says that they do not touch it."""
+    below = {caveat for name in query.references for caveat in held.get(name, ())}
+    unaffected = set(query.header.all("unaffected"))
+    if unaffected - below:
+        raise DefinitionError(f"{query.path}: no view that it reads has {min(unaffected - below)}")
+    return sorted({*query.header.all("caveat"), *(below - unaffected)})
+
+
+def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """The caveats that each view holds, by its versioned name, and by its plain one for the newest."""
+    rows = connection.execute(
+        "select view_name, versioned_name, caveats from catalog.views order by version"
+    ).fetchall()
+    return {name: caveats for alias, versioned, caveats in rows for name in (alias, versioned)}
+
+
+def _enter(
+    connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
+) -> None:
+    """Write the queries into the catalog."""
+    comments = dict(
+        connection.execute(
+            """
+            select schema_name || '.' || function_name, any_value(comment) from duckdb_functions()
+            where database_name = current_database() and not internal
+            group by all
+            """
+        ).fetchall()
+    )
+    rows = [
+        (
+            query.full_name,
+            query.schema,
+            query.header.title,
+            comments[query.full_name],
+            query.header.one("chart"),
+            sorted(query.references),
+            list(held[query.full_name]),
+            query.sha256,
+            query.text,
+        )
+        for query in queries
+    ]
+    insert(connection, "queries", rows)
+    parameter_rows = [
+        (
+            query.full_name,
+            position,
+            parameter.name,
+            parameter.type,
+            parameter.default,
+            parameter.meaning,
+            list(parameter.choices),
+            parameter.range.at_least if parameter.range else None,
+            parameter.range.at_most if parameter.range else None,
+            parameter.values_of or None,
+        )
+        for query in queries
+        for position, parameter in enumerate(query.parameters, 1)
+    ]
+    insert(connection, "query_parameters", parameter_rows)

@@ -1,0 +1,63 @@
+"""Creates the views in a database that has the tables which they read."""
+
+from collections.abc import Mapping
+
+from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
+
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.engines.duckdb.write import catalog
+from tracehouse.engines.duckdb.write.stored import stored_view
+from tracehouse.views.order import in_order
+from tracehouse.views.view_files import DefinitionError, ViewFile, newest, view_files
+
+
+def create_views(connection: DuckDBPyConnection) -> list[ViewFile]:
+    """Create every view, and its plain name for the newest version. Returns them in the order of creation."""
+    views = in_order(view_files(), _existing(connection))
+    for view in views:
+        _create(connection, view)
+    _create_aliases(connection, newest(views))
+    return views
+
+
+def _existing(connection: DuckDBPyConnection) -> set[str]:
+    rows = connection.execute(
+        "select table_schema || '.' || table_name from information_schema.tables"
+        " where table_catalog = current_database()"
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
+    connection.execute(f'create schema if not exists "{view.schema}"')
+    try:
+        connection.execute(stored_view(view))
+    except DuckDBError as error:
+        raise DefinitionError(f"{view.path}: {error}") from error
+
+
+def _create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
+    """Let the newest version of a view answer to the view's plain name too, comments and all."""
+    columns = catalog.column_types(connection)
+    comments = dict(
+        connection.execute(
+            """
+            select schema_name || '.' || view_name, comment from duckdb_views()
+            where database_name = current_database() and not internal
+            """
+        ).fetchall()
+    )
+    for alias, view in aliases.items():
+        listed = ", ".join(f'"{name}"' for name in columns[view.versioned])
+        title = f"{comments[view.versioned] or ''} This is {view.versioned}, the newest version."
+        statements = [
+            f"create view {alias} as select {listed} from {view.versioned}",
+            f"comment on view {alias} is {quoted(title.strip())}",
+        ]
+        statements += [
+            f'comment on column {alias}."{name}" is {quoted(comment)}'
+            for name, (_, comment) in columns[view.versioned].items()
+            if comment
+        ]
+        connection.execute("; ".join(statements))

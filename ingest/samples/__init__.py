@@ -1,1 +1,0 @@
-"""Synthetic raw dumps: one generator per trace, each in its publisher's exact format."""

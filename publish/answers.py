@@ -1,0 +1,79 @@
+"""Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from tracehouse.engines.duckdb.read import answer, asking
+from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.asking import Limits
+from tracehouse.ingest.terminal import shown
+from tracehouse.publish import export, output, plot
+from tracehouse.publish.formats import Format
+from tracehouse.publish.output import Spool
+
+Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
+"""Makes the question once there is a connection, and tells what is to be said of its answer."""
+
+T = TypeVar("T")
+
+
+def write_answer(
+    asked: Asked,
+    warehouse: Path,
+    limits: Limits,
+    form: Format | None,
+    path: Path | None,
+    guard_formulas: bool = False,
+    explain: bool = False,
+) -> list[Note]:
+    """Write the answer, or with `explain` how it would be computed. Returns what is to be said of it.
+
+    Without a path it goes to standard output, and without a format to the one that fits (see `export`).
+    """
+    chosen = export.chosen_format(form, path)
+    to_terminal = output.is_terminal(path)
+
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, draft: Spool) -> list[Note]:
+        question, notes = asked(connection)
+        if explain or question.explain:
+            spool.file.write(f"{shown(answer.plan(connection, question))}\n".encode())
+            return list(notes)
+        options = export.Options(path is None, to_terminal, guard_formulas)
+        return [*export.write(connection, question, chosen, spool, draft, options), *notes]
+
+    # A table is made for a terminal: colours that are in it are its own.
+    return _ask(path, warehouse, limits, work, shows_escapes=chosen is not Format.TABLE)
+
+
+def draw_answer(asked: Asked, warehouse: Path, limits: Limits, path: Path) -> list[Note]:
+    """Draw the answer of a named query to a file. Returns what is to be said of it."""
+    plot.check_path(path)
+
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
+        question, notes = asked(connection)
+        plot.draw(connection, question, path.suffix, spool.file)
+        return list(notes)
+
+    return _ask(path, warehouse, limits, work)
+
+
+def _ask(
+    path: Path | None,
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
+    shows_escapes: bool = False,
+) -> T:
+    """Do some work with the spool of the answer, and another for what it is made from."""
+    output.check(path)
+    with ExitStack() as stack:
+        scratch = stack.enter_context(asking.scratch_folder())
+        draft = stack.enter_context(output.new_spool(scratch))
+        spool = stack.enter_context(output.spooled(path, scratch, shows_escapes))
+        return asking.ask_within(
+            scratch, warehouse, limits, lambda c: work(c, spool, draft), [spool.writable, draft.writable]
+        )

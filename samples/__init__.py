@@ -1,0 +1,1 @@
+"""Synthetic raw dumps in the publishers' formats, for trying things without the real files."""

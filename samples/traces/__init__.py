@@ -1,0 +1,1 @@
+"""The generators, one module a trace, with what they need beside them."""

@@ -1,0 +1,101 @@
+"""What Seren's servers draw, by IPMI: a line for each server and time, which no column names.
+
+Within GPU_AB, servers of type B have no memory power; the column of it is named in two ways.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracehouse.ingest.reference_curves import read_curves
+from tracehouse.samples.draw import Floats, Ints, scaled, whole
+from tracehouse.samples.files import OnBytes, write_csv_parts
+from tracehouse.samples.smooth import PAGE_SLOTS, Page, pages
+from tracehouse.samples.traces.acme_metrics import Levels, normal_shares, values_at
+from tracehouse.samples.traces.acme_times import STAMP_BYTES, slots, stamps
+
+FULL_LINES = 10_000
+LEAST_LINES = 60
+BYTES_A_ROW = 38
+
+
+@dataclass(frozen=True)
+class Group:
+    """A file: its servers, how many lack memory power, and the shares of their power by part."""
+
+    name: str
+    curve: str
+    servers: int
+    least_servers: int
+    without_memory_share: float
+    memory_name: str
+    cpu_share: tuple[float, float]
+    memory_share: tuple[float, float]
+
+
+GROUPS = (
+    Group("GPU_AB", "seren.gpu_server_power_w", 206, 4, 0.4, "MEM_Power", (0.18, 0.28), (0.07, 0.13)),
+    Group("GPU_C", "seren.gpu_server_power_w", 80, 2, 0, "Memory_Power", (0.18, 0.28), (0.07, 0.13)),
+    Group("CPU_D", "seren.cpu_server_power_w", 60, 2, 0, "Memory_Power", (0.42, 0.58), (0.12, 0.2)),
+)
+
+
+def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes) -> list[Path]:
+    """Write the three files of IPMI."""
+    when = slots(scaled(FULL_LINES, scale, LEAST_LINES))
+    return [
+        write_csv_parts(folder / f"{group.name}_Power.csv", _frames(group, scale, when, seed), on_bytes)
+        for group in GROUPS
+    ]
+
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes those files have."""
+    lines = scaled(FULL_LINES, scale, LEAST_LINES)
+    return BYTES_A_ROW * lines * sum(_servers(group, scale) for group in GROUPS)
+
+
+def _servers(group: Group, scale: float) -> int:
+    return scaled(group.servers, scale, group.least_servers)
+
+
+def _frames(group: Group, scale: float, when: Ints, seed: int) -> Iterator[pl.DataFrame]:
+    servers = _servers(group, scale)
+    total, cpu, memory = (
+        Levels(seed, servers, f"{group.name}.{name}", shared)
+        for name, shared in (("total", 0.9), ("cpu", 0), ("memory", 0))
+    )
+    curve = read_curves("acme")[group.curve]
+    without = scaled(servers, group.without_memory_share) if group.without_memory_share else 0
+    for page in pages(when):
+        watts = values_at(curve, _shares(total, page))
+        cpu_watts = watts * _between(group.cpu_share, _shares(cpu, page))
+        memory_watts = watts * _between(group.memory_share, _shares(memory, page))
+        memory_watts[:, :without] = np.nan
+        at = stamps(page.number * PAGE_SLOTS + page.rows).view(f"S{STAMP_BYTES}").ravel().astype(str)
+        yield pl.DataFrame(
+            {
+                "Time": np.repeat(at, servers),
+                "Sys_Total_Power": _whole(watts),
+                "CPU_Power": _whole(cpu_watts),
+                group.memory_name: _whole(memory_watts),
+            }
+        )
+
+
+def _shares(levels: Levels, page: Page) -> Floats:
+    return normal_shares()[levels.page(page.number)[page.rows].astype(np.intp)]
+
+
+def _between(bounds: tuple[float, float], shares: Floats) -> Floats:
+    low, high = bounds
+    return low + (high - low) * shares
+
+
+def _whole(watts: Floats) -> pl.Series:
+    """Whole watts, one server after the other; NaN is a null."""
+    flat = watts.ravel()
+    return whole(np.rint(np.nan_to_num(flat)), null=np.isnan(flat))

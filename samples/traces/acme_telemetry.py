@@ -1,0 +1,229 @@
+"""Synthetic Acme telemetry: wide files of 18 metrics for each cluster, and what Seren's servers draw.
+
+Reproduced: values that are distributed as the published curves say, turn slowly, and go together within a
+GPU; a metric in pieces whose columns differ and whose lines overlap; columns with ``.1`` behind their name;
+empty cells; a metric with a single line; columns without the number of the GPU, and one that is no address;
+``-mlx5_0`` behind Seren's InfiniBand; a CPU utilisation above 1; errors as `acme_xid` has them.
+
+Lines and devices both go by the scale, so that the bytes go by its square.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tracehouse.samples.draw import Ints, scaled
+from tracehouse.samples.files import OnBytes
+from tracehouse.samples.traces import acme_ipmi, acme_xid
+from tracehouse.samples.traces.acme_metrics import GPU_METRICS, NODE_METRICS, MetricCells, mean_bytes
+from tracehouse.samples.traces.acme_times import STAMP_BYTES, slot_of, slots
+from tracehouse.samples.wide import Cells, Columns, write_wide
+
+GPUS_PER_NODE = 8
+LEAST_NODES = 4
+LEAST_LINES = 400
+
+GPU_NAMES = (acme_xid.NAME, *(metric.name for metric in GPU_METRICS))
+NODE_NAMES = tuple(metric.name for metric in NODE_METRICS)
+
+_IB_NAMES = ("NODE_IB_SEND", "NODE_IB_RECEIVE")
+_WITH_BARE_NAMES = ("kalos", "MEM_CLOCK")
+# There, columns of gpu 0 of every so many nodes lack the number.
+_BARE_EVERY = 4
+_WITH_POD_NAME = ("kalos", "MEMORY_TEMP")
+_POD_NAME = "dcgm-exporter-x7k2p"
+_BY_MONTH = ("kalos", "GPU_TEMP")
+_LINES_IN_BOTH = 5
+_WITH_REPEATED_COLUMNS = ("seren", "NODE_MEMORY_UTILIZATION")
+_REPEATED_FROM, _REPEATED_TO = "2023-07-19T11:35:00", "2023-07-19T14:01:00"
+
+_XID_CELL_BYTES = 1.25
+_NAME_BYTES = len(".0.100-0,")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster: how its addresses begin, its nodes, and the lines of its metrics at full size."""
+
+    name: str
+    network: str
+    nodes: int
+    lines: int
+    lines_of: dict[str, int]
+    ib_suffix: str = ""
+    has_burst: bool = False
+
+    def lines_at(self, metric: str, scale: float) -> int:
+        """The lines of a metric in a sample."""
+        full = self.lines_of.get(metric, self.lines)
+        return min(full, scaled(full, scale, LEAST_LINES))
+
+    def nodes_at(self, scale: float) -> int:
+        """The nodes in a sample."""
+        return scaled(self.nodes, scale, LEAST_NODES)
+
+
+SEREN = Cluster("seren", "10.140", 286, 350_000, {}, ib_suffix="-mlx5_0")
+KALOS = Cluster(
+    "kalos",
+    "172.31",
+    293,
+    77_403,
+    {
+        "GPU_TEMP": 77_472,
+        "SM_ACTIVE": 86_742,
+        "SM_OCCUPANCY": 86_742,
+        "PIPE_TENSOR_ACTIVE": 73_878,
+        "NODE_CPU_UTILIZATION": 108_757,
+        "NODE_MEMORY_UTILIZATION": 104_390,
+        "XID_ERRORS": 78_843,
+        "DRAM_ACTIVE": 1,
+    },
+    has_burst=True,
+)
+CLUSTERS = {cluster.name: cluster for cluster in (SEREN, KALOS)}
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The devices of a metric, in the order of their columns: their names, and which node each is on."""
+
+    names: tuple[str, ...]
+    node_of: Ints
+
+    def columns(self, which: Ints | None = None) -> Columns:
+        """Columns of these devices, or of all."""
+        chosen = np.arange(len(self.names)) if which is None else which
+        return Columns([self.names[device] for device in chosen.tolist()], chosen)
+
+    def first(self, devices: int) -> "Fleet":
+        """The first so many devices."""
+        return Fleet(self.names[:devices], self.node_of[:devices])
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One file of a metric: its name, and its lines and columns."""
+
+    name: str
+    slots: Ints
+    columns: Columns
+
+
+def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
+    """Write every metric of both clusters, and the servers' power, below the folder `utilization`."""
+    written: list[Path] = []
+    for cluster in CLUSTERS.values():
+        seed = int(rng.integers(2**63))
+        for metric in (*GPU_NAMES, *NODE_NAMES):
+            fleet = _fleet(cluster, metric, cluster.nodes_at(scale), seed)
+            when = slots(cluster.lines_at(metric, scale))
+            cells = _cells(cluster, metric, fleet, when, seed)
+            written += [
+                write_wide(
+                    folder / cluster.name / f"{piece.name}.csv", piece.slots, piece.columns, cells, on_bytes
+                )
+                for piece in _pieces(cluster, metric, fleet, when)
+            ]
+    return written + acme_ipmi.write_server_power(folder / "ipmi", scale, int(rng.integers(2**63)), on_bytes)
+
+
+def write_metric(
+    path: Path,
+    cluster: str,
+    metric: str,
+    lines: int,
+    devices: int,
+    rng: np.random.Generator,
+    on_bytes: OnBytes,
+) -> Path:
+    """Write one metric as one plain file of so many lines and devices, whatever the publisher's size."""
+    seed = int(rng.integers(2**63))
+    per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
+    fleet = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed).first(devices)
+    when = slots(lines)
+    cells = _cells(CLUSTERS[cluster], metric, fleet, when, seed)
+    return write_wide(path, when, fleet.columns(), cells, on_bytes)
+
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes the telemetry of a sample has."""
+    return acme_ipmi.expected_bytes(scale) + sum(
+        _expected_bytes(cluster, metric, scale)
+        for cluster in CLUSTERS.values()
+        for metric in (*GPU_NAMES, *NODE_NAMES)
+    )
+
+
+def _expected_bytes(cluster: Cluster, metric: str, scale: float) -> int:
+    nodes = cluster.nodes_at(scale)
+    devices = nodes if metric in NODE_NAMES else nodes * GPUS_PER_NODE
+    cell = _XID_CELL_BYTES if metric == acme_xid.NAME else mean_bytes(cluster.name, metric)
+    name = len(cluster.network) + _NAME_BYTES
+    return round(cluster.lines_at(metric, scale) * (STAMP_BYTES + 1 + devices * cell) + devices * name)
+
+
+def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
+    """The devices of a metric; the same seed has the metrics of a kind in the same order."""
+    per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
+    # The publisher's columns are in no order either.
+    device = np.random.default_rng([seed, per_node]).permutation(nodes * per_node)
+    node_of = device // per_node
+    names = [
+        _name(cluster, metric, node, gpu)
+        for node, gpu in zip(node_of.tolist(), (device % per_node).tolist(), strict=True)
+    ]
+    if (cluster.name, metric) == _WITH_POD_NAME:
+        names[-1] = _POD_NAME
+    return Fleet(tuple(names), node_of)
+
+
+def _name(cluster: Cluster, metric: str, node: int, gpu: int) -> str:
+    address = f"{cluster.network}.{node // 200}.{1 + node % 200}"
+    if metric in NODE_NAMES:
+        return address + (cluster.ib_suffix if metric in _IB_NAMES else "")
+    if (cluster.name, metric) == _WITH_BARE_NAMES and gpu == 0 and node % _BARE_EVERY == 0:
+        return address
+    return f"{address}-{gpu}"
+
+
+def _cells(cluster: Cluster, metric: str, fleet: Fleet, when: Ints, seed: int) -> Cells:
+    if metric == acme_xid.NAME:
+        return acme_xid.XidCells(fleet.node_of, when, seed, cluster.has_burst)
+    return MetricCells(cluster.name, metric, len(fleet.names), seed)
+
+
+def _pieces(cluster: Cluster, metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
+    if (cluster.name, metric) == _BY_MONTH:
+        return _months(metric, fleet, when)
+    if (cluster.name, metric) == _WITH_REPEATED_COLUMNS:
+        return _around_repeated_columns(metric, fleet, when)
+    return [Piece(metric, when, fleet.columns())]
+
+
+def _months(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
+    """July without the devices that came later, August without those that went, and some lines in both."""
+    devices = np.arange(len(fleet.names))
+    some = max(1, len(devices) // 16)
+    august = int(np.searchsorted(when, slot_of("2023-08-01T00:00:00")))
+    return [
+        Piece(f"{metric}-2023-07", when[:august], fleet.columns(devices[:-some])),
+        Piece(f"{metric}-2023-08", when[max(0, august - _LINES_IN_BOTH) :], fleet.columns(devices[some:])),
+    ]
+
+
+def _around_repeated_columns(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
+    """Three pieces, of which the middle one has every other column once more."""
+    devices = np.arange(len(fleet.names))
+    again = devices[::2]
+    twice = Columns(
+        [*fleet.names, *(f"{fleet.names[device]}.1" for device in again.tolist())],
+        np.concatenate([devices, again]),
+    )
+    start, stop = np.searchsorted(when, [slot_of(_REPEATED_FROM), slot_of(_REPEATED_TO) + 1])
+    return [
+        Piece(f"{metric}-2023-07-01T0000", when[:start], fleet.columns()),
+        Piece(f"{metric}-2023-07-19T1135", when[start:stop], twice),
+        Piece(f"{metric}-2023-07-19T1401", when[stop:], fleet.columns()),
+    ]

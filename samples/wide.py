@@ -1,0 +1,83 @@
+"""Wide CSVs, a line for each time and a column for each device, written by the page.
+
+Every cell is one of a few ten thousand texts, so that a page is looked up, not formatted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracehouse.samples.draw import Floats, Ints
+from tracehouse.samples.files import OnBytes, replacing
+from tracehouse.samples.smooth import PAGE_SLOTS, pages
+from tracehouse.samples.traces.acme_times import stamps
+
+Texts = NDArray[np.bytes_]
+
+
+class Cells(Protocol):
+    """What stands in the cells of some devices."""
+
+    texts: Texts
+
+    def page(self, number: int) -> NDArray[np.intp]:
+        """Which of the texts is in each cell of a page: a row for each slot, a column for each device."""
+        ...
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of one file: their names, and which device each shows."""
+
+    names: Sequence[str]
+    devices: Ints
+
+
+def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes: OnBytes) -> Path:
+    """Write the cells of the slots, which rise, as one CSV."""
+    with replacing(path) as file:
+        on_bytes(file.write(",".join(["Time", *columns.names, ""])[:-1].encode() + b"\n"))
+        for page in pages(slots):
+            which = _chosen(cells.page(page.number), page.rows, columns.devices)
+            times = stamps(page.number * PAGE_SLOTS + page.rows)
+            on_bytes(file.write(_lines(times, cells.texts, which)))
+    return path
+
+
+def cell_texts(values: Floats, decimals: int) -> Texts:
+    """A cell for each value, of at most so many decimals, and at the end the empty one, all after a comma."""
+    scaled = np.rint(values * 10**decimals).astype(np.int64)
+    distinct, position = np.unique(scaled, return_inverse=True)
+    number = pl.Series(distinct)
+    text = "," + (number // 10**decimals).cast(pl.String)
+    if decimals:
+        fraction = (number % 10**decimals).cast(pl.String).str.zfill(decimals).str.strip_chars_end("0")
+        text = text + "." + fraction
+        text = text.str.replace(r"\.$", ".0")
+    cells = np.array([*text.to_list(), ","], dtype=np.bytes_)
+    return cells[np.append(position, len(distinct))]
+
+
+def _chosen(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
+    """Some rows and columns of a page; most often that is all of it, which need not be copied."""
+    if len(rows) < len(which):
+        which = which[rows]
+    if np.array_equal(devices, np.arange(which.shape[1])):
+        return which
+    return which[:, devices]
+
+
+def _lines(times: NDArray[np.uint8], texts: Texts, which: NDArray[np.intp]) -> bytes:
+    cells = texts.take(which).view(np.uint8).reshape(len(times), -1)
+    width = times.shape[1]
+    lines = np.empty((len(times), width + cells.shape[1] + 1), dtype=np.uint8)
+    lines[:, :width] = times
+    lines[:, width:-1] = cells
+    lines[:, -1] = ord("\n")
+    # Shorter texts are filled up with zeros.
+    return lines.tobytes().translate(None, b"\0")

@@ -1,0 +1,281 @@
+"""Reads query files: `sql/<schema>/<name>.sql`, each one table macro with typed parameters and defaults.
+
+-- Title: the question.
+-- param: min_gpus: only jobs that asked for so many GPUs or more
+-- choices: node_list: all_node gpu_node
+-- range: min_gpus: 0 to 64
+-- values: in_variant: openb.pod.variant
+-- any: residual_table: a table of the user's own
+-- chart: bar x=cluster y=gpu_h omit=all
+create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
+comment on macro table itp.gpu_hours is '…';
+
+Each parameter that is not a boolean says what it may be, in one of four ways: its choices; a range of numbers
+or days, both ends in it; the column whose values it may have; or why any value of its type will do.
+
+The chart line is a kind of chart, then columns of the answer:
+
+    bar     a bar per x, beside each other where `color=` tells several apart
+    stack   a bar per x, of parts that add up, one per color
+    line    a line per color over x
+    point   a mark per x and color
+
+`x=wait_s:log` draws an axis of a line or of points as a logarithmic one. `omit=all` leaves out the row whose
+x is `all`: a total, beside which its parts could not be seen. Names stand in the order of the answer.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from tracehouse.views.view_files import (
+    DefinitionError,
+    Header,
+    first_statement,
+    read_header,
+    references,
+    sql_hash,
+)
+
+QUERIES = Path(__file__).parent
+
+CHART_KINDS = ("bar", "stack", "line", "point")
+CHART_KEYS = {"x", "y", "color", "omit"}
+
+_MACRO = re.compile(r"create or replace macro (?P<name>[a-z0-9_.]+)\(", re.I)
+_BODY = re.compile(r"\bas table\b", re.I)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
+_RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
+_COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
+
+# The header lines that say what a parameter may be; one of them is enough, and two would contradict.
+_LIMITS = ("choices", "range", "values", "any")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the greatest value that a parameter may have, both allowed, as texts of its type."""
+
+    at_least: str
+    at_most: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a named query. `default` is SQL.
+
+    `choices` is empty where there is no list of values, `range` is None where there are no bounds, and
+    `values_of` is empty unless its values are those of a column, `schema.table.column`.
+    """
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+    range: Range | None = None
+    values_of: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart: the column that it shows, and whether it is a logarithmic one."""
+
+    column: str
+    is_log: bool
+
+
+@dataclass(frozen=True)
+class Chart:
+    """How to draw an answer. `color` and `omit` are empty where the chart line has none."""
+
+    kind: str
+    x: Axis
+    y: Axis
+    color: str
+    omit: str
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are drawn."""
+        return [column for column in (self.x.column, self.y.column, self.color) if column]
+
+
+@dataclass(frozen=True, eq=False)
+class QueryFile:
+    """One named query.
+
+    `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
+    ends in `as table`, and a query, parsed as `tree`; `comments` are the statements behind it.
+    """
+
+    schema: str
+    name: str
+    path: Path
+    text: str
+    header: Header
+    chart: Chart | None
+    parameters: tuple[Parameter, ...]
+    references: frozenset[str]
+    sha256: str
+    signature: str
+    tree: exp.Expr
+    comments: str
+
+    @property
+    def full_name(self) -> str:
+        """The name that the macro has: `itp.gpu_hours`."""
+        return f"{self.schema}.{self.name}"
+
+
+def query_files(folder: Path = QUERIES) -> list[QueryFile]:
+    """Every named query, in order of schema and name."""
+    return [read_query_file(path) for path in sorted(folder.glob("*/*.sql"))]
+
+
+def read_query_file(path: Path) -> QueryFile:
+    """Parse one query file. Raises DefinitionError where it breaks the rules of the house."""
+    return _query_file(path, path.read_text())
+
+
+@cache
+def _query_file(path: Path, text: str) -> QueryFile:
+    header = read_header(text)
+    statement = first_statement(text)
+    macro, body_start = _MACRO.match(statement), _BODY.search(statement)
+    if macro is None or body_start is None:
+        raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
+    try:
+        tree = sqlglot.parse_one(statement[body_start.end() :], dialect="duckdb")
+    except SqlglotError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+    query = QueryFile(
+        schema=path.parent.name,
+        name=path.stem,
+        path=path,
+        text=text,
+        header=header,
+        chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
+        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
+        references=references(tree, path),
+        sha256=sql_hash(statement),
+        signature=statement[: body_start.end()],
+        tree=tree,
+        comments=text.split(statement, 1)[1].lstrip().removeprefix(";"),
+    )
+    if macro["name"] != query.full_name:
+        raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
+    return query
+
+
+def read_chart(line: str, place: Path | str) -> Chart:
+    """Parse the chart line of a query. Raises DefinitionError where it is none."""
+    kind, *pairs = line.split()
+    values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    if kind not in CHART_KINDS or len(values) != len(pairs) or not {"x", "y"} <= values.keys() <= CHART_KEYS:
+        raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} x=… y=… color=… omit=…`")
+    chart = Chart(
+        kind, _axis(values["x"]), _axis(values["y"]), values.get("color", ""), values.get("omit", "")
+    )
+    if kind == "stack" and not chart.color:
+        raise DefinitionError(f"{place}: a stack needs a color, for the parts of a bar")
+    if kind in ("bar", "stack") and (chart.x.is_log or chart.y.is_log):
+        raise DefinitionError(f"{place}: the length of a bar means nothing on a logarithmic axis")
+    return chart
+
+
+def _axis(text: str) -> Axis:
+    return Axis(text.removesuffix(":log"), text.endswith(":log"))
+
+
+def _parameters(signature: str, header: Header, path: Path) -> Iterator[Parameter]:
+    """The parameters between a macro's brackets: `name type := default, …)`."""
+    meanings = dict(_keyed(header.all("param")))
+    limits = {key: dict(_keyed(header.all(key))) for key in _LIMITS}
+    found = []
+    for tokens in _by_comma(sqlglot.tokenize(signature, dialect="duckdb")):
+        assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
+        if assign is None or assign < 2:
+            raise DefinitionError(f"{path}: write each parameter as `name type := default`")
+        name = tokens[0].text
+        if name not in meanings:
+            raise DefinitionError(f"{path}: say what the parameter means: `-- param: {name}: …`")
+        kind = " ".join(token.text for token in tokens[1:assign]).upper()
+        default = signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip()
+        found.append(Parameter(name, kind, default, meanings[name]))
+    unknown = {name for known in (meanings, *limits.values()) for name in known} - {p.name for p in found}
+    if unknown:
+        raise DefinitionError(f"{path}: there is no parameter {min(unknown)}")
+    for parameter in found:
+        its_limits = {
+            key: texts[parameter.name] for key, texts in limits.items() if texts.get(parameter.name)
+        }
+        yield _limited(parameter, its_limits, path)
+
+
+def _limited(parameter: Parameter, limits: Mapping[str, str], path: Path) -> Parameter:
+    """A parameter with what its header lines say that it may be."""
+    if not limits and parameter.type == "BOOLEAN":
+        return parameter
+    if len(limits) != 1:
+        name = parameter.name
+        ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
+        raise DefinitionError(f"{path}: say what {name} may be, by one of {ways}, not by {len(limits)}")
+    [(key, text)] = limits.items()
+    if key == "choices":
+        return replace(parameter, choices=tuple(text.split()))
+    if key == "range":
+        return replace(parameter, range=_range(text, parameter.type, path))
+    if key == "values" and not _COLUMN.fullmatch(text):
+        raise DefinitionError(f"{path}: write values as those of a `schema.table.column`, not {text!r}")
+    return replace(parameter, values_of=text) if key == "values" else parameter
+
+
+def _range(text: str, kind: str, path: Path) -> Range:
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        match, example = _RANGE_OF_DAYS.fullmatch(text), "2023-01-01 to 2023-12-31"
+    else:
+        match, example = _RANGE.fullmatch(text), "0 to 1"
+    found = Range(match["at_least"], match["at_most"]) if match else None
+    if found is None or _as_ordered(found.at_least) >= _as_ordered(found.at_most):
+        raise DefinitionError(f"{path}: write a range as `{example}`, not {text!r}")
+    return found
+
+
+def _as_ordered(bound: str) -> float:
+    return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
+
+
+def _keyed(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        name, _, text = line.partition(":")
+        yield name.strip(), text.strip()
+
+
+def _by_comma(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Split a signature's tokens at the commas outside brackets, up to the bracket that closes it."""
+    depth = 0
+    group: list[Token] = []
+    for token in tokens:
+        if token.token_type == TokenType.L_PAREN:
+            depth += 1
+        elif token.token_type == TokenType.R_PAREN:
+            depth -= 1
+        if depth < 0:
+            break
+        if token.token_type == TokenType.COMMA and depth == 0:
+            yield group
+            group = []
+        else:
+            group.append(token)
+    if group:
+        yield group

@@ -1,0 +1,195 @@
+"""The database that is built: what every object in it must have, with and without data."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.declare import all_traces
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.columns import PROVENANCES
+from tracehouse.views.view_files import newest, view_files
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    path = database.build(tmp_path_factory.mktemp("empty"))
+    return duckdb.connect(str(path), read_only=True)
+
+
+def column(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
+    return [row[0] for row in connection.execute(sql).fetchall()]
+
+
+def test_without_data_every_table_view_and_query_answers(empty: duckdb.DuckDBPyConnection) -> None:
+    names = column(empty, "select table_name from catalog.tables")
+    assert len(names) == sum(len(trace.tables) for trace in all_traces().values())
+    names += [name for view in view_files() for name in (view.versioned, view.alias)]
+    names += [f"{query.full_name}()" for query in query_files()]
+    for name in names:
+        empty.execute(f"from {name}").fetchall()
+    assert set(column(empty, "select status from catalog.checks")) == {"no data"}
+
+
+def test_an_empty_table_has_its_types(empty: duckdb.DuckDBPyConnection) -> None:
+    for trace in all_traces().values():
+        for table in trace.tables:
+            described = empty.execute(f"describe {trace.name}.{table.name}").fetchall()
+            expected = [(c.name, c.type) for c in table.stored_columns]
+            shorter = {"TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ"}
+            assert [(row[0], shorter.get(row[1], row[1])) for row in described] == expected
+
+
+def test_types_are_the_same_with_data(
+    empty: duckdb.DuckDBPyConnection, synthetic: duckdb.DuckDBPyConnection
+) -> None:
+    sql = """
+        select schema_name || '.' || table_name, column_name, data_type from duckdb_columns()
+        where not internal order by all
+    """
+    assert empty.execute(sql).fetchall() == synthetic.execute(sql).fetchall()
+
+
+def test_every_object_and_column_has_a_comment(empty: duckdb.DuckDBPyConnection) -> None:
+    without = column(
+        empty,
+        """
+        select schema_name || '.' || view_name from duckdb_views() where not internal and comment is null
+        union all
+        select schema_name || '.' || table_name from duckdb_tables() where not internal and comment is null
+        union all
+        select schema_name || '.' || table_name || '.' || column_name
+        from duckdb_columns() where not internal and comment is null
+        union all
+        select schema_name || '.' || function_name
+        from duckdb_functions() where function_type = 'table_macro' and not internal and comment is null
+        """,
+    )
+    assert without == []
+
+
+def test_every_column_says_whether_it_was_measured(empty: duckdb.DuckDBPyConnection) -> None:
+    rows = empty.execute(
+        "select object_name || '.' || column_name, provenance, lineage from catalog.columns"
+    ).fetchall()
+    assert len(rows) > 200
+    assert [name for name, provenance, _ in rows if provenance not in PROVENANCES] == []
+    # What a view lays down comes from nowhere, and nor does a count of rows.
+    views = {view.versioned for view in view_files() if view.references}
+    traced = [name for name, _, lineage in rows if name.rsplit(".", 1)[0] in views and lineage]
+    in_views = [name for name, _, _ in rows if name.rsplit(".", 1)[0] in views]
+    assert len(traced) > 0.9 * len(in_views)
+
+
+def test_lineage_names_columns_that_exist(empty: duckdb.DuckDBPyConnection) -> None:
+    unknown = column(
+        empty,
+        """
+        with origins as (select unnest(lineage) as origin from catalog.columns)
+        select origin from origins
+        anti join catalog.columns as columns
+            on origins.origin = columns.object_name || '.' || columns.column_name
+        """,
+    )
+    assert unknown == []
+    (tightness,) = column(
+        empty,
+        "select lineage from catalog.columns where object_name = 'itp.job_v1' and column_name = 'tightness'",
+    )
+    assert tightness == [
+        "itp.elasticflow_job.deadline",
+        "itp.raw_job.duration",
+        "itp.raw_job.submission_time",
+    ]
+
+
+def test_a_view_says_its_grain_and_source(empty: duckdb.DuckDBPyConnection) -> None:
+    assert column(empty, "select versioned_name from catalog.views where '' in (title, grain, source)") == []
+
+
+def test_a_view_that_reads_nothing_holds_what_nobody_measured(empty: duckdb.DuckDBPyConnection) -> None:
+    assumed = column(empty, "select versioned_name from catalog.views where len(reads) = 0")
+    assert "itp.simulated_capacity_v1" in assumed
+    synthetic = column(
+        empty, "select distinct object_name from catalog.columns where provenance = 'synthetic'"
+    )
+    assert set(assumed) <= set(synthetic)
+
+
+def test_the_comment_on_a_view_is_its_title(empty: duckdb.DuckDBPyConnection) -> None:
+    differing = empty.execute(
+        """
+        select views.versioned_name, views.title, objects.comment
+        from catalog.views as views
+        join duckdb_views() as objects
+            on views.versioned_name = objects.schema_name || '.' || objects.view_name
+        where views.title <> objects.comment
+        """
+    ).fetchall()
+    assert differing == []
+
+
+def test_a_query_has_a_title_and_says_what_its_parameters_mean(empty: duckdb.DuckDBPyConnection) -> None:
+    assert (
+        column(empty, "select query_name from catalog.queries where '' in (title, description, chart)") == []
+    )
+    per_trace = dict(
+        empty.execute(
+            """
+            select trace, count(distinct query_name)
+            from catalog.queries join catalog.query_parameters using (query_name) group by trace
+            """
+        ).fetchall()
+    )
+    assert all(per_trace[name] >= 2 for name in all_traces())
+
+
+def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnection) -> None:
+    known = empty.execute(
+        """
+        select query_name, parameter, type from catalog.query_parameters order by query_name, position
+        """
+    ).fetchall()
+    real = empty.execute(
+        """
+        select
+            schema_name || '.' || function_name as name,
+            unnest(parameters) as parameter,
+            unnest(parameter_types) as type,
+            unnest(range(len(parameters))) as position
+        from duckdb_functions() where function_type = 'table_macro' and not internal
+        order by name, position
+        """
+    ).fetchall()
+    assert known == [row[:3] for row in real]
+
+
+def test_caveats_name_the_objects_that_they_touch(empty: duckdb.DuckDBPyConnection) -> None:
+    (objects,) = column(empty, "select objects from catalog.caveats where caveat = 'itp.no_wait'")
+    assert {"itp.raw_job", "itp.job_v1", "unified.jobs_v1"} <= set(objects)
+    named = {caveat for view in view_files() for caveat in view.header.all("caveat")}
+    assert named <= set(column(empty, "select caveat from catalog.caveats"))
+
+
+def test_alias_and_version_answer_alike(real: duckdb.DuckDBPyConnection) -> None:
+    for view in newest(view_files()).values():
+        both = f"(from {view.versioned} except from {view.alias})"
+        assert real.execute(f"select count(*) from {both}").fetchall()[0] == (0,)
+
+
+def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "openb_node_list_gpu_node.csv").write_text(
+        "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\n" + "c,1,2,3,T4\n" * 8
+    )
+    database.ingest([raw], tmp_path / "warehouse", [], lambda *_: None)
+    connection = duckdb.connect(str(tmp_path / "warehouse" / database.NAME), read_only=True)
+    (row,) = connection.execute("from catalog.rejected_rows").fetchall()
+    file = "openb_node_list_gpu_node.csv"
+    assert row[:4] == ("openb.node", file, file, 3)
+    assert "column gpu, a BIGINT" in row[4] and row[5] == "b,1,2,many,T4"
+    assert connection.execute(
+        "select rows_read, rows_kept, rows_rejected, synthetic from catalog.sources"
+    ).fetchall() == [(10, 9, 1, False)]

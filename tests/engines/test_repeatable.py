@@ -1,0 +1,194 @@
+"""The same question has the same answer on every run, to the last digit and in the same order of rows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write.exact import exact_sums
+from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.views.view_files import first_statement, newest, view_files
+
+QUERIES = query_files()
+NEWEST = newest(view_files())
+
+# Whole seconds and percent, and memory in multiples of a power of two: sums of these are exact as they are.
+OF_WHOLE_NUMBERS = {"pai.demand_hourly", "pai.task_run"}
+
+ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+IN_ANY_ORDER = (exp.AnyValue, exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.Mode, exp.ArrayAgg)
+
+
+def query_tree(query: QueryFile) -> exp.Expr:
+    """The SQL of a query, with the default of each parameter in its place."""
+    body = first_statement(query.text).split(" as table\n", 1)[1]
+    defaults = {
+        parameter.name: exp.cast(
+            sqlglot.parse_one(parameter.default, dialect="duckdb"), parameter.type, dialect="duckdb"
+        )
+        for parameter in query.parameters
+    }
+    tree = sqlglot.parse_one(body, dialect="duckdb")
+    for column in list(tree.find_all(exp.Column)):
+        if column.name in defaults and not column.table:
+            column.replace(defaults[column.name].copy())
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.lower() == "query_table":
+            call.replace(exp.to_table("openb.empty_residual"))
+    return tree
+
+
+def view_tree(alias: str) -> exp.Expr:
+    statement = sqlglot.parse_one(first_statement(NEWEST[alias].text), dialect="duckdb")
+    return statement.expression
+
+
+TREES = {query.full_name: query_tree(query) for query in QUERIES} | {
+    alias: view_tree(alias) for alias in NEWEST
+}
+
+
+def scope(node: exp.Expr) -> exp.Select:
+    found = node.find_ancestor(exp.Select)
+    assert found is not None
+    return found
+
+
+def ctes_in_sight(node: exp.Expr) -> list[exp.CTE]:
+    """The CTEs that a select can read: those of the queries around it that stand before it."""
+    found: list[exp.CTE] = []
+    around = [node]
+    while around[-1].parent is not None:
+        around.append(around[-1].parent)
+    for owner in reversed(around):
+        for cte in owner.ctes if isinstance(owner, exp.Query) else ():
+            if any(cte is inner for inner in around):
+                break
+            found.append(cte)
+    return found
+
+
+def with_columns(select: exp.Select, columns: list[exp.Expr], *kept: str) -> str:
+    """A select with other columns, as a query of its own."""
+    other = exp.Select(expressions=[exp.alias_(c.copy(), f"c{i}") for i, c in enumerate(columns)])
+    for part in ("from_", "joins", *kept):
+        if select.args.get(part):
+            value = select.args[part]
+            other.set(part, [v.copy() for v in value] if isinstance(value, list) else value.copy())
+    sight = ctes_in_sight(select)
+    if sight:
+        other.set("with_", exp.With(expressions=[cte.copy() for cte in sight]))
+    return other.sql(dialect="duckdb")
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
+    return connection.execute(sql).fetchall()
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    path = database.build(tmp_path_factory.mktemp("empty"))
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection
+
+
+def test_fractions_are_added_exactly(empty: duckdb.DuckDBPyConnection) -> None:
+    added = [(name, call) for name, tree in TREES.items() for call in tree.find_all(*ADDING)]
+    assert len(added) > 100
+    inexact = set()
+    for name, call in added:
+        [column] = rows(empty, f"describe {with_columns(scope(call), [call.this])}")
+        if column[1] in ("DOUBLE", "FLOAT"):
+            inexact.add(name)
+    # Elsewhere: write fsum for sum and favg for avg, which are stored as exact ones.
+    assert inexact == OF_WHOLE_NUMBERS
+
+
+def test_nothing_is_taken_in_any_order() -> None:
+    for name, tree in TREES.items():
+        loose = [call for call in tree.find_all(*IN_ANY_ORDER) if not call.find(exp.Order)]
+        texts = [call for call in tree.find_all(exp.GroupConcat) if not call.find(exp.Order)]
+        limits = [call for call in tree.find_all(exp.Limit) if not scope_of_limit(call).args.get("order")]
+        assert (name, loose, texts, limits) == (name, [], [], [])
+
+
+def scope_of_limit(limit: exp.Limit) -> exp.Expr:
+    assert limit.parent is not None
+    return limit.parent
+
+
+def answer_rows(warehouse: Path, threads: int, keep_order: bool) -> dict[str, list[tuple]]:
+    """Every query's answer, in its order; each value as a text, which tells a float's last bit."""
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        connection.execute(f"set threads = {threads}")
+        connection.execute(f"set preserve_insertion_order = {str(keep_order).lower()}")
+        return {
+            query.full_name: [tuple(map(repr, row)) for row in rows(connection, f"from {query.full_name}()")]
+            for query in QUERIES
+        }
+
+
+def test_every_run_gives_the_same(sample_warehouse: Path) -> None:
+    alone = answer_rows(sample_warehouse, 1, keep_order=True)
+    assert sum(map(len, alone.values())) > 1000
+    together = answer_rows(sample_warehouse, 4, keep_order=False)
+    assert [name for name, answer in together.items() if answer != alone[name]] == []
+
+
+def test_rows_stand_in_one_order(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """No two rows that differ are equal in all that an answer is ordered by."""
+    for query in QUERIES:
+        tree = TREES[query.full_name]
+        assert isinstance(tree, exp.Select), query.full_name
+        order = tree.args.get("order")
+        if order is None:
+            assert len(rows(synthetic, f"from {query.full_name}()")) <= 1, query.full_name
+            continue
+        named = {column.alias_or_name: column.unalias() for column in tree.expressions}
+        keys = [
+            named.get(key.this.name, key.this) if is_name(key.this) else key.this for key in order.expressions
+        ]
+        parts = ("where", "group", "having", "qualify", "windows")
+        both = with_columns(tree, [*keys, *named.values()], *parts)
+        by = ", ".join(f"c{i}" for i in range(len(keys)))
+        tied = f"select {by} from (select distinct * from ({both})) group by all having count(*) > 1"
+        assert (query.full_name, rows(synthetic, tied)) == (query.full_name, [])
+
+
+def is_name(key: exp.Expr) -> bool:
+    return isinstance(key, exp.Column) and not key.table
+
+
+SUMS = "select fsum(x) as total, favg(x) as mean, fsum(x) filter (where x > 0.15) as some from numbers"
+
+
+def exactly(connection: duckdb.DuckDBPyConnection, sql: str, numbers: list[str]) -> list[tuple]:
+    values = ", ".join(f"(cast({number} as double))" for number in numbers)
+    connection.execute(f"create or replace temp table numbers as select x from (values {values}) as v (x)")
+    return rows(connection, exact_sums(sqlglot.parse_one(sql, dialect="duckdb")).sql(dialect="duckdb"))
+
+
+def test_an_exact_sum_is_the_same_in_any_order() -> None:
+    numbers = ["0.1", "0.2", "0.3", "1e10", "-1e10", "null"]
+    with duckdb.connect() as connection:
+        backwards = exactly(connection, SUMS, numbers[::-1])
+        plain_backwards = rows(connection, "select sum(x) from numbers")
+        assert exactly(connection, SUMS, numbers) == backwards == [(0.6, 0.12, 10000000000.5)]
+        # DuckDB's own depends on the order, or else nothing here is needed.
+        assert rows(connection, "select sum(x) from numbers") != plain_backwards
+        windows = "select distinct cast(fsum(x) over () as double), favg(x) over () from numbers"
+        assert exactly(connection, windows, numbers) == [(0.6, 0.12)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "total"),
+    [(["1e300", "1"], "1e+300"), (["'inf'", "2"], "inf"), (["'nan'", "2"], "nan"), (["null"], "None")],
+)
+def test_what_no_decimal_holds_is_added_all_the_same(numbers: list[str], total: str) -> None:
+    with duckdb.connect() as connection:
+        [(found, _, _)] = exactly(connection, SUMS, numbers)
+    assert str(found) == total

@@ -1,0 +1,287 @@
+"""Published figures: what is printed beside what is measured, and every verdict that there is."""
+
+import csv
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tracehouse.engines.duckdb.read import answer, verify
+from tracehouse.engines.duckdb.read.verify import Verdict
+from tracehouse.engines.duckdb.write import catalog, database
+from tracehouse.ingest.errors import UserError
+from tracehouse.views import ledgers
+from tracehouse.views.view_files import DefinitionError
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,2,T4\nb,1000,1024,4,A10\nc,1000,1024,0,\n"
+GPUS = "select sum(gpu) from openb.node"
+FIGURE = {
+    "figure": "openb.gpus",
+    "statement": "There are 6 GPUs.",
+    "relation": "equal",
+    "value": "6",
+    "unit": "GPUs",
+    "tolerance": "0",
+    "printed_in": "a paper, table 1",
+    "trust": "publisher",
+    "measured_by": GPUS,
+    "explanation": "",
+    "needs_file": "",
+}
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """Builds a database over three nodes, with a ledger that holds the figures given."""
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
+    database.ingest([tmp_path / "raw"], tmp_path / "warehouse", ["openb"], lambda *_: None)
+    monkeypatch.setattr(ledgers, "published", partial(ledgers.published, tmp_path / "views"))
+
+    def build_with(*figures: dict[str, str], warehouse: Path = tmp_path / "warehouse") -> Path:
+        write_ledger(tmp_path, *figures)
+        database.build(warehouse)
+        return warehouse
+
+    return build_with
+
+
+def write_ledger(folder: Path, *figures: dict[str, str]) -> Path:
+    path = folder / "views" / "openb" / "published.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(FIGURE))
+        writer.writeheader()
+        writer.writerows(FIGURE | figure for figure in figures)
+    return folder / "views"
+
+
+def measured(warehouse: Path) -> verify.Result:
+    with answer.connect(warehouse) as connection:
+        [result] = verify.figures(connection, [])
+        return result
+
+
+VERDICTS = [
+    ({}, Verdict.REPRODUCED, 0),
+    ({"value": "5.5", "tolerance": "0.5"}, Verdict.REPRODUCED, 0.5),
+    ({"value": "5.4", "tolerance": "0.5"}, Verdict.DIFFERS, 0.6),
+    ({"value": "6.6", "tolerance": "0.5"}, Verdict.DIFFERS, -0.6),
+    ({"value": "5", "explanation": "Why."}, Verdict.EXPLAINED, 1),
+    ({"value": "6", "explanation": "Why."}, Verdict.REPRODUCED, 0),
+    ({"value": "5", "relation": "at least"}, Verdict.REPRODUCED, 1),
+    ({"value": "7", "relation": "at least"}, Verdict.DIFFERS, -1),
+    ({"value": "7", "relation": "at least", "tolerance": "1"}, Verdict.REPRODUCED, -1),
+    ({"value": "7", "relation": "at most"}, Verdict.REPRODUCED, -1),
+    ({"value": "5", "relation": "at most"}, Verdict.DIFFERS, 1),
+    # A tenth and a fifth are not three tenths to a computer.
+    ({"value": "0.3", "measured_by": "select max(0.1e0) + 0.2e0 from openb.node"}, Verdict.REPRODUCED, 0),
+    ({"measured_by": ""}, Verdict.NOT_MEASURABLE, None),
+    ({"measured_by": "", "explanation": "Why."}, Verdict.NOT_MEASURABLE, None),
+    ({"measured_by": "select count(*) from itp.job"}, Verdict.NO_DATA, None),
+    ({"measured_by": f"{GPUS} where (select count(*) from itp.job_v1) = 0"}, Verdict.NO_DATA, None),
+    ({"measured_by": "select count(*) from itp.gpu_hours()", "explanation": "Why."}, Verdict.NO_DATA, None),
+    ({"needs_file": "openb_node_list_all_node.csv"}, Verdict.REPRODUCED, 0),
+    # Another file of the same table: what is there says nothing of it.
+    ({"needs_file": "openb_node_list_gpu_node.csv", "explanation": "Why."}, Verdict.NO_DATA, None),
+    # Rows, but none that the figure is about: an explanation of another value does not cover it.
+    ({"measured_by": "select gpu from openb.node where sn = 'z'"}, Verdict.DIFFERS, None),
+    ({"measured_by": f"{GPUS} where sn = 'z'", "explanation": "Why."}, Verdict.DIFFERS, None),
+    ({"measured_by": "select 'nan'::double from openb.node limit 1"}, Verdict.DIFFERS, None),
+    ({"measured_by": "select gpus - 0.0 from openb.capacity where model = 'T4'"}, Verdict.DIFFERS, -4),
+    (
+        {"measured_by": "with m as (from openb.capacity_by_model('all_node')) select max(gpus) from m"},
+        Verdict.REPRODUCED,
+        0,
+    ),
+]
+
+
+def test_verdicts(build: Build) -> None:
+    warehouse = build(*({"figure": f"openb.{i}"} | figure for i, (figure, _, _) in enumerate(VERDICTS)))
+    with answer.connect(warehouse) as connection:
+        results = verify.figures(connection, ["openb"])
+        assert verify.figures(connection, ["itp"]) == []
+    found = [(result.verdict, result.difference) for result in results]
+    expected = [(verdict, difference) for _, verdict, difference in VERDICTS]
+    assert found == [
+        (verdict, None if difference is None else pytest.approx(difference, abs=1e-9))
+        for verdict, difference in expected
+    ]
+    assert {verdict for verdict, _ in found} == set(Verdict) - {Verdict.SYNTHETIC}
+    assert [note.name for note in verify.explanations(results)] == ["openb.4"]
+    assert verify.count(results, Verdict.DIFFERS) == [v for _, v, _ in VERDICTS].count(Verdict.DIFFERS)
+
+
+def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(sample_warehouse, tmp_path / "copy")
+    (nodes,) = answer.connect(copy).execute("select count(*) from openb.node").fetchone()
+    query = "select count(*) from openb.node"
+    for value in (nodes, nodes + 1):
+        result = measured(build({"measured_by": query, "value": str(value)}, warehouse=copy))
+        assert (result.verdict, result.measured) == (Verdict.SYNTHETIC, nodes)
+
+
+@pytest.mark.parametrize(
+    ("figure", "complaint"),
+    [
+        (
+            {"measured_by": "select 1 from openb.no_such"},
+            "openb.gpus: reads openb.no_such, which is no table",
+        ),
+        ({"measured_by": "select 1 from openb.no_such()"}, "reads openb.no_such, which is no table"),
+        ({"measured_by": "select count(*) from node"}, "openb.gpus: write node with its schema"),
+        ({"measured_by": "select count(*) from catalog.tables"}, "reads catalog.tables, which is no table"),
+        ({"measured_by": "select 6"}, "openb.gpus: reads no table"),
+        ({"measured_by": f"{GPUS}; drop schema openb cascade"}, "openb.gpus: is not measured by one select"),
+        ({"measured_by": "drop schema openb cascade"}, "openb.gpus: is not measured by one select"),
+        ({"measured_by": "select (from"}, "openb.gpus: "),
+        ({"figure": "gpus"}, "gpus must begin with openb., its trace"),
+        ({"value": "many"}, "openb.gpus: its value is 'many'"),
+        ({"value": "nan"}, "openb.gpus: its value is 'nan'"),
+        ({"tolerance": ""}, "openb.gpus: its tolerance is ''"),
+        ({"tolerance": "-1"}, "openb.gpus: its tolerance is '-1'"),
+        ({"trust": "hearsay"}, "its trust is publisher or read off a figure or .*, not 'hearsay'"),
+        ({"relation": "about"}, "its relation is equal or at least or at most, not 'about'"),
+        ({"printed_in": ""}, "openb.gpus: its printed_in is empty"),
+        ({"needs_file": "nodes.csv"}, "openb.gpus: no table of openb is made of nodes.csv"),
+    ],
+)
+def test_a_figure_that_makes_no_sense_is_refused(
+    sample_warehouse: Path, figure: dict[str, str], complaint: str, tmp_path: Path
+) -> None:
+    ledger = write_ledger(tmp_path, figure)
+    with answer.connect(sample_warehouse) as connection, pytest.raises(DefinitionError, match=complaint):
+        catalog.fill_published(connection, ledgers.published(ledger))
+
+
+def test_a_ledger_that_makes_no_sense_changes_no_database(build: Build, tmp_path: Path) -> None:
+    before = (tmp_path / "warehouse" / database.NAME).read_bytes()
+    with pytest.raises(DefinitionError, match=r"openb\.gpus is there twice"):
+        build({}, {"value": "7"})
+    assert (tmp_path / "warehouse" / database.NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select gpu from openb.node",
+        "select sum(gpu), 1 from openb.node",
+        "select max(model) from openb.node",
+        "select gpus from openb.node",
+    ],
+)
+def test_what_gives_no_one_number_cannot_be_measured(build: Build, sql: str) -> None:
+    with pytest.raises(UserError, match=r"openb\.gpus cannot be measured: "):
+        measured(build({"measured_by": sql}))
+
+
+def test_the_catalog_says_what_a_figure_reads(build: Build) -> None:
+    query = "select max(gpus) from openb.capacity_by_model() where model in (select model from openb.node)"
+    with answer.connect(build({"measured_by": query})) as connection:
+        rows = connection.execute("select reads, value, tolerance from catalog.published").fetchall()
+    assert rows == [(["openb.capacity_by_model", "openb.node"], 6.0, 0.0)]
+
+
+def test_real_machines_are_as_published(real_warehouse: Path) -> None:
+    """Of PAI's tables only that of the machines is at hand."""
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["pai"])
+    found = {result.figure.removeprefix("pai."): result for result in results}
+    of_machines = {name for name in found if name.split("_")[0] in ("P1", "P2", "P3")}
+    assert len(of_machines) >= 6
+    assert {found[name].verdict for name in of_machines} == {Verdict.REPRODUCED}
+    assert (found["P1_gpus"].measured, found["P2_machines"].measured) == (6_742, 1_814)
+    others = {name: result.verdict for name, result in found.items() if name not in of_machines}
+    assert others.pop("P7_first_hour") is Verdict.NOT_MEASURABLE
+    assert set(others.values()) == {Verdict.NO_DATA}
+
+
+def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
+    """Of Acme's tables only that of the publisher's figures is at hand."""
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["acme"])
+    reproduced = {result.figure for result in results if result.verdict is Verdict.REPRODUCED}
+    assert reproduced == {"acme.A2_jobs", "acme.A2_mean_gpus", "acme.A3_philly_run"}
+    others = [result for result in results if result.figure not in reproduced]
+    # The curves of other publishers' jobs.
+    of_others = [result for result in others if "_philly" in result.figure or "_helios" in result.figure]
+    assert len(of_others) == 10
+    assert {result.verdict for result in of_others} == {Verdict.NOT_MEASURABLE}
+    assert {result.verdict for result in others if result not in of_others} == {Verdict.NO_DATA}
+
+
+def test_real_itp_is_as_published(real_warehouse: Path) -> None:
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["itp"])
+    others = {result.figure: result for result in results if result.verdict is not Verdict.REPRODUCED}
+    assert {name.removeprefix("itp."): result.verdict for name, result in others.items()} == {
+        "I6_example_id": Verdict.EXPLAINED,
+        "I7_min_tightness": Verdict.EXPLAINED,
+        "I12_deadlines_least": Verdict.NOT_MEASURABLE,
+        "I12_deadlines_most": Verdict.NOT_MEASURABLE,
+    }
+    assert others["itp.I7_min_tightness"].measured == pytest.approx(0.49938, abs=5e-6)
+    assert len(results) > 90
+
+
+def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
+    """Of Zeus's power files those of V100 and A40 are at hand."""
+    with answer.connect(real_warehouse) as connection:
+        results = verify.figures(connection, ["zeus"])
+    verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
+    of_others = {name for name in verdicts if name.endswith(("_p100", "_rtx6000"))}
+    assert len(of_others) == 8
+    assert {verdicts.pop(name) for name in of_others} == {Verdict.NO_DATA}
+    assert {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED} == {
+        "Z2_batch_least": Verdict.EXPLAINED,
+        "Z3_power_most": Verdict.EXPLAINED,
+        "Z4_energy_least": Verdict.NOT_MEASURABLE,
+        "Z4_energy_most": Verdict.NOT_MEASURABLE,
+        "Z4_time_most": Verdict.NOT_MEASURABLE,
+    }
+    assert len([name for name in verdicts if name.startswith("v100_")]) == 6 * 13
+
+
+def test_every_figure_can_be_computed(sample_warehouse: Path) -> None:
+    with answer.connect(sample_warehouse) as connection:
+        results = verify.figures(connection, [])
+    computed = [result for result in results if result.verdict is not Verdict.NOT_MEASURABLE]
+    assert {result.verdict for result in computed} == {Verdict.SYNTHETIC}
+    # Made-up data have neither the trace of another publisher nor the job that is ITP's example.
+    without = {result.figure for result in computed if result.measured is None}
+    examples = {result.figure for result in computed if result.figure.startswith("itp.I6_example_")}
+    assert without == {"acme.A3_philly_run"} | examples
+
+
+def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(sample_warehouse: Path) -> None:
+    """Measured on PAI's tables alone, so that it needs no other trace."""
+    columns = {"mean_run": "mean_run_s", "median_run": "median_run_s", "max_run": "max_run_s"}
+    columns |= {"mean_wait": "mean_wait_s", "median_wait": "median_wait_s"}
+    with answer.connect(sample_warehouse) as connection:
+        results = verify.figures(connection, ["pai"])
+        found = {
+            name.removeprefix("pai.summary_"): result.measured
+            for result in results
+            if (name := result.figure).startswith("pai.summary_")
+        }
+        assert len(found) == 10
+        for name, measured in found.items():
+            column = columns.get(name, name)
+            sql = f"select {column} from unified.summary where trace = 'pai'"
+            assert connection.execute(sql).fetchall() == [(pytest.approx(measured, rel=1e-12),)], name
+
+
+def test_the_printed_value_stands_in_the_statement() -> None:
+    """So that a digit that is wrong in one of them is seen."""
+    words = {"pai.P7_first_hour": "00:00:03", "pai.P11_tasks": "1.2 million"}
+    words |= {"pai.P11_instances": "7.5 million", "pai.P12_bottom_users": "fewer than 180"}
+    words |= {"acme.A2_jobs": "1.09 million", "openb.demand_multigpu50": "11.36 million"}
+    words |= {"openb.O7_used": "3.36 billion", "openb.O7_capacity": "6.21 billion"}
+    for figure in ledgers.published():
+        value = words.get(figure.name, f"{figure.value:,.15g}")
+        assert value in figure.statement, figure.name

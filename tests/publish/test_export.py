@@ -1,0 +1,297 @@
+"""Every format keeps what an answer holds: NULL, empty text, dates, instants, integers of any size."""
+
+import csv
+import datetime as dt
+import io
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tracehouse.engines.duckdb.read.answer import Note, Question, write_in_turn
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.publish import output
+from tracehouse.publish.export import TABLE_ROWS, TO_A_FILE, Options, chosen_format, write
+from tracehouse.publish.formats import Format
+
+BIG = 2**53 + 1
+HUGE = 12345678901234567890123456789
+INSTANT = dt.datetime(2023, 5, 17, 3, 0, 58, tzinfo=dt.UTC)
+ANSWER = f"""
+    select
+        cast({BIG} as bigint) as big,
+        cast({HUGE} as hugeint) as huge,
+        cast(null as integer) as nothing,
+        '' as empty,
+        'a"b,c' || chr(10) || '|d' as awkward,
+        date '2023-05-17' as day,
+        timestamptz '2023-05-17 11:00:58+08:00' as instant,
+        0.1::double as tenth,
+        true as yes
+    union all
+    select 1, 2, 3, 'x', 'y', date '1970-01-07', timestamptz '2023-03-01 00:00:00+00:00', 2.5, false
+"""
+
+
+def written(
+    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = TO_A_FILE
+) -> Path:
+    path = path or folder / "deep" / "answer"
+    noted(form, folder, sql, path, options)
+    return path
+
+
+def noted(
+    form: Format, folder: Path, sql: str, path: Path | None, options: Options = TO_A_FILE
+) -> list[Note]:
+    with (
+        duckdb.connect() as connection,
+        output.spooled(path, folder) as spool,
+        output.new_spool(folder) as draft,
+    ):
+        connection.execute("set timezone = 'UTC'")
+        write_in_turn(connection)
+        return write(connection, Question(sql, {}), form, spool, draft, options)
+
+
+def test_csv(tmp_path: Path) -> None:
+    text = written(Format.CSV, tmp_path).read_text()
+    first = next(csv.DictReader(io.StringIO(text)))
+    assert first == {
+        "big": str(BIG),
+        "huge": str(HUGE),
+        "nothing": "",
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": "2023-05-17",
+        "instant": "2023-05-17 03:00:58+00",
+        "tenth": "0.1",
+        "yes": "true",
+    }
+    assert f'{HUGE},,"",' in text, "NULL and the empty text differ"
+
+
+@pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
+def test_json(form: Format, tmp_path: Path) -> None:
+    text = written(form, tmp_path).read_text()
+    rows = json.loads(text) if form is Format.JSON else [json.loads(line) for line in text.splitlines()]
+    assert len(rows) == 2
+    assert rows[0] == {
+        "big": BIG,
+        "huge": HUGE,
+        "nothing": None,
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": "2023-05-17",
+        "instant": "2023-05-17 03:00:58+00",
+        "tenth": 0.1,
+        "yes": True,
+    }
+
+
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.ARROW])
+def test_binary(form: Format, tmp_path: Path) -> None:
+    path = written(form, tmp_path)
+    table = pa.ipc.open_file(path).read_all() if form is Format.ARROW else pq.read_table(path)
+    first = table.to_pylist()[0]
+    assert first | {"instant": first["instant"].astimezone(dt.UTC)} == {
+        "big": BIG,
+        "huge": Decimal(HUGE),
+        "nothing": None,
+        "empty": "",
+        "awkward": 'a"b,c\n|d',
+        "day": dt.date(2023, 5, 17),
+        "instant": INSTANT,
+        "tenth": 0.1,
+        "yes": True,
+    }
+    assert table.schema.field("nothing").type == pa.int32()
+
+
+def test_markdown(tmp_path: Path) -> None:
+    header, rule, first, second = written(Format.MARKDOWN, tmp_path).read_text().splitlines()
+    assert header.startswith("| big | huge | nothing | empty |")
+    assert rule.startswith("| ---: | ---: | ---: | --- |")
+    assert f'| {BIG} | {HUGE} | NULL |  | a"b,c \\|d | 2023-05-17 |' in first
+    assert second.count(" | ") == header.count(" | ")
+
+
+def test_table_says_how_much_it_leaves_out(tmp_path: Path) -> None:
+    text = written(Format.TABLE, tmp_path, f"select range as n from range({TABLE_ROWS + 50})").read_text()
+    assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
+    assert f" {TABLE_ROWS - 1} " in text and f" {TABLE_ROWS} " not in text
+    assert "1 row\n" in written(Format.TABLE, tmp_path, "select 1 as n").read_text()
+
+
+def test_table_shows_null_and_large_integers(tmp_path: Path) -> None:
+    sql = f"select {BIG} as big, null::integer as nothing, 1632719.74028 as hours, 1e-7::double as small"
+    text = written(Format.TABLE, tmp_path, sql).read_text()
+    assert all(shown in text for shown in (str(BIG), "NULL", "1632719.74", "1e-07"))
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
+    path = written(form, tmp_path, "select 1 as n, 'x' as s where false")
+    if form is Format.JSON:
+        assert json.loads(path.read_text()) == []
+    elif form not in (Format.NDJSON, Format.PARQUET, Format.ARROW):
+        assert "n" in path.read_text()
+
+
+def test_colours_and_folds_are_for_the_terminal_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "select null as nothing, repeat('long ', 60) as text"
+    in_pipe = written(Format.TABLE, tmp_path, long).read_text()
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
+    assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
+    on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
+    assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "answer.csv"
+    path.write_text("old")
+    failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
+    with pytest.raises(duckdb.Error, match="stop"):
+        written(Format.CSV, tmp_path, failing, path)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.JSON, Format.PARQUET])
+def test_an_answer_that_fails_half_way_always_ends(form: Format, tmp_path: Path) -> None:
+    failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
+    for _ in range(8):
+        with pytest.raises(duckdb.Error, match="stop"):
+            written(form, tmp_path, failing)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+NOT_FINITE = """
+    select
+        'nan'::double as a,
+        ['inf'::double, 1] as b,
+        {'x': '-inf'::float, 'y': [{'z': 'nan'::double}]} as c,
+        map {'k': 'inf'::double} as d,
+        ' [NaN, inf, "NaN"]'::json as e,
+        ',nan:inf NaN "Infinity' as f,
+        1.5 as g
+"""
+
+
+@pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
+def test_json_has_null_for_what_is_no_number_and_says_how_many(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    [note] = noted(form, tmp_path, NOT_FINITE, path)
+    assert note.text.startswith("7 values were NaN or infinite")
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    found = json.loads(path.read_text(), parse_constant=refuse)
+    assert (found[0] if form is Format.JSON else found) == {
+        "a": None,
+        "b": [None, 1.0],
+        "c": {"x": None, "y": [{"z": None}]},
+        "d": {"k": None},
+        "e": [None, None, "NaN"],
+        "f": ',nan:inf NaN "Infinity',
+        "g": 1.5,
+    }
+    assert noted(form, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    if form in (Format.PARQUET, Format.ARROW):
+        with pytest.raises(
+            (UserError, duckdb.Error), match=r"38 digits .*cast it to varchar|Empty STRUCT columns"
+        ):
+            write_all_types(form, path, "")
+        with duckdb.connect() as connection:
+            names = connection.execute("from test_all_types()").description
+        without = [name for name, *_ in names if name in ("hugeint", "uhugeint", "empty_struct")]
+        exclude = f" exclude ({', '.join(without)})"
+        write_all_types(form, path, exclude)
+        assert path.stat().st_size > 1000
+    else:
+        write_all_types(form, path, "")
+        assert "5881580-07-10" in path.read_text() and "infinity" in path.read_text()
+
+
+def write_all_types(form: Format, path: Path, exclude: str) -> None:
+    written(form, path.parent, f"select *{exclude} from test_all_types()", path)
+
+
+@pytest.mark.parametrize("form", [Format.TABLE, Format.MARKDOWN, Format.CSV, Format.JSON])
+def test_dates_that_python_has_not(form: Format, tmp_path: Path) -> None:
+    sql = """
+        select
+            'infinity'::date as a, date '0001-01-01' - 1 as b, '-infinity'::timestamp as c, '24:00'::time as d
+    """
+    text = written(form, tmp_path, sql).read_text()
+    assert all(shown in text for shown in ("infinity", "0001-12-31 (BC)", "-infinity", "24:00:00"))
+
+
+def test_columns_of_one_name_are_keys_of_different_ones(tmp_path: Path) -> None:
+    text = written(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
+    assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
+
+
+FORMULAS = (
+    "select '=1+1' as \"=x\", '+a' as b, '-a' as c, '@a' as d, chr(9) || '=a' as e, -5 as f, 'a=b' as g"
+)
+
+
+def test_a_spreadsheet_runs_no_text_of_a_guarded_csv(tmp_path: Path) -> None:
+    options = Options(guard_formulas=True)
+    guarded = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS, options=options).open()))
+    exact = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS).open()))
+    assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
+    assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
+    with pytest.raises(UsageError, match="csv"):
+        written(Format.JSON, tmp_path, FORMULAS, options=options)
+
+
+ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"
+
+
+def test_escapes_in_data_are_spelled_in_a_table_and_exact_elsewhere(tmp_path: Path) -> None:
+    table = written(Format.TABLE, tmp_path, ESCAPES).read_text()
+    assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
+    assert "\x1b" not in table and "\x9b" not in table
+    for form in (Format.CSV, Format.MARKDOWN):
+        assert "\x1b[2J" in written(form, tmp_path, ESCAPES).read_text()
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a file"):
+        written(Format.CSV, tmp_path, path=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("asked", "output", "form"),
+    [
+        (None, "a.parquet", Format.PARQUET),
+        (None, "a.jsonl", Format.NDJSON),
+        (None, "a.unknown", Format.CSV),
+        (Format.JSON, "a.csv", Format.JSON),
+        (None, None, Format.CSV),
+    ],
+)
+def test_the_format_follows_the_file(asked: Format | None, output: str | None, form: Format) -> None:
+    assert chosen_format(asked, Path(output) if output else None) is form
+
+
+def test_binary_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match="--output"):
+        chosen_format(Format.PARQUET, None)

@@ -1,0 +1,93 @@
+"""An answer goes where it is wanted, as a file whole or not at all, and changes nothing else on the way."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from tracehouse.ingest.errors import UsageError
+from tracehouse.publish import output
+
+
+def put(path: Path, folder: Path, content: bytes = b"new") -> None:
+    with output.spooled(path, folder) as spool:
+        spool.file.write(content)
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "a" / "target.csv", tmp_path / "link.csv"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to("a/target.csv")
+    put(link, tmp_path)
+    assert link.is_symlink() and target.read_text() == "new"
+    target.unlink()
+    put(link, tmp_path)
+    assert link.is_symlink() and target.read_text() == "new"
+
+
+def test_an_old_file_keeps_its_mode_and_a_new_one_has_that_of_any(tmp_path: Path) -> None:
+    old, new, plain = tmp_path / "old.csv", tmp_path / "new.csv", tmp_path / "plain"
+    old.write_text("old")
+    old.chmod(0o600)
+    plain.touch()
+    put(old, tmp_path)
+    put(new, tmp_path)
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600 and old.read_text() == "new"
+    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_a_fifo_is_a_stream(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
+    reader.start()
+    put(fifo, tmp_path, b"x" * 300_000)
+    reader.join(10)
+    assert read == [b"x" * 300_000] and fifo.is_fifo()
+
+
+def test_the_number_of_an_open_file_is_a_stream_that_goes_on(tmp_path: Path) -> None:
+    log, link = tmp_path / "log", tmp_path / "stdout"
+    log.write_text("before\n")
+    with log.open("a") as file:
+        link.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        put(link, tmp_path, b"new\n")
+        file.write("after\n")
+    assert log.read_text() == "before\nnew\nafter\n" and link.is_symlink()
+
+
+def test_a_failure_leaves_nothing_and_the_old_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="stop"), output.spooled(path, tmp_path) as spool:
+        spool.file.write(b"half")
+        raise ValueError("stop")
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_where_files_without_a_name_are_not_to_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE")
+    path = tmp_path / "new.csv"
+    put(path, tmp_path)
+    (tmp_path / "plain").touch()
+    assert path.read_text() == "new" and path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    with pytest.raises(ValueError, match="stop"), output.spooled(path, tmp_path):
+        raise ValueError("stop")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "plain"]
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(UsageError, match="leads to itself"):
+        put(loop, tmp_path)
+    with pytest.raises(UsageError, match="not a file"):
+        put(tmp_path, tmp_path)
+    with pytest.raises(UsageError, match="no file can have this name"):
+        put(tmp_path / "a\0b", tmp_path)

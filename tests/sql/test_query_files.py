@@ -1,0 +1,111 @@
+"""Query files: signature, header, references, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from tracehouse.sql.query_files import Axis, Chart, Range, query_files, read_query_file
+from tracehouse.views.view_files import DefinitionError
+
+QUERY = """-- How many; and of what kind, as table?
+-- param: kind: what to count
+-- choices: kind: a b
+-- param: at_least: least size
+-- range: at_least: -0.5 to 10
+-- param: on_day: day of submission
+-- range: on_day: 2023-01-01 to 2023-12-31
+-- param: of_user: whose jobs
+-- values: of_user: itp.raw_job.job_id
+-- param: note: what to call it
+-- any: note: a name of your own
+-- param: gpu_only: leave the others out
+-- chart: point x=kind y=jobs:log color=kind omit=all
+create or replace macro itp.many(
+    kind varchar := 'a, (b);', at_least decimal(10, 2) := round(1.5, 1), on_day date := null,
+    of_user varchar := null, note varchar := '', gpu_only boolean := false
+) as table
+with mine as (select job_id from itp.raw_job where job_id = kind)
+
+select count(*) as jobs from mine where ';' <> '';
+
+comment on macro table itp.many is 'Jobs.';
+"""
+
+
+def write_query(folder: Path, text: str = QUERY) -> Path:
+    path = folder / "itp" / "many.sql"
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+def test_a_signature_is_read_whole(tmp_path: Path) -> None:
+    query = read_query_file(write_query(tmp_path))
+    kind, at_least, on_day, of_user, note, gpu_only = query.parameters
+    assert (kind.name, kind.type, kind.default) == ("kind", "VARCHAR", "'a, (b);'")
+    assert (kind.meaning, kind.choices) == ("what to count", ("a", "b"))
+    assert (at_least.name, at_least.default, at_least.choices) == ("at_least", "round(1.5, 1)", ())
+    assert (kind.range, at_least.range) == (None, Range("-0.5", "10"))
+    assert (on_day.range, of_user.values_of) == (Range("2023-01-01", "2023-12-31"), "itp.raw_job.job_id")
+    assert [p.name for p in (note, gpu_only) if p.choices or p.range or p.values_of] == []
+    assert query.references == {"itp.raw_job"}
+    assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", "all")
+    assert query.header.title == "How many; and of what kind, as table?"
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "complaint"),
+    [
+        ("-- param: kind: what to count\n", "", "say what the parameter means: `-- param: kind: …`"),
+        ("-- param: at_least", "-- param: no_such", "say what the parameter means"),
+        ("-- range: at_least: -0.5 to 10\n", "", "say what at_least may be, by one of .* not by 0"),
+        ("-- any: note: a name of your own\n", "", "say what note may be, by one of .* not by 0"),
+        ("-- any: note: a name of your own\n", "-- any: note:\n", "say what note may be"),
+        ("-- any: note", "-- any: kind", "say what kind may be, by one of .* not by 2"),
+        ("values: of_user: itp.raw_job.job_id", "values: of_user: job_id", "values as those of a `schema"),
+        ("2023-01-01 to", "0 to", "write a range as `2023-01-01 to 2023-12-31`, not '0 to 2023-12-31'"),
+        ("2023-01-01 to", "2024-01-01 to", "write a range as"),
+        ("-0.5 to 10", "2023-01-01 to 2023-12-31", "write a range as `0 to 1`"),
+        ("-- choices: kind", "-- choices: no_such", "there is no parameter no_such"),
+        ("-- range: at_least", "-- range: no_such", "there is no parameter no_such"),
+        ("-0.5 to 10", "10 to -0.5", "write a range as `0 to 1`, not '10 to -0.5'"),
+        ("-0.5 to 10", "over 0", "write a range as `0 to 1`, not 'over 0'"),
+        ("-0.5 to 10", "nan to 1", "write a range as `0 to 1`, not 'nan to 1'"),
+        (" := round(1.5, 1)", "", "write each parameter as `name type := default`"),
+        ("macro itp.many(", "macro itp.few(", r"creates itp\.few; .* itp\.many"),
+        ("from itp.raw_job", "from raw_job", "write raw_job with its schema"),
+        ("chart: point", "chart: pie", "write a chart as `bar | stack | line | point x="),
+        ("y=jobs:log ", "", "write a chart as"),
+        ("omit=all", "facet=kind", "write a chart as"),
+        ("omit=all", "all", "write a chart as"),
+        ("point x=kind y=jobs:log color=kind", "stack x=kind y=jobs", "a stack needs a color"),
+        ("chart: point", "chart: bar", "means nothing on a logarithmic axis"),
+        ("create or replace macro", "create macro", "must hold `create or replace macro"),
+    ],
+)
+def test_what_breaks_the_rules_is_refused(tmp_path: Path, found: str, instead: str, complaint: str) -> None:
+    with pytest.raises(DefinitionError, match=complaint):
+        read_query_file(write_query(tmp_path, QUERY.replace(found, instead)))
+
+
+def test_a_default_is_one_of_its_choices_or_in_its_range() -> None:
+    parameters = [p for query in query_files() for p in query.parameters if p.default != "null"]
+    chosen = [p for p in parameters if p.choices]
+    bounded = [(p, p.range) for p in parameters if p.range]
+    assert chosen
+    assert bounded
+    assert [p for p in chosen if p.default.strip("'") not in p.choices] == []
+    outside = [p for p, r in bounded if not float(r.at_least) <= float(p.default) <= float(r.at_most)]
+    assert outside == []
+
+
+def test_all_that_a_query_takes_has_limits() -> None:
+    parameters = [p for query in query_files() for p in query.parameters]
+    open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]
+    # A table of the user's own: what is its name, nobody can know.
+    assert [(p.name, p.type) for p in open_ones] == [("residual_table", "VARCHAR")]
+
+
+def test_no_two_queries_have_the_same_hash() -> None:
+    queries = query_files()
+    assert len({query.sha256 for query in queries}) == len(queries) > 10

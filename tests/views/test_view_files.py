@@ -1,0 +1,163 @@
+"""View files: names, headers, references, hashes, order, and the lock on released versions."""
+
+from pathlib import Path
+
+import pytest
+
+from tracehouse.views import versions
+from tracehouse.views.columns import PROVENANCES, split_comment, unit_of
+from tracehouse.views.order import in_order
+from tracehouse.views.view_files import (
+    DefinitionError,
+    newest,
+    read_header,
+    read_view_file,
+    sql_hash,
+    view_files,
+)
+
+VIEW = """-- What it holds,
+-- in two lines.
+-- grain: one row per job; a line with a semicolon
+-- caveat: itp.no_wait
+-- caveat: itp.min_duration_600
+create or replace view itp.{name}_v{version} as
+with mine as (select job_id from {reads})
+
+select mine.job_id from mine;
+"""
+
+
+def write_view(
+    folder: Path, name: str = "thing", version: int = 1, reads: str = "itp.raw_job", text: str = VIEW
+) -> Path:
+    path = folder / "itp" / f"{name}.v{version}.sql"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text.format(name=name, version=version, reads=reads))
+    return path
+
+
+def test_a_view_file_is_read_with_header_and_references(tmp_path: Path) -> None:
+    view = read_view_file(write_view(tmp_path))
+    assert (view.versioned, view.alias, view.version) == ("itp.thing_v1", "itp.thing", 1)
+    assert view.header.title == "What it holds, in two lines."
+    assert view.header.one("grain") == "one row per job; a line with a semicolon"
+    assert view.header.all("caveat") == ("itp.no_wait", "itp.min_duration_600")
+    assert view.references == {"itp.raw_job"}
+
+
+def test_a_file_must_create_what_its_name_says(tmp_path: Path) -> None:
+    path = write_view(tmp_path, text=VIEW.replace("{name}", "other"))
+    with pytest.raises(DefinitionError, match=r"creates itp\.other_v1; .* itp\.thing_v1"):
+        read_view_file(path)
+
+
+def test_every_reference_has_a_schema(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="write raw_job with its schema"):
+        read_view_file(write_view(tmp_path, reads="raw_job"))
+
+
+def test_what_is_no_sql_is_named_by_file(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"thing\.v1\.sql"):
+        read_view_file(write_view(tmp_path, text="create or replace view itp.thing_v1 as select from where"))
+
+
+def test_views_come_after_what_they_read(tmp_path: Path) -> None:
+    write_view(tmp_path, "a", reads="itp.b_v2")
+    write_view(tmp_path, "b", 1, reads="itp.c_v1")
+    write_view(tmp_path, "b", 2, reads="itp.b_v1")
+    write_view(tmp_path, "c")
+    ordered = [view.versioned for view in in_order(view_files(tmp_path), {"itp.raw_job"})]
+    assert ordered == ["itp.c_v1", "itp.b_v1", "itp.b_v2", "itp.a_v1"]
+    assert newest(view_files(tmp_path))["itp.b"].version == 2
+
+
+@pytest.mark.parametrize(
+    ("reads", "complaint"),
+    [
+        ("itp.nothing", "reads itp.nothing, which does not exist"),
+        ("itp.c", "reads itp.c; name its version"),
+    ],
+)
+def test_a_reference_must_lead_to_a_fixed_meaning(tmp_path: Path, reads: str, complaint: str) -> None:
+    write_view(tmp_path, "a", reads=reads)
+    write_view(tmp_path, "c")
+    with pytest.raises(DefinitionError, match=complaint):
+        in_order(view_files(tmp_path), {"itp.raw_job"})
+
+
+def test_a_circle_is_refused(tmp_path: Path) -> None:
+    write_view(tmp_path, "a", reads="itp.b_v1")
+    write_view(tmp_path, "b", reads="itp.a_v1")
+    with pytest.raises(DefinitionError, match=r"circle: itp\.[ab]_v1 → itp\.[ab]_v1 → itp\.[ab]_v1"):
+        in_order(view_files(tmp_path), set())
+
+
+def test_the_hash_is_of_the_meaning() -> None:
+    plain = sql_hash("select a, b from t where a > 1")
+    assert sql_hash("SELECT a,\n  b -- why\nFROM t WHERE a>1") == plain
+    assert sql_hash("select a, b from t where a > 2") != plain
+    assert sql_hash("select a, b from t where a > '1'") != plain
+
+
+def test_no_two_views_have_the_same_hash() -> None:
+    views = view_files()
+    assert len({view.sha256 for view in views}) == len(views)
+
+
+def test_no_released_view_was_changed() -> None:
+    assert versions.broken(view_files()) == []
+
+
+def test_some_views_are_released() -> None:
+    assert versions.released()
+
+
+def test_a_changed_released_view_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
+    path = write_view(tmp_path)
+    released = view_files(tmp_path)
+    monkeypatch.setattr(versions, "view_files", lambda: released)
+    versions.release(["itp.thing_v1"])
+    assert versions.broken(view_files(tmp_path)) == []
+
+    path.write_text(path.read_text().replace("What it holds", "What it really holds"))
+    assert versions.broken(view_files(tmp_path)) == []
+
+    path.write_text(path.read_text().replace("select mine.job_id", "select distinct mine.job_id"))
+    (problem,) = versions.broken(view_files(tmp_path))
+    assert "itp.thing_v1 is released and was changed" in problem
+    with pytest.raises(SystemExit, match=r"itp\.thing_v1"):
+        monkeypatch.setattr(versions, "view_files", lambda: view_files(tmp_path))
+        versions.release(["itp.thing_v1"])
+
+    path.unlink()
+    (problem,) = versions.broken(view_files(tmp_path))
+    assert "is gone" in problem
+
+
+def test_header_stops_at_the_sql() -> None:
+    header = read_header("-- Title.\n-- grain: a\nselect 1 -- caveat: no\n")
+    assert (header.title, header.fields) == ("Title.", {"grain": ("a",)})
+
+
+@pytest.mark.parametrize(
+    ("comment", "meaning", "provenance"),
+    [
+        ("Wait; derived.", "Wait", "derived"),
+        ("Wait; NULL if none; measured.", "Wait; NULL if none", "measured"),
+        ("Wait.", "Wait.", ""),
+        (None, "", ""),
+    ],
+)
+def test_a_comment_is_meaning_and_provenance(comment: str | None, meaning: str, provenance: str) -> None:
+    assert split_comment(comment) == (meaning, provenance)
+    assert not provenance or provenance in PROVENANCES
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("wait_s", "s"), ("gpu_h", "GPU-hours"), ("requested_gpus", "GPUs"), ("status", ""), ("gpus", "GPUs")],
+)
+def test_a_unit_stands_in_the_name(column: str, unit: str) -> None:
+    assert unit_of(column) == unit

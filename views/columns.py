@@ -1,0 +1,96 @@
+"""What a view's columns mean: unit, provenance, and the columns that each is computed from."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.lineage import Node, lineage
+from sqlglot.optimizer import build_scope, qualify
+
+from tracehouse.views.view_files import DefinitionError, ViewFile
+
+Columns = dict[str, tuple[str, str | None]]
+"""The columns of a table or view in order: the SQL type and the comment of each."""
+
+PROVENANCES = ("measured", "derived", "synthetic")
+
+# What a column's last word says of its unit.
+UNITS = {
+    "s": "s",
+    "h": "h",
+    "w": "W",
+    "j": "J",
+    "kwh": "kWh",
+    "gb": "GB",
+    "gib": "GiB",
+    "mib": "MiB",
+    "pct": "percent",
+    "gpus": "GPUs",
+    "cpus": "CPU cores",
+    "milli": "thousandths",
+    "bytes": "bytes",
+}
+LONGER_UNITS = {
+    "_per_s": "per s",
+    "gpus_per_instance": "GPUs",
+    "gpu_h": "GPU-hours",
+    "gpu_s": "GPU-seconds",
+    "gpu_milli": "thousandths of a GPU",
+}
+
+
+def split_comment(comment: str | None) -> tuple[str, str]:
+    """A column's comment as its meaning and its provenance; the provenance is empty where none is given."""
+    match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
+    return (match[1], match[2]) if match else (comment or "", "")
+
+
+def unit_of(column: str) -> str:
+    """The unit that a column's name ends in, or an empty text."""
+    longer = next((unit for ending, unit in LONGER_UNITS.items() if column.endswith(ending)), None)
+    return longer or UNITS.get(column.rsplit("_", 1)[-1], "")
+
+
+def lineage_of(view: ViewFile, types: Mapping[str, Columns]) -> dict[str, list[str]]:
+    """For each column of a view, the columns of the tables and views it reads that it is computed from."""
+    schema: dict[str, Any] = {}
+    for name in view.references:
+        group, _, table = name.partition(".")
+        schema.setdefault(group, {})[table] = {
+            column: kind for column, (kind, _) in types.get(name, {}).items()
+        }
+    created = view.tree.copy()
+    try:
+        query = qualify.qualify(
+            created.expression,
+            schema=schema,
+            dialect="duckdb",
+            identify=False,
+        )
+        nodes = lineage(
+            None, query, schema, dialect="duckdb", scope=build_scope(query), trim_selects=False, copy=False
+        )
+        # sqlglot writes all names in lower case, as they are one to DuckDB.
+        written = {
+            f"{name}.{column}".lower(): f"{name}.{column}"
+            for name in view.references
+            for column in types.get(name, {})
+        }
+        return {
+            column: sorted(written.get(origin, origin) for origin in _origins(node))
+            for column, node in cast(dict[str, Node], nodes).items()
+        }
+    except SqlglotError as error:
+        raise DefinitionError(f"{view.path}: sqlglot cannot follow its columns: {error}") from error
+
+
+def _origins(node: Node) -> set[str]:
+    found = set()
+    for step in node.walk():
+        if isinstance(step.source, exp.Table) and not step.downstream:
+            column = step.name.rsplit(".", 1)[-1].strip('"')
+            if column != "*":
+                found.add(f"{step.source.db}.{step.source.name}.{column}")
+    return found

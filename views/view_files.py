@@ -1,0 +1,165 @@
+"""Reads view files, `views/<schema>/<name>.v<N>.sql`: header comments, references, hash."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+VIEWS = Path(__file__).parent
+
+_FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
+_HEADER_FIELD = re.compile(r"--\s*(?P<key>[a-z]+):\s*(?P<value>.+)")
+
+
+class DefinitionError(Exception):
+    """A view or query file that cannot be used: which, and why. For those who write them."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The comment lines on top of a SQL file: a title, then `-- key: value` lines, a key maybe repeated."""
+
+    title: str
+    fields: dict[str, tuple[str, ...]]
+
+    def one(self, key: str) -> str:
+        """The value of a key, or an empty text."""
+        return " ".join(self.fields.get(key, ()))
+
+    def all(self, key: str) -> tuple[str, ...]:
+        """Every value of a key that may be repeated."""
+        return self.fields.get(key, ())
+
+
+@dataclass(frozen=True, eq=False)
+class ViewFile:
+    """One version of one view.
+
+    `references` are the schema-qualified names that its SQL reads, `statement` is what creates it, without
+    the comments behind it, and `tree` is that, parsed.
+    """
+
+    schema: str
+    name: str
+    version: int
+    path: Path
+    text: str
+    header: Header
+    references: frozenset[str]
+    sha256: str
+    statement: str
+    tree: exp.Create
+
+    @property
+    def versioned(self) -> str:
+        """The name that the file creates: `itp.job_v1`."""
+        return f"{self.schema}.{self.name}_v{self.version}"
+
+    @property
+    def alias(self) -> str:
+        """The name that the newest version also has: `itp.job`."""
+        return f"{self.schema}.{self.name}"
+
+
+def view_files(folder: Path = VIEWS) -> list[ViewFile]:
+    """Every view file, in order of schema, name and version."""
+    found = [read_view_file(path) for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
+    return sorted(found, key=lambda view: (view.schema, view.name, view.version))
+
+
+def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
+    """The newest version of each view, by its alias."""
+    return {view.alias: view for view in sorted(views, key=lambda view: view.version)}
+
+
+def read_view_file(path: Path) -> ViewFile:
+    """Parse one view file. Raises DefinitionError where it breaks the rules of the house."""
+    return _view_file(path, path.read_text())
+
+
+@cache
+def _view_file(path: Path, text: str) -> ViewFile:
+    match = _FILE_NAME.fullmatch(path.name)
+    if match is None:
+        raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
+    statement = first_statement(text)
+    tree = _parsed_view(statement, path)
+    view = ViewFile(
+        schema=path.parent.name,
+        name=match["name"],
+        version=int(match["version"]),
+        path=path,
+        text=text,
+        header=read_header(text),
+        references=references(tree.expression, path),
+        sha256=sql_hash(statement),
+        statement=statement,
+        tree=tree,
+    )
+    created = tree.this.sql()
+    if created != view.versioned:
+        raise DefinitionError(f"{path}: creates {created}; by its name it should create {view.versioned}")
+    return view
+
+
+def read_header(text: str) -> Header:
+    """The header comments of a SQL file."""
+    title: list[str] = []
+    fields: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        if not line.startswith("--"):
+            break
+        match = _HEADER_FIELD.fullmatch(line)
+        if match:
+            fields[match["key"]] = (*fields.get(match["key"], ()), match["value"].strip())
+        elif not fields:
+            title.append(line.removeprefix("--").strip())
+    return Header(" ".join(title), fields)
+
+
+def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
+    """The tables and macros that a query reads, each `schema.name`; its own CTEs do not count."""
+    own = {cte.alias for cte in tree.find_all(exp.CTE)}
+    names = set()
+    for table in tree.find_all(exp.Table):
+        if table.db:
+            # A macro's name stands one level deeper than a table's.
+            names.add(f"{table.db}.{table.name or table.this.name}")
+        elif table.name and table.name not in own:
+            raise DefinitionError(f"{place}: write {table.name} with its schema")
+    return frozenset(names)
+
+
+def first_statement(text: str) -> str:
+    """The first statement of a SQL file, without the comments above it and the semicolon after it."""
+    tokens = sqlglot.tokenize(text, dialect="duckdb")
+    ends = (token.start for token in tokens if token.token_type == TokenType.SEMICOLON)
+    return text[tokens[0].start : next(ends, len(text))] if tokens else ""
+
+
+def sql_hash(sql: str) -> str:
+    """A hash of what a statement means: comments, white space and the case of keywords do not change it."""
+    normal = " ".join(_normal(token) for token in sqlglot.tokenize(sql, dialect="duckdb"))
+    return hashlib.sha256(normal.encode()).hexdigest()
+
+
+def _normal(token: Token) -> str:
+    quote = {TokenType.STRING: "'", TokenType.IDENTIFIER: '"'}.get(token.token_type, "")
+    return f"{quote}{token.text if quote else token.text.lower()}{quote}"
+
+
+def _parsed_view(statement: str, path: Path) -> exp.Create:
+    try:
+        tree = sqlglot.parse_one(statement, dialect="duckdb")
+    except SqlglotError as error:
+        raise DefinitionError(f"{path}: {error}") from error
+    if not isinstance(tree, exp.Create) or tree.kind != "VIEW":
+        raise DefinitionError(f"{path}: the first statement must be `create or replace view`")
+    return tree
