@@ -23,7 +23,7 @@ from tracehouse.ingest.faults import (
     END_OF_TIMES,
     FIRST_TIME,
     SPACES,
-    fault,
+    fault_finder,
     quotes_are_closed,
     surely_fit,
     whole_number,
@@ -58,7 +58,7 @@ _BLOCK_BYTES = 1 << 30
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 # How many rows a stream holds is not known before its end, and the bad ones may all come first: so many
 # are borne until then, whatever their share.
-_REJECTS_BORNE = 50_000
+_REJECTS_BORNE = 20_000
 _REJECTED_BYTES_BORNE = 16 << 20
 _LOOKED_AT_ONCE = 4096
 # As many columns as stay in a core's cache while they are added up.
@@ -236,12 +236,14 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
     records = records_of(chunk)
     fit = surely_fit(records.texts, parser.columns)
     tally, rejects = _Tally(file), []
+    fault = fault_finder(parser.columns)
     for index, line, record in _doubtful(records, fit):
-        if reason := fault(record, parser.columns):
+        if reason := fault(record):
             rejects.append(Reject(line, reason, printable(record)))
             tally.add(rejects[-1])
             # Not only when all have been looked at: a chunk may hold millions.
-            tally.condemn_if_hopeless(chunk.last_line)
+            if len(rejects) % _LOOKED_AT_ONCE == 0:
+                tally.condemn_if_hopeless(chunk.last_line)
         else:
             fit[index] = True
     rows = _parse(_bytes_of(records.texts.filter(pa.array(fit))), parser)

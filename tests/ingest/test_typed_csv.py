@@ -511,10 +511,10 @@ def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused(
 
 
 def test_bad_rows_may_all_come_first() -> None:
-    data = f"{HEADER}\n" + "a,x,,\n" * 30_000 + "b,1,,\n" * 270_000
+    data = f"{HEADER}\n" + "a,x,,\n" * 15_000 + "b,1,,\n" * 135_000
     batches = list(read_csv(io.BytesIO(data.encode()), TABLE, "t.csv", 64 << 10))
-    assert sum(batch.rows.num_rows for batch in batches) == 270_000
-    assert sum(len(batch.rejects) for batch in batches) == 30_000
+    assert sum(batch.rows.num_rows for batch in batches) == 135_000
+    assert sum(len(batch.rejects) for batch in batches) == 15_000
 
 
 class Endless(io.RawIOBase):
@@ -579,8 +579,8 @@ def test_a_header_is_read_alone(data: str) -> None:
     assert read_header(io.BytesIO(data.encode()), "t.csv") == ["a", "b"]
 
 
-on_one_line = st.characters(codec="utf-8", exclude_characters="\r\n")
-texts = st.none() | st.text(on_one_line, min_size=1) | st.text('a ",\té😀\0', min_size=1)
+on_one_line = st.characters(codec="utf-8", exclude_characters="\r\n\0")
+texts = st.none() | st.text(on_one_line, min_size=1) | st.text('a ",\té😀', min_size=1)
 integers = st.none() | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 2**53 + 1, -(2**53) - 1])
 floats = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 offsets = st.integers(-(23 * 60 + 59), 23 * 60 + 59).map(lambda minutes: timezone(timedelta(minutes=minutes)))
