@@ -128,7 +128,7 @@ def fault_finder(columns: Sequence[Column]) -> Callable[[bytes], str]:
 @cache
 def _sure_cell(kind: str, required: bool) -> re.Pattern[bytes]:
     """What takes fields that surely fit, as they are written: not all of them."""
-    sure = _SURE[kind] if kind in _SURE else r"[\x01-\x21\x23-\x7f]+"
+    sure = _SURE.get(kind, r"[\x01-\x21\x23-\x7f]+")
     return re.compile(sure.encode() if required else rf"(?:{sure})?".encode())
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
 from sqlglot import exp
@@ -13,6 +14,8 @@ from tracehouse.views.view_files import DefinitionError, ViewFile
 
 Columns = dict[str, tuple[str, str | None]]
 """The columns of a table or view in order: the SQL type and the comment of each."""
+
+_Read = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
@@ -55,28 +58,27 @@ def unit_of(column: str) -> str:
 
 def lineage_of(view: ViewFile, types: Mapping[str, Columns]) -> dict[str, list[str]]:
     """For each column of a view, the columns of the tables and views it reads that it is computed from."""
+    read = tuple(
+        (name, tuple((column, kind) for column, (kind, _) in types.get(name, {}).items()))
+        for name in sorted(view.references)
+    )
+    return _lineage(view, read)
+
+
+@cache
+def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
     schema: dict[str, Any] = {}
-    for name in view.references:
+    for name, columns in read:
         group, _, table = name.partition(".")
-        schema.setdefault(group, {})[table] = {
-            column: kind for column, (kind, _) in types.get(name, {}).items()
-        }
-    created = view.tree.copy()
+        schema.setdefault(group, {})[table] = dict(columns)
     try:
-        query = qualify.qualify(
-            created.expression,
-            schema=schema,
-            dialect="duckdb",
-            identify=False,
-        )
+        query = qualify.qualify(view.tree.copy().expression, schema=schema, dialect="duckdb", identify=False)
         nodes = lineage(
             None, query, schema, dialect="duckdb", scope=build_scope(query), trim_selects=False, copy=False
         )
         # sqlglot writes all names in lower case, as they are one to DuckDB.
         written = {
-            f"{name}.{column}".lower(): f"{name}.{column}"
-            for name in view.references
-            for column in types.get(name, {})
+            f"{name}.{column}".lower(): f"{name}.{column}" for name, columns in read for column, _ in columns
         }
         return {
             column: sorted(written.get(origin, origin) for origin in _origins(node))

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
+import raw_dumps
 import sqlglot
 
-from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import all_traces
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import references
@@ -521,10 +521,7 @@ def warehouse_of(files: dict[str, list[str]], folder: Path) -> duckdb.DuckDBPyCo
         path = folder / "raw" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
-    outcome = database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None)
-    assert not outcome.problems
-    assert not outcome.unrecognised
-    connection = duckdb.connect(str(folder / "warehouse" / database.NAME), read_only=True)
+    connection = raw_dumps.ingested(folder / "raw", folder / "warehouse")
     assert connection.execute("select count(*) from catalog.rejected_rows").fetchall()[0] == (0,)
     return connection
 

@@ -2,8 +2,7 @@
 
 import duckdb
 import pytest
-
-from tracehouse.engines.duckdb.write import database
+import raw_dumps
 
 # job, task, inst_num, status, start, end, plan_cpu, plan_mem, plan_gpu, type
 TASKS = [
@@ -44,9 +43,7 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnecti
         path = folder / "raw" / "pai" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
-    outcome = database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None)
-    assert not outcome.problems
-    return duckdb.connect(str(folder / "warehouse" / database.NAME), read_only=True)
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
 
 def test_demand_is_a_mean_over_the_hour(by_hand: duckdb.DuckDBPyConnection) -> None:

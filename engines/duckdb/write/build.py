@@ -14,7 +14,7 @@ from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.views import ledgers
 
-# The oldest storage format that holds typed macro parameters, which every DuckDB since 1.4.0 opens.
+# The oldest storage format that holds typed macro parameters, which DuckDB opens since 1.4.0; it reads CTEs in macros since 1.4.2.
 STORAGE_VERSION = "v1.4.0"
 
 
@@ -27,6 +27,7 @@ def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, m
         # By itself, each of a thousand statements would wait for the disk.
         connection.begin()
         catalog.create_catalog(connection)
+        catalog.fill_traces(connection, traces)
         create_base_tables(connection, traces, conversions, warehouse, materialize)
         create_rejected_rows(connection, conversions, warehouse, materialize)
         catalog.fill_sources(connection, traces, conversions)

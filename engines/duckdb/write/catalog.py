@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import pyarrow as pa
 import sqlglot
 from duckdb import DuckDBPyConnection
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.write.inline import without_ctes
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
@@ -24,18 +24,23 @@ def create_catalog(connection: DuckDBPyConnection) -> None:
     connection.execute((VIEWS / "catalog" / "tables.sql").read_text())
 
 
-def fill_sources(
-    connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
-) -> None:
-    """Fill what is known before any view is: traces, tables, sources, caveats, clocks and curves."""
+def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
+    """Fill what is known without data, and before any view is: traces, caveats, clocks and curves."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
-        insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
-    insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
     insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
     insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
     insert(connection, "reference_curves", _curve_rows())
+
+
+def fill_sources(
+    connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
+) -> None:
+    """Fill what is known of the data: tables, and the raw files that they come from."""
+    for trace in traces:
+        insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
+    insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
 
 
 def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
@@ -253,7 +258,7 @@ def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
     query = sqlglot.parse_one(rule.sql, dialect="duckdb")
     read = references(query, rule.name) & set(tables)
     reads = ", ".join(quoted(name) for name in sorted(read))
-    return f"select {listed}, [{reads}] as reads, ({without_ctes(query)}) as violations"
+    return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 
 
 def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
@@ -346,11 +351,13 @@ def _curve_rows() -> list[tuple]:
 def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
     """Add rows to a table of the catalog."""
     if rows:
-        # One statement: executemany plans one for each row.
-        row_places = f"({', '.join('?' for _ in rows[0])})"
-        places = ", ".join(row_places for _ in rows)
-        values = [value for row in rows for value in row]
-        connection.execute(f"insert into catalog.{table} values {places}", values)
+        # Bound one by one, thousands of values take longer than all else of a build.
+        schema = connection.sql(f"from catalog.{table} limit 0").to_arrow_table().schema
+        columns = zip(schema.types, zip(*rows, strict=True), strict=True)
+        at_hand = pa.table([pa.array(values, kind) for kind, values in columns], schema)
+        connection.register("rows_at_hand", at_hand)
+        connection.execute(f"insert into catalog.{table} from rows_at_hand")
+        connection.unregister("rows_at_hand")
 
 
 def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:

@@ -3,7 +3,6 @@
 from functools import cache
 
 from tracehouse.engines.duckdb.write.exact import exact_sums, has_fractions
-from tracehouse.engines.duckdb.write.inline import without_ctes
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import ViewFile
 
@@ -19,4 +18,7 @@ def stored_view(view: ViewFile) -> str:
 @cache
 def stored_query(query: QueryFile) -> str:
     """The statements that create a query's macro and its comment."""
-    return f"{query.signature} {without_ctes(exact_sums(query.tree.copy()))}; {query.comments}"
+    if not has_fractions(query.tree):
+        return query.text
+    body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
+    return f"{query.signature} {body}; {query.comments}"
