@@ -310,7 +310,7 @@ def query(
 
     def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.named_question(connection, name, values)
-        return question, [] if explain else answer.notes(connection, name)
+        return (question, []) if explain else answer.answered(connection, question)
 
     if plot:
         notes = answers.draw_answer(asked, warehouse, limits, plot)

@@ -46,6 +46,17 @@ from tracehouse.views.view_files import (
 
 QUERIES = Path(__file__).parent
 
+QUERY_KEYS = {
+    "param": "what a parameter means, after its name and a colon",
+    "choices": "the values that a parameter may have",
+    "range": "the least and the greatest value that a parameter may have",
+    "values": "the column whose values a parameter may have",
+    "any": "why any value of its type will do for a parameter",
+    "chart": "how the answer is drawn",
+    "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
+    "caveat": "a trap that its answer still holds, beside those of the columns that it reads",
+}
+
 CHART_KINDS = ("bar", "stack", "line", "point")
 CHART_KEYS = {"x", "y", "color", "omit"}
 
@@ -149,7 +160,7 @@ def read_query_file(path: Path) -> QueryFile:
 
 @cache
 def _query_file(path: Path, text: str) -> QueryFile:
-    header = read_header(text)
+    header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:

@@ -461,6 +461,11 @@ UNIFIED = (
 )
 
 
+UNIFIED_V2 = [*UNIFIED]
+UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["hour_of_day", "weekday"]
+UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "requested_gpus_per_instance")
+
+
 def unified_itp(raw: Path) -> pd.DataFrame:
     jobs = itp_job(raw)
     return pd.DataFrame(
@@ -528,6 +533,7 @@ def unified_pai(raw: Path) -> pd.DataFrame:
             "end_s": last_end.fillna(happened(tasks["end_time"])),
             "requested_cpus": tasks["inst_num"] * tasks["plan_cpu"] / 100,
             "requested_gpus": requested,
+            "requested_gpus_per_instance": tasks["plan_gpu"].fillna(0) / 100,
             "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],
             "status": tasks["status"].map(outcome),
             "gpu_s": requested * run,
@@ -564,12 +570,34 @@ def unified_acme(raw: Path) -> pd.DataFrame:
 
 def unified_jobs(raw: Path) -> pd.DataFrame:
     """Jobs of the traces whose job tables are there, columns that a trace lacks missing throughout."""
+    return jobs_of_each_trace(raw).reindex(columns=UNIFIED)
+
+
+def unified_jobs_v2(raw: Path) -> pd.DataFrame:
+    """With hour and weekday at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday."""
+    jobs = jobs_of_each_trace(raw)
+    per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
+    jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
+    submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
+    hours = submitted // 3_600 + 8
+    jobs["hour_of_day"] = hours % 24
+    jobs["weekday"] = (hours // 24 + 3) % 7 + 1
+    return jobs.reindex(columns=UNIFIED_V2)
+
+
+def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
+    """Those of one trace, in the columns that all have in common."""
+    jobs = unified_jobs_v2(raw)
+    return jobs[jobs["trace"] == trace].drop(columns=["trace", "gpu_s"]).reset_index(drop=True)
+
+
+def jobs_of_each_trace(raw: Path) -> pd.DataFrame:
     frames = [unified_itp(raw), unified_openb(raw)]
     if list((raw / "pai" / "data").glob("pai_task_table.*z*")):
         frames.append(unified_pai(raw))
     if (raw / "acme" / "data" / "job_trace").is_dir():
         frames.append(unified_acme(raw))
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True).reindex(columns=UNIFIED)
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
 def plain_values(column: pd.Series) -> list[object]:

@@ -176,13 +176,15 @@ AGAINST = ["trace", "cluster", "measure", "measured", "published", "difference"]
 
 
 def summary_against_published(raw: Path) -> pd.DataFrame:
-    """Every line of the published table that a trace here can stand beside, though it have no jobs."""
+    """Every line of the published table that jobs here can stand beside."""
     printed = raw_frames.acme_summary(raw).set_index("id")
     rows = []
     mine = {(row["trace"], row["cluster"]): row for row in summary_rows(raw)}
     for line in printed.index.intersection(list(ROWS)):
         for measure, column in zip(SUMMARY[2:], PUBLISHED, strict=True):
             names = ROWS[line]
+            if names not in mine:
+                continue
             measured, published = mine.get(names, {}).get(measure), printed.at[line, column]
             is_pair = not pd.isna(measured) and not pd.isna(published)
             rows.append((*names, measure, measured, published, measured - published if is_pair else None))
@@ -288,7 +290,9 @@ def weekday_profile(raw: Path) -> pd.DataFrame:
 
 VIEWS = {
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
+    "unified.jobs_v2": (raw_frames.unified_jobs_v2, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary, CLUSTER),
+    "unified.summary_v3": (summary, CLUSTER),
 }
 
 QUERIES = {

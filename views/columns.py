@@ -1,14 +1,15 @@
 """What a view's columns mean: unit, provenance, and the columns that each is computed from."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
-from sqlglot.optimizer import build_scope, qualify
+from sqlglot.optimizer import build_scope, qualify, traverse_scope
 
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
@@ -58,19 +59,58 @@ def unit_of(column: str) -> str:
 
 def lineage_of(view: ViewFile, types: Mapping[str, Columns]) -> dict[str, list[str]]:
     """For each column of a view, the columns of the tables and views it reads that it is computed from."""
-    read = tuple(
+    return _lineage(view, _as_read(view.references, types))
+
+
+def columns_read(
+    query: exp.Expr, references: Collection[str], types: Mapping[str, Columns], place: Path | str
+) -> dict[str, set[str]]:
+    """The columns that a query reads anywhere in it, by the table or view that it references.
+
+    Raises DefinitionError where sqlglot cannot tell.
+    """
+    try:
+        qualified = qualify.qualify(
+            query.copy(),
+            schema=_schema(_as_read(references, types)),
+            dialect="duckdb",
+            identify=False,
+            # The parameters of a macro stand where columns do.
+            validate_qualify_columns=False,
+        )
+        found: dict[str, set[str]] = {name: set() for name in references}
+        for scope in traverse_scope(qualified):
+            for column in scope.columns:
+                source = scope.sources.get(column.table)
+                if isinstance(source, exp.Table) and source.db:
+                    found[f"{source.db}.{source.name}"].add(column.name)
+    except SqlglotError as error:
+        raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
+    written = {(name, column.lower()): column for name in found for column in types.get(name, {})}
+    return {
+        name: {written.get((name, column.lower()), column) for column in columns}
+        for name, columns in found.items()
+    }
+
+
+def _as_read(references: Collection[str], types: Mapping[str, Columns]) -> _Read:
+    return tuple(
         (name, tuple((column, kind) for column, (kind, _) in types.get(name, {}).items()))
-        for name in sorted(view.references)
+        for name in sorted(references)
     )
-    return _lineage(view, read)
 
 
-@cache
-def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
+def _schema(read: _Read) -> dict[str, Any]:
     schema: dict[str, Any] = {}
     for name, columns in read:
         group, _, table = name.partition(".")
         schema.setdefault(group, {})[table] = dict(columns)
+    return schema
+
+
+@cache
+def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
+    schema = _schema(read)
     try:
         query = qualify.qualify(view.tree.copy().expression, schema=schema, dialect="duckdb", identify=False)
         nodes = lineage(

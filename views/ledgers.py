@@ -41,6 +41,14 @@ METRICS = (
     "calendar date",
 )
 
+CHECK_KEYS = {
+    "check": "its name: the table or view, and what is checked",
+    "object": "the table or view whose rows it is about",
+    "kind": "key, reference, range or derived",
+    "rule": "what must hold",
+    "caveat": "the trap that explains breaches in the published data",
+}
+
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
 
@@ -208,7 +216,7 @@ def _number(row: dict[str, str], key: str) -> float:
 
 
 def _check(part: str, path: Path) -> Check:
-    header: Header = read_header(part)
+    header: Header = read_header(part, CHECK_KEYS, path)
     lines = part.splitlines()
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip().removesuffix(";")
     missing = [key for key in ("check", "object", "kind", "rule") if not header.one(key)]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,15 @@ from sqlglot.tokens import Token, TokenType
 VIEWS = Path(__file__).parent
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
-_HEADER_FIELD = re.compile(r"--\s*(?P<key>[a-z]+):\s*(?P<value>.+)")
+_HEADER_FIELD = re.compile(r"--\s*(?P<key>[A-Za-z_]+):\s*(?P<value>.+)")
+
+VIEW_KEYS = {
+    "grain": "what one row stands for",
+    "source": "where its joins and formulas are documented",
+    "caveat": "a trap that its numbers still hold: its name, and after a colon the columns that it is about",
+    "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
+    "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
+}
 
 
 class DefinitionError(Exception):
@@ -97,7 +105,7 @@ def _view_file(path: Path, text: str) -> ViewFile:
         version=int(match["version"]),
         path=path,
         text=text,
-        header=read_header(text),
+        header=read_header(text, VIEW_KEYS, path),
         references=references(tree.expression, path),
         sha256=sql_hash(statement),
         statement=statement,
@@ -109,14 +117,16 @@ def _view_file(path: Path, text: str) -> ViewFile:
     return view
 
 
-def read_header(text: str) -> Header:
-    """The header comments of a SQL file."""
+def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
+    """The header comments of a SQL file. Raises DefinitionError where a key is not one of those given."""
     title: list[str] = []
     fields: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         if not line.startswith("--"):
             break
         match = _HEADER_FIELD.fullmatch(line)
+        if match and match["key"] not in keys:
+            raise DefinitionError(f"{place}: `{line}`: the keys of its header are {', '.join(sorted(keys))}")
         if match:
             fields[match["key"]] = (*fields.get(match["key"], ()), match["value"].strip())
         elif not fields:

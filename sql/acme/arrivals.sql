@@ -1,8 +1,6 @@
 -- How do Acme's GPU jobs arrive: how far apart, and how evenly?
 -- engine: duckdb (epoch, isfinite)
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: point x=mean_gap_s y=cv_gap

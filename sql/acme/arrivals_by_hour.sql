@@ -1,8 +1,6 @@
 -- At which hours of the week are Acme's GPU jobs submitted?
 -- engine: duckdb (epoch)
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: line x=hour_of_day y=jobs color=weekday

@@ -1,6 +1,5 @@
 -- How long do Acme's GPU jobs run?
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.job_zones_differ
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- chart: line x=run_s:log y=jobs_pct color=cluster
 create or replace macro acme.duration_cdf(by_publisher boolean := true) as table

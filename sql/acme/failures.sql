@@ -2,7 +2,6 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.job_zones_differ
 -- param: with_preempted: count preempted jobs as failed, as cluster_summary.csv seems to
 -- chart: bar x=cluster y=failed_gpu_h_pct
 create or replace macro acme.failures(with_preempted boolean := false) as table

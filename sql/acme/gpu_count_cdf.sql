@@ -1,7 +1,5 @@
 -- How many GPUs do Acme's jobs ask for, and whose is the GPU time?
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- chart: line x=at_most_gpus:log y=jobs_pct color=cluster
 create or replace macro acme.gpu_count_cdf() as table
 with points as (

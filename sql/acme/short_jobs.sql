@@ -1,7 +1,6 @@
 -- How many of Acme's jobs are over within minutes?
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.job_zones_differ
 -- param: under_s: a job is short if its published duration, in seconds, is less
 -- range: under_s: 0 to 100000000
 -- chart: bar x=cluster y=short_pct

@@ -3,8 +3,6 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- param: by_outcome: the three classes of cluster_summary.csv, instead of the states as published

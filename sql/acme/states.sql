@@ -1,8 +1,6 @@
 -- How do Acme's jobs end, by count and by GPU time?
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- param: gpu_only: count only jobs that request a GPU

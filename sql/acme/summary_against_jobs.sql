@@ -3,7 +3,6 @@
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.summary_is_rounded
 -- caveat: acme.failure_needs_a_rule
--- unaffected: acme.job_zones_differ
 -- chart: point x=from_summary:log y=from_jobs:log color=cluster
 create or replace macro acme.summary_against_jobs() as table
 with measures as (

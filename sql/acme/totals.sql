@@ -1,7 +1,6 @@
 -- How large is Acme: jobs, GPU-hours and users of each cluster and of both?
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.job_zones_differ
 -- chart: bar x=cluster y=gpu_h omit=both
 create or replace macro acme.totals() as table
 with clusters as (

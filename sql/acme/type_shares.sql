@@ -2,8 +2,6 @@
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=gpu_h_pct

@@ -3,8 +3,6 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome

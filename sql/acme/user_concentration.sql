@@ -1,7 +1,5 @@
 -- How much of Acme's GPU work is that of its heaviest users?
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: top_pct: how many users count as the heaviest, in percent of the cluster's
 -- range: top_pct: 0 to 100
 -- chart: bar x=cluster y=top_gpu_h_pct

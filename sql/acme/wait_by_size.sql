@@ -1,7 +1,5 @@
 -- How long do Acme's GPU jobs queue, by the GPUs that they ask for?
 -- caveat: acme.paper_counts_more_jobs
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: by_publisher: by the published queue, not by start - submit
 -- chart: bar x=gpus y=mean_wait_s color=cluster
 create or replace macro acme.wait_by_size(by_publisher boolean := true) as table

@@ -1,7 +1,5 @@
 -- How long do Acme's GPU jobs queue, per type of work?
 -- caveat: acme.types_differ_by_cluster
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=mean_wait_s

@@ -1,7 +1,5 @@
 -- How many of Acme's GPU jobs wait so long or less, per type of work?
 -- caveat: acme.types_differ_by_cluster
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: acme.job_zones_differ
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- param: by_publisher: by the published queue, not by start - submit

@@ -1,9 +1,6 @@
 -- How many jobs are submitted to ITP's clusters from week to week?
 -- caveat: itp.last_week_is_partial
 -- caveat: itp.clusters_start_ragged
--- unaffected: itp.no_wait
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.min_duration_600
 -- chart: bar x=week y=jobs
 create or replace macro itp.arrivals_by_week() as table
 with weeks as (

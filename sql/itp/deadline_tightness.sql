@@ -1,6 +1,4 @@
 -- How tight are the generated deadlines of ITP's jobs?
--- unaffected: itp.no_wait
--- unaffected: itp.min_duration_600
 -- param: bin_width: width of a bin of tightness
 -- range: bin_width: 0.001 to 100
 -- chart: bar x=tightness_from y=jobs

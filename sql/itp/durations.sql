@@ -1,7 +1,5 @@
 -- How long do ITP's jobs run, per cluster and all together?
 -- caveat: itp.small_clusters
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
 -- chart: bar x=cluster y=median_run_s omit=all
 create or replace macro itp.durations() as table
 select

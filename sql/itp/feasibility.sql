@@ -1,6 +1,4 @@
 -- How many of ITP's jobs can meet their generated deadline on the GPUs that they asked for?
--- unaffected: itp.no_wait
--- unaffected: itp.min_duration_600
 -- chart: bar x=cluster y=feasible_pct omit=all
 create or replace macro itp.feasibility() as table
 select

@@ -1,6 +1,4 @@
 -- How many jobs and GPU-hours did each ITP cluster run, and all of them together?
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
 -- param: min_gpus: only jobs on so many GPUs or more
 -- range: min_gpus: 0 to 10000
 -- chart: bar x=cluster y=gpu_h omit=all

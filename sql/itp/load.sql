@@ -1,5 +1,4 @@
 -- How many GPUs were ITP's clusters offered, against those that a simulation gives them?
--- unaffected: itp.no_wait
 -- chart: bar x=cluster y=peak_offered_gpus
 create or replace macro itp.load() as table
 select

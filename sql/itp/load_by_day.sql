@@ -1,6 +1,5 @@
 -- How does the load that an ITP cluster was offered change from day to day?
 -- caveat: itp.relative_clock
--- unaffected: itp.no_wait
 -- param: on_cluster: cluster whose jobs count
 -- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
 -- chart: line x=day y=mean_offered_gpus

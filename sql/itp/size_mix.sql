@@ -1,8 +1,6 @@
 -- How many GPUs do ITP's jobs ask for, and which sizes hold the GPU-hours?
 -- caveat: itp.clusters_differ_in_kind
 -- caveat: itp.num_gpu_requested_or_used
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
 -- param: on_cluster: cluster that ran the jobs, or all
 -- choices: on_cluster: all cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
 -- chart: bar x=requested_gpus y=gpu_h_pct

@@ -1,7 +1,4 @@
 -- What did ElasticFlow run on its testbed, and how does it differ from the same jobs of cluster02?
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.training_columns_synthetic
--- unaffected: itp.no_wait
 -- chart: bar x=jobs y=generated_differs
 create or replace macro itp.testbed() as table
 select

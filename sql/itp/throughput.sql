@@ -1,8 +1,5 @@
 -- What throughput do the generated iterations of ITP's jobs imply, per model, batch size and GPUs?
 -- caveat: itp.training_columns_synthetic
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
--- unaffected: itp.min_duration_600
 -- chart: point x=requested_gpus:log y=median_iterations_per_s:log color=model_name
 create or replace macro itp.throughput() as table
 select

@@ -1,7 +1,5 @@
 -- How much of ITP's GPU-hours is that of its largest jobs?
 -- caveat: itp.gpu_hours_are_concentrated
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
 -- param: top_pct: how many jobs count as the largest, in percent of all
 -- range: top_pct: 0 to 100
 -- chart: bar x=top_jobs y=top_gpu_h_pct

@@ -1,5 +1,4 @@
 -- How long do openb's pods live?
--- unaffected: openb.not_a_snapshot
 -- caveat: openb.pending_is_withdrawn
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.running_outcome_unknown

@@ -1,5 +1,4 @@
 -- How much of a GPU do openb's pods ask for?
--- unaffected: openb.not_a_snapshot
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_tier y=pods

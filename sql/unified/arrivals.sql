@@ -1,21 +1,4 @@
 -- How do jobs arrive, evenly or in bursts?
--- unaffected: acme.failure_needs_a_rule
--- unaffected: acme.job_zones_differ
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
--- unaffected: itp.num_gpu_requested_or_used
--- unaffected: itp.training_columns_synthetic
--- unaffected: openb.not_a_snapshot
--- unaffected: openb.running_outcome_unknown
--- unaffected: openb.variants_are_resampled
--- unaffected: pai.gpu_counts_are_fractions
--- unaffected: pai.memory_gb_looks_binary
--- unaffected: pai.sentinel_zero_start
--- unaffected: pai.shifted_clock
--- unaffected: pai.tasks_without_instances
--- unaffected: pai.worker_name_repeats
--- unaffected: pai.workload_tag_is_rare
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
 create or replace macro unified.arrivals() as table
 with arrived as (

@@ -1,20 +1,4 @@
 -- Which share of each cluster's jobs fails, and of its GPU time?
--- unaffected: acme.job_zones_differ
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.min_duration_600
--- unaffected: itp.no_wait
--- unaffected: itp.num_gpu_requested_or_used
--- unaffected: itp.training_columns_synthetic
--- unaffected: openb.not_a_snapshot
--- unaffected: openb.variants_are_resampled
--- unaffected: pai.gpu_counts_are_fractions
--- unaffected: pai.memory_gb_looks_binary
--- unaffected: pai.sentinel_zero_start
--- unaffected: pai.shifted_clock
--- unaffected: pai.tasks_without_instances
--- unaffected: pai.worker_name_repeats
--- unaffected: pai.workload_tag_is_rare
 -- chart: bar x=trace y=failed_pct color=cluster
 create or replace macro unified.failure_share() as table
 with counted as (

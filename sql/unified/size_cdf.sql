@@ -1,19 +1,4 @@
 -- How large are the GPU jobs of each trace, and which sizes take the GPU time?
--- unaffected: acme.failure_needs_a_rule
--- unaffected: acme.job_zones_differ
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.no_wait
--- unaffected: itp.num_gpu_requested_or_used
--- unaffected: itp.training_columns_synthetic
--- unaffected: openb.running_outcome_unknown
--- unaffected: openb.variants_are_resampled
--- unaffected: pai.memory_gb_looks_binary
--- unaffected: pai.sentinel_zero_start
--- unaffected: pai.shifted_clock
--- unaffected: pai.tasks_without_instances
--- unaffected: pai.worker_name_repeats
--- unaffected: pai.workload_tag_is_rare
 -- chart: line x=at_most_gpus:log y=jobs_pct color=trace
 create or replace macro unified.size_cdf() as table
 with sizes as (

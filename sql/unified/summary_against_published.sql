@@ -4,22 +4,6 @@
 -- caveat: acme.summary_gaps_and_zeros
 -- caveat: acme.summary_is_rounded
 -- caveat: acme.summary_pai_counts_tasks
--- unaffected: acme.job_zones_differ
--- unaffected: itp.deadline_synthetic
--- unaffected: itp.min_duration_600
--- unaffected: itp.no_wait
--- unaffected: itp.num_gpu_requested_or_used
--- unaffected: itp.training_columns_synthetic
--- unaffected: openb.not_a_snapshot
--- unaffected: openb.running_outcome_unknown
--- unaffected: openb.variants_are_resampled
--- unaffected: pai.memory_gb_looks_binary
--- unaffected: pai.sentinel_zero_start
--- unaffected: pai.shifted_clock
--- unaffected: pai.tasks_without_instances
--- unaffected: pai.worker_name_repeats
--- unaffected: pai.workload_tag_is_rare
--- unaffected: pai.plan_is_per_instance
 -- chart: point x=published:log y=measured:log color=trace
 create or replace macro unified.summary_against_published() as table
 with measures as (
@@ -58,26 +42,10 @@ with measures as (
     ) as known (place, measure)
 ),
 
--- The rows of cluster_summary.csv whose jobs are here; those of Philly and Helios are not.
-clusters as (
-    select
-        known.place,
-        known.trace,
-        known.cluster,
-        known.id
-    from (
-        values
-        (1, 'acme', 'seren', 'Seren'),
-        (2, 'acme', 'kalos', 'Kalos'),
-        (3, 'pai', cast(null as varchar), 'PAI')
-    ) as known (place, trace, cluster, id)
-),
-
 beside as (
     select
-        clusters.place as cluster_place,
-        clusters.trace,
-        clusters.cluster,
+        summary.trace,
+        summary.cluster,
         measures.place as measure_place,
         measures.measure,
         case measures.measure
@@ -138,11 +106,11 @@ beside as (
             when 'cancelled_share_cpu' then published.cancel_rate_cpu
             when 'failed_share_cpu' then published.fail_rate_cpu
         end as published
-    from clusters
+    from unified.summary as summary
     cross join measures
-    inner join acme.cluster_summary as published on clusters.id = published.id
-    left join unified.summary as summary
-        on clusters.trace = summary.trace and clusters.cluster is not distinct from summary.cluster
+    -- The table has clusters of other traces beside its own, by the name of either.
+    inner join acme.cluster_summary as published
+        on coalesce(summary.cluster, summary.trace) = lower(published.id)
 )
 
 select
@@ -153,6 +121,6 @@ select
     published,
     measured - published as difference
 from beside
-order by cluster_place, measure_place;
+order by trace, cluster, measure_place;
 
-comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv for Seren, Kalos and PAI beside the same one measured on the jobs here; difference is how much more is measured; NULL where the table has none, or there are no jobs.';
+comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv beside the same one measured on the jobs here, of the clusters that both have; difference is how much more is measured; NULL where the table has none.';

@@ -1,15 +1,4 @@
 -- What do the traces look like side by side?
--- unaffected: pai.shifted_clock
--- unaffected: itp.num_gpu_requested_or_used
--- unaffected: itp.training_columns_synthetic
--- unaffected: itp.deadline_synthetic
--- unaffected: pai.memory_gb_looks_binary
--- unaffected: pai.workload_tag_is_rare
--- unaffected: acme.job_zones_differ
--- unaffected: acme.kalos_duration_includes_queue
--- unaffected: openb.variants_are_resampled
--- unaffected: pai.tasks_without_instances
--- unaffected: pai.worker_name_repeats
 -- param: gpu_only: count only jobs that request a GPU
 -- chart: stack x=trace y=gpu_h color=cluster
 create or replace macro unified.traces(gpu_only boolean := true) as table

@@ -216,10 +216,21 @@ def test_what_does_not_fit_memory_never_goes_to_the_current_folder(opened: DuckD
 
 def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> None:
     notes = {note.name: note.text for note in answer.notes(opened, "itp.deadline_tightness")}
-    assert set(notes) == {"itp.deadline_synthetic", "synthetic data"}
+    assert set(notes) == {"itp.deadline_synthetic", "itp.min_duration_600", "synthetic data"}
     assert "itp.elasticflow_job, itp.raw_job" in notes["synthetic data"]
 
 
 def test_notes_of_measured_data_name_no_generator(real_warehouse: Path) -> None:
     with answer.connect(real_warehouse) as connection:
         assert "synthetic data" not in {note.name for note in answer.notes(connection, "itp.gpu_hours")}
+
+
+def test_caveats_are_those_of_the_traces_in_the_answer(opened: DuckDBPyConnection) -> None:
+    question = answer.named_question(opened, "unified.hour_profile", {})
+    rows = answer.run(opened, question).read_all()
+    at_hand, notes = answer.answered(opened, question)
+    assert answer.run(opened, at_hand).read_all() == rows
+    assert set(rows["trace"].to_pylist()) == {"acme", "pai"}
+    assert {note.name.split(".")[0] for note in notes} == {"acme", "pai", "synthetic data"}
+    assert "itp." not in notes[-1].text
+    assert any(note.name.startswith("itp.") for note in answer.notes(opened, "unified.hour_profile"))

@@ -34,7 +34,7 @@ def drawn() -> Callable[[str, str], dict]:
         with duckdb.connect() as connection:
             connection.execute("create schema catalog")
             connection.execute("create table catalog.queries (query_name text, title text, chart text)")
-            connection.execute("create table catalog.caveats (caveat text, objects text[])")
+            connection.execute("create table catalog.caveats (caveat text, trace text, objects text[])")
             connection.execute("alter table catalog.caveats add what_goes_wrong text")
             connection.execute("alter table catalog.caveats add what_to_do text")
             connection.execute("create table catalog.tables (table_name text, synthetic boolean)")

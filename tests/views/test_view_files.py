@@ -8,6 +8,7 @@ from tracehouse.views import versions
 from tracehouse.views.columns import PROVENANCES, split_comment, unit_of
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import (
+    VIEW_KEYS,
     DefinitionError,
     newest,
     read_header,
@@ -137,8 +138,13 @@ def test_a_changed_released_view_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_header_stops_at_the_sql() -> None:
-    header = read_header("-- Title.\n-- grain: a\nselect 1 -- caveat: no\n")
+    header = read_header("-- Title.\n-- grain: a\nselect 1 -- caveat: no\n", VIEW_KEYS, "here")
     assert (header.title, header.fields) == ("Title.", {"grain": ("a",)})
+
+
+def test_a_key_that_no_header_has_is_an_error() -> None:
+    with pytest.raises(DefinitionError, match=r"here: `-- caveats: a`: the keys of its header are caveat, "):
+        read_header("-- Title.\n-- caveats: a\nselect 1\n", VIEW_KEYS, "here")
 
 
 @pytest.mark.parametrize(

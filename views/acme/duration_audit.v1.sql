@@ -1,7 +1,7 @@
 -- Which rule the published duration, queue and GPU time of Acme's jobs follow, by cluster and final state.
 -- grain: one row per (cluster, state) of acme.job_trace; a missing state is a row of its own
 -- source: README of AcmeTrace, job trace: notes 2 to 4, and its example rows, of which Kalos's break note 2
--- caveat: acme.states_beyond_readme
+-- caveat: acme.states_beyond_readme: state
 create or replace view acme.duration_audit_v1 as
 select
     cluster,

@@ -1,7 +1,7 @@
 -- How much of its memory each of Acme's GPUs held, sample by sample.
 -- grain: one row per (cluster, node, gpu, time) that has a sample
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: FB_USED over 80 * 1024
--- caveat: acme.telemetry_units_by_convention
+-- caveat: acme.telemetry_units_by_convention: used_mib used_pct
 create or replace view acme.gpu_memory_used_v1 as
 select
     cluster,

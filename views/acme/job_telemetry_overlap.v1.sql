@@ -2,7 +2,7 @@
 -- grain: one row per cluster that has jobs or telemetry
 -- source: README of AcmeTrace, Job Trace and Resource Utilization
 -- caveat: acme.no_nodes_on_jobs
--- caveat: acme.telemetry_covers_part
+-- caveat: acme.telemetry_covers_part: first_submit telemetry_first telemetry_last jobs_in_telemetry jobs_in_telemetry_pct failed_jobs_in_xid
 create or replace view acme.job_telemetry_overlap_v1 as
 with spans as (
     select

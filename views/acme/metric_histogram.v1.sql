@@ -2,9 +2,9 @@
 -- grain: one row per (cluster, metric, value)
 -- source: README of AcmeTrace, Resource Utilization
 -- engine: duckdb (isfinite)
--- caveat: acme.telemetry_units_by_convention
+-- caveat: acme.telemetry_units_by_convention: value
 -- caveat: acme.dram_active_one_row
--- caveat: acme.kalos_host_cpu_over_100
+-- caveat: acme.kalos_host_cpu_over_100: value
 -- caveat: acme.node_memory_bad_columns
 create or replace view acme.metric_histogram_v1 as
 with samples as (

@@ -3,9 +3,9 @@
 -- source: README of AcmeTrace, Resource Utilization; Characterization of Large Language Model Development in the Datacenter (NSDI 2024) for the fleet
 -- engine: duckdb (epoch_us)
 -- caveat: acme.capacity_from_paper
--- caveat: acme.device_names_vary
+-- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row
--- caveat: acme.telemetry_covers_part
+-- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
 create or replace view acme.telemetry_coverage_v1 as
 with cells as (
     select

@@ -2,10 +2,10 @@
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
 -- engine: duckdb (epoch_us)
--- caveat: acme.telemetry_units_by_convention
+-- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.device_names_vary
 -- caveat: acme.dram_active_one_row
--- caveat: acme.kalos_host_cpu_over_100
+-- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.node_memory_bad_columns
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.utilization_hourly_v2 as

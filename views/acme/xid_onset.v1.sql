@@ -1,7 +1,7 @@
 -- When an error code came up on each of Acme's GPUs.
 -- grain: one row per (cluster, node, gpu, onset_time)
 -- source: README of AcmeTrace, Resource Utilization; XID_ERRORS of DCGM, the last code until it is cleared
--- caveat: acme.xid_is_a_latch
+-- caveat: acme.xid_is_a_latch: xid
 create or replace view acme.xid_onset_v1 as
 -- A sample with a code is rare. What is not one is never looked at by device, nor put in order.
 with errors as (

@@ -247,7 +247,8 @@ create table catalog.columns (
     unit varchar,
     provenance varchar,
     meaning varchar,
-    lineage varchar[]
+    lineage varchar[],
+    caveats varchar[]
 );
 comment on table catalog.columns is 'The columns of every base table and view: one row per column.';
 comment on column catalog.columns.object_name is 'Base table, or versioned view, with its schema.';
@@ -258,3 +259,4 @@ comment on column catalog.columns.unit is 'Its unit, empty where it has none.';
 comment on column catalog.columns.provenance is 'measured, derived or synthetic.';
 comment on column catalog.columns.meaning is 'What it means.';
 comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads.';
+comment on column catalog.columns.caveats is 'Traps that are about this column of a view; those about all of its rows are in catalog.views.';

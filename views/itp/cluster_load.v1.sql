@@ -1,9 +1,9 @@
 -- What each ITP cluster was offered: jobs, GPU-hours, mean and peak of the GPUs, beside the simulated capacity.
 -- grain: one row per cluster
 -- source: README of microsoft/elasticflow-traces; the simulation scripts of pkusys/ElasticFlow for the capacities
--- caveat: itp.offered_load_not_occupancy
--- caveat: itp.capacity_not_published
--- caveat: itp.small_clusters
+-- caveat: itp.offered_load_not_occupancy: gpu_h first_submit_s last_submit_s arrival_span_s last_end_s peak_offered_gpus peak_at_s mean_offered_gpus offered_utilization exceeds_capacity
+-- caveat: itp.capacity_not_published: cluster
+-- caveat: itp.small_clusters: cluster
 create or replace view itp.cluster_load_v1 as
 with jobs as (
     select

@@ -1,9 +1,8 @@
 -- Every ITP job: how long it ran on how many GPUs, and how tight its generated deadline is.
 -- grain: one row per (cluster, job_id); the jobs of 195job, a selection from cluster02, are not repeated
 -- source: README of microsoft/elasticflow-traces; tightness as in its ElasticFlow simulation
--- caveat: itp.no_wait
--- caveat: itp.deadline_synthetic
--- caveat: itp.min_duration_600
+-- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup
+-- caveat: itp.min_duration_600: run_s gpu_h iterations_per_s slack_s tightness is_feasible_as_requested needed_speedup
 create or replace view itp.job_v1 as
 with generated as (
     select

@@ -1,11 +1,10 @@
 -- GPUs that each ITP cluster's jobs would hold over time if every job had started when it was submitted.
 -- grain: one row per (cluster, from_s), a second in which a job of the cluster starts or ends
 -- source: README of microsoft/elasticflow-traces: num_gpu over [submission_time, submission_time + duration)
--- caveat: itp.offered_load_not_occupancy
--- caveat: itp.no_wait
--- caveat: itp.min_duration_600
--- caveat: itp.clusters_start_ragged
--- caveat: itp.load_starts_empty
+-- caveat: itp.offered_load_not_occupancy: from_s to_s offered_gpus
+-- caveat: itp.min_duration_600: from_s to_s
+-- caveat: itp.clusters_start_ragged: from_s to_s
+-- caveat: itp.load_starts_empty: from_s to_s
 create or replace view itp.offered_load_v1 as
 with edges as (
     select

@@ -1,11 +1,10 @@
 -- The jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline that it gave them there.
 -- grain: one row per job of 195job
 -- source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces; tightness as in its ElasticFlow simulation
--- caveat: itp.job_id_not_unique
--- caveat: itp.deadline_synthetic
--- caveat: itp.training_columns_synthetic
--- caveat: itp.no_wait
--- caveat: itp.min_duration_600
+-- caveat: itp.job_id_not_unique: job_id
+-- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup generated_differs
+-- caveat: itp.training_columns_synthetic: model_name batch_size num_iteration iterations_per_s generated_differs
+-- caveat: itp.min_duration_600: run_s gpu_h iterations_per_s slack_s tightness is_feasible_as_requested needed_speedup
 create or replace view itp.testbed_job_v1 as
 with testbed as (
     select

@@ -1,12 +1,12 @@
 -- What openb's GPU pods requested beside what the GPU nodes have: per last phase, and all together.
 -- grain: one row per (variant, pod_phase), and one per variant with pod_phase 'all'; without phases only that
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_gpu_node.csv
--- caveat: openb.not_a_snapshot
--- caveat: openb.variants_are_resampled
--- caveat: openb.count_gpu_pods
--- caveat: openb.gpu_milli_is_per_gpu
--- caveat: openb.multigpu_demand_exceeds_capacity
--- caveat: openb.multigpu_five_columns
+-- caveat: openb.not_a_snapshot: pod_phase
+-- caveat: openb.variants_are_resampled: variant
+-- caveat: openb.count_gpu_pods: pod_phase gpu_pods milli_by_card milli by_card_pct pct
+-- caveat: openb.gpu_milli_is_per_gpu: gpu_pods milli_by_card milli by_card_pct pct
+-- caveat: openb.multigpu_demand_exceeds_capacity: variant gpu_pods milli_by_card milli by_card_pct pct
+-- caveat: openb.multigpu_five_columns: pod_phase
 create or replace view openb.allocation_v1 as
 with capacity as (
     select sum(gpu_milli) as capacity_milli

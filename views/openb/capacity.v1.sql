@@ -1,7 +1,7 @@
 -- What the openb cluster has: nodes, GPUs, CPU and memory per GPU model.
 -- grain: one row per (node_list, model); model is NULL for nodes without a GPU
 -- source: README of cluster-trace-gpu-v2023, node lists
--- caveat: openb.node_lists_overlap
+-- caveat: openb.node_lists_overlap: node_list
 create or replace view openb.capacity_v1 as
 select
     node_list,

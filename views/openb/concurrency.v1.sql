@@ -1,11 +1,11 @@
 -- How many of openb's pods ran at once, and the GPUs that they held, from each start or end of a pod to the next.
 -- grain: one row per (variant, from_s), at which a pod is scheduled or deleted
 -- source: README of cluster-trace-gpu-v2023, pod lists: scheduled_time and deletion_time
--- caveat: openb.times_from_first_pod
--- caveat: openb.time_origin_shifted
--- caveat: openb.deletion_never_empty
--- caveat: openb.variants_are_resampled
--- caveat: openb.multigpu_five_columns
+-- caveat: openb.times_from_first_pod: from_s to_s
+-- caveat: openb.time_origin_shifted: from_s to_s
+-- caveat: openb.deletion_never_empty: from_s to_s
+-- caveat: openb.variants_are_resampled: variant to_s
+-- caveat: openb.multigpu_five_columns: from_s to_s
 create or replace view openb.concurrency_v1 as
 with ran as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (sn, gpu_number)
 -- source: README of cluster-trace-gpu-v2023, openb_node_list_gpu_node.csv
 -- caveat: openb.no_placement
--- caveat: openb.node_sn_differs_by_list
+-- caveat: openb.node_sn_differs_by_list: sn
 create or replace view openb.empty_residual_v1 as
 with gpus as (
     select

@@ -2,8 +2,8 @@
 -- grain: one row per (variant, sn)
 -- source: Beware of Fragmentation (ATC 2023), F_n(M)
 -- caveat: openb.no_placement
--- caveat: openb.cpu_classes_fragment
--- caveat: openb.node_sn_differs_by_list
+-- caveat: openb.cpu_classes_fragment: free_gpus fragmented_gpus fragmentation_rate
+-- caveat: openb.node_sn_differs_by_list: sn
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view openb.fragmentation_v2 as
 with expected as (

@@ -2,7 +2,7 @@
 -- grain: one row per (variant, class_number, model, gpus, cpu_milli)
 -- source: Beware of Fragmentation (ATC 2023), F_n(m); kubernetes-scheduler-simulator, pkg/utils/frag.go
 -- caveat: openb.no_placement
--- caveat: openb.cpu_classes_fragment
+-- caveat: openb.cpu_classes_fragment: gpus can_run fragmented_gpus_per_node
 create or replace view openb.node_class_v1 as
 with node_types as (
     select

@@ -1,8 +1,8 @@
 -- Every openb pod: what it requested, in which tier of GPU sharing, how long it waited and ran.
 -- grain: one row per (variant, name)
 -- source: README of cluster-trace-gpu-v2023, pod lists
--- caveat: openb.not_a_snapshot
--- caveat: openb.variants_are_resampled
+-- caveat: openb.not_a_snapshot: pod_phase
+-- caveat: openb.variants_are_resampled: variant
 create or replace view openb.pod_lifecycle_v1 as
 select
     variant,

@@ -1,11 +1,11 @@
 -- FGD's task classes: the requests that most of openb's pods make, and how often.
 -- grain: one row per (variant, class_number)
 -- source: Beware of Fragmentation (ATC 2023); kubernetes-scheduler-simulator, pkg/utils/frag.go, GetTypicalPods
--- caveat: openb.variants_are_resampled
--- caveat: openb.gpu_spec_only_in_gpuspec
--- caveat: openb.gpu_spec_is_any_of
--- caveat: openb.multigpu_five_columns
--- caveat: openb.classes_tie_at_the_cut
+-- caveat: openb.variants_are_resampled: variant popularity
+-- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec
+-- caveat: openb.gpu_spec_is_any_of: gpu_spec
+-- caveat: openb.multigpu_five_columns: gpu_spec
+-- caveat: openb.classes_tie_at_the_cut: cpu_milli gpu_milli num_gpu gpu_spec
 create or replace view openb.task_class_v1 as
 with classes as (
     select

@@ -1,10 +1,10 @@
 -- What PAI's running instances held of their tasks' plans, hour by hour: CPU cores, memory and GPUs, shared and whole.
 -- grain: one row per hour of the shifted clock, from the first start to the last end, idle hours too
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table; MLaaS in the Wild (NSDI 2022) for whole GPUs
--- caveat: pai.shifted_clock
--- caveat: pai.sentinel_zero_start
--- caveat: pai.plan_is_per_instance
--- caveat: pai.notebook_week_starts_later
+-- caveat: pai.shifted_clock: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
+-- caveat: pai.sentinel_zero_start: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
+-- caveat: pai.plan_is_per_instance: requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
+-- caveat: pai.notebook_week_starts_later: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 create or replace view pai.demand_hourly_v1 as
 -- Instances of a task mostly start and end together: few rows are left of them for the join with their plan.
 with spans as (

@@ -1,7 +1,7 @@
 -- How many instances PAI's tasks launch together: gangs by size, with a GPU and without.
 -- grain: one row per (requests_gpu, gang_size)
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: inst_num; analysis notebook, instances by gang size
--- caveat: pai.plan_gpu_null_is_cpu_task
+-- caveat: pai.plan_gpu_null_is_cpu_task: requests_gpu
 create or replace view pai.gang_v1 as
 with sized as (
     select

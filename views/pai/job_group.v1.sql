@@ -1,9 +1,9 @@
 -- Each PAI job with its group tag: the recurring group, the requested GPU type and the workload.
 -- grain: one row per job_name
 -- source: README of cluster-trace-gpu-v2020, pai_group_tag_table; group or user as in its utils.py
--- caveat: pai.group_falls_back_to_user
--- caveat: pai.group_tag_orphans
--- caveat: pai.workload_tag_is_rare
+-- caveat: pai.group_falls_back_to_user: group_id is_group_from_user
+-- caveat: pai.group_tag_orphans: inst_id is_tagged
+-- caveat: pai.workload_tag_is_rare: workload
 create or replace view pai.job_group_v1 as
 select
     job.job_name,

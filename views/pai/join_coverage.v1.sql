@@ -1,10 +1,10 @@
 -- How many rows each documented join of PAI's tables matches, on either side: nothing is lost unseen.
 -- grain: one row per join
 -- source: README of cluster-trace-gpu-v2020, class diagram of section 2, for the keys and cardinalities
--- caveat: pai.worker_name_repeats
+-- caveat: pai.worker_name_repeats: left_rows left_without_key left_matched left_unmatched left_multiply_matched right_without_key right_matched right_unmatched right_multiply_matched joined_rows
 -- caveat: pai.tasks_without_instances
 -- caveat: pai.sensor_covers_two_fifths
--- caveat: pai.group_tag_orphans
+-- caveat: pai.group_tag_orphans: left_without_key left_matched left_unmatched left_multiply_matched right_without_key right_matched right_unmatched right_multiply_matched joined_rows
 create or replace view pai.join_coverage_v1 as
 with joins as (
     select

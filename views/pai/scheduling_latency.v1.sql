@@ -1,8 +1,8 @@
 -- Scheduling latency of PAI jobs as the publisher defines it: from the job's start to its first task's.
 -- grain: one row per job that started and has a task that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: start_time
--- caveat: pai.scheduling_latency_zero
--- caveat: pai.sentinel_zero_start
+-- caveat: pai.scheduling_latency_zero: submit_s scheduling_latency_s
+-- caveat: pai.sentinel_zero_start: submit_s scheduling_latency_s
 create or replace view pai.scheduling_latency_v1 as
 with first_task as (
     select

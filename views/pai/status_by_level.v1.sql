@@ -1,7 +1,7 @@
 -- How PAI's jobs, tasks and instances ended: each status, counted at each level.
 -- grain: one row per (level, status)
 -- source: README of cluster-trace-gpu-v2020, pai_job_table, pai_task_table and pai_instance_table: status
--- caveat: pai.terminated_is_success
+-- caveat: pai.terminated_is_success: status
 -- caveat: pai.job_means_task_elsewhere
 create or replace view pai.status_by_level_v1 as
 with counted as (

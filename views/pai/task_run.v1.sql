@@ -1,9 +1,9 @@
 -- How long the instances of each PAI task ran, and whether all of them are in that time.
 -- grain: one row per (job_name, task_name)
 -- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included
--- caveat: pai.sentinel_zero_start
--- caveat: pai.tasks_without_instances
--- caveat: pai.worker_name_repeats
+-- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
+-- caveat: pai.tasks_without_instances: launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
+-- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
 create or replace view pai.task_run_v1 as
 with timed as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (job_name, task_name) that has a sensor row
 -- source: analysis notebook of cluster-trace-gpu-v2020, after figure 6: (plan - usage) / capacity per worker
 -- caveat: pai.sensor_covers_two_fifths
--- caveat: pai.gpu_use_over_100
+-- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
 -- caveat: pai.sensor_is_lifetime_average
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view pai.task_usage_v2 as

@@ -1,8 +1,8 @@
 -- What each PAI user ran: jobs, tasks, instances and GPU-hours, and the user's rank by instances.
 -- grain: one row per user of pai.job
 -- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
--- caveat: pai.sentinel_zero_start
--- caveat: pai.plan_is_per_instance
+-- caveat: pai.sentinel_zero_start: gpu_h
+-- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances
 create or replace view pai.user_load_v1 as
 with job_tasks as (

@@ -1,8 +1,8 @@
 -- One row for each PAI worker, re-runs removed by the publisher's own rule.
 -- grain: one row per worker_name
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
--- caveat: pai.worker_name_repeats
--- caveat: pai.sentinel_zero_start
+-- caveat: pai.worker_name_repeats: worker_name
+-- caveat: pai.sentinel_zero_start: start_s end_s run_s
 create or replace view pai.worker_v1 as
 -- One worker in a hundred ran more than once. Ranking is costly, so only these are ranked.
 with repeated as (

@@ -1,9 +1,9 @@
 -- One row for each PAI worker, re-runs removed by their outcome: the run that came furthest is kept.
 -- grain: one row per worker_name
 -- source: this project; the publisher's rule, which sorts statuses as words, is that of pai.worker
--- caveat: pai.worker_name_repeats
--- caveat: pai.sentinel_zero_start
--- caveat: pai.terminated_is_success
+-- caveat: pai.worker_name_repeats: worker_name
+-- caveat: pai.sentinel_zero_start: start_s end_s run_s is_publishers_choice
+-- caveat: pai.terminated_is_success: status is_publishers_choice
 create or replace view pai.worker_by_outcome_v1 as
 with repeated as (
     select

@@ -2,9 +2,9 @@
 -- grain: one row per worker_name that has machine metrics
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
 -- caveat: pai.machine_metric_is_host_level
--- caveat: pai.gpu_use_over_100
--- caveat: pai.machine_cpu_is_a_sum
--- caveat: pai.network_units
+-- caveat: pai.gpu_use_over_100: machine_gpu_pct
+-- caveat: pai.machine_cpu_is_a_sum: machine_cpu_pct
+-- caveat: pai.network_units: received_bytes
 create or replace view pai.worker_machine_v1 as
 select
     worker.worker_name,

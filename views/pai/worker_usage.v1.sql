@@ -3,9 +3,9 @@
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; margins as in its analysis notebook, after figure 6
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.sensor_is_lifetime_average
--- caveat: pai.gpu_use_over_100
--- caveat: pai.cpu_use_over_request
--- caveat: pai.gpu_name_is_device
+-- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
+-- caveat: pai.cpu_use_over_request: requested_cpus used_cpus cpu_use_of_plan cpu_margin_of_capacity
+-- caveat: pai.gpu_name_is_device: gpu_name
 create or replace view pai.worker_usage_v1 as
 select
     worker.worker_name,

@@ -3,18 +3,18 @@
 -- source: Standard Workload Format v2.2, and each publisher's README
 -- engine: duckdb (epoch)
 -- caveat: pai.job_means_task_elsewhere
--- caveat: pai.gpu_counts_are_fractions
--- caveat: pai.sentinel_zero_start
--- caveat: pai.shifted_clock
--- caveat: pai.memory_gb_looks_binary
--- caveat: pai.workload_tag_is_rare
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus gpu_s
+-- caveat: pai.sentinel_zero_start: submit_s wait_s run_s end_s gpu_s
+-- caveat: pai.shifted_clock: submit_s wait_s run_s end_s gpu_s
+-- caveat: pai.memory_gb_looks_binary: requested_memory_gib
+-- caveat: pai.workload_tag_is_rare: workload
 -- caveat: itp.no_wait
--- caveat: itp.min_duration_600
--- caveat: itp.num_gpu_requested_or_used
--- caveat: itp.training_columns_synthetic
--- caveat: openb.not_a_snapshot
--- caveat: openb.running_outcome_unknown
--- caveat: acme.failure_needs_a_rule
+-- caveat: itp.min_duration_600: run_s gpu_s
+-- caveat: itp.num_gpu_requested_or_used: requested_gpus allocated_gpus gpu_s
+-- caveat: itp.training_columns_synthetic: workload
+-- caveat: openb.not_a_snapshot: status
+-- caveat: openb.running_outcome_unknown: status
+-- caveat: acme.failure_needs_a_rule: status
 -- caveat: acme.kalos_duration_includes_queue
 create or replace view unified.jobs_v1 as
 -- A task that has not ended has instances that have: they tell when it started, not how long it ran.

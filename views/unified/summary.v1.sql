@@ -1,7 +1,7 @@
 -- Each cluster in the layout of the table that sets Acme beside Philly, Helios and PAI, measured on its jobs.
 -- grain: one row per (trace, cluster); a trace that does not tell its clusters apart has one row
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
--- caveat: pai.plan_is_per_instance
+-- caveat: pai.plan_is_per_instance: mean_gpus median_gpus max_gpus
 create or replace view unified.summary_v1 as
 -- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
 with jobs as (

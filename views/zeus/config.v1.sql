@@ -1,13 +1,13 @@
 -- Time and energy to the publisher's default target, of the configurations whose every run reached it.
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w)
 -- source: NSDI'23, section 2; run_single.py and run_alibaba.py of the Zeus traces for the defaults and their cap
--- caveat: zeus.target_never_reached
+-- caveat: zeus.target_never_reached: time_to_accuracy_s energy_to_accuracy_j
 -- caveat: zeus.target_decides_optimum
 -- caveat: zeus.fewer_than_four_runs
 -- caveat: zeus.configurations_differ
--- caveat: zeus.default_batch_is_capped
--- caveat: zeus.max_power_differs
--- caveat: zeus.ragged_power_grid
+-- caveat: zeus.default_batch_is_capped: batch_size default_batch_size is_default_batch is_baseline
+-- caveat: zeus.max_power_differs: power_limit_w max_power_w is_max_power is_baseline
+-- caveat: zeus.ragged_power_grid: power_limit_w max_power_w is_max_power is_baseline
 create or replace view zeus.config_v1 as
 with limits as (
     select

@@ -1,8 +1,8 @@
 -- Time and energy that a training configuration takes to reach a target of accuracy.
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w, target_metric)
 -- source: README of the Zeus traces and NSDI'23, section 2: epochs × time per epoch, times average power
--- caveat: zeus.target_never_reached
--- caveat: zeus.librispeech_lower_is_better
+-- caveat: zeus.target_never_reached: runs_reached mean_epochs time_to_accuracy_s energy_to_accuracy_j
+-- caveat: zeus.librispeech_lower_is_better: target_metric
 create or replace view zeus.energy_to_accuracy_v1 as
 with epochs as (
     select

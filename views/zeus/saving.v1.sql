@@ -1,8 +1,8 @@
 -- What the choice of batch size and power limit saves of the energy of the publisher's default, on each GPU.
 -- grain: one row per (gpu, dataset, network)
 -- source: NSDI'23, section 2: savings of batch size alone, power limit alone, and both
--- caveat: zeus.librispeech_default_differs
--- caveat: zeus.power_measured_once
+-- caveat: zeus.librispeech_default_differs: batch_only_batch_size power_only_pct power_only_limit_w joint_batch_size joint_power_limit_w
+-- caveat: zeus.power_measured_once: baseline_time_s baseline_energy_j batch_only_pct batch_only_batch_size power_only_pct power_only_limit_w joint_pct joint_batch_size joint_power_limit_w best_time_pct pareto_configs
 create or replace view zeus.saving_v1 as
 with baselines as (
     select

@@ -204,14 +204,34 @@ def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) ->
     errors.check_traces(names, known)
 
 
-def notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
-    """What to know about a named object's numbers: its caveats, and whether its data are synthetic."""
+def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple[Question, list[Note]]:
+    """A named question whose answer is at hand, and what is to be known of that answer.
+
+    Caveats of a trace that has no rows in the answer are left out, where its column `trace` tells.
+    """
+    columns = [row[0] for row in connection.execute(f"describe {question.sql}", question.values).fetchall()]
+    if "trace" not in columns:
+        return question, notes(connection, question.name)
+    connection.execute(f"create temp table answer as {question.sql}", question.values)
+    rows = connection.execute("select distinct trace from temp.answer").fetchall()
+    at_hand = Question("from temp.answer", {}, question.name)
+    return at_hand, notes(connection, question.name, [trace for (trace,) in rows])
+
+
+def notes(
+    connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str] | None = None
+) -> list[Note]:
+    """What to know about a named object's numbers: its caveats, and whether its data are synthetic.
+
+    Only caveats of the traces given, where any are.
+    """
     caveats = connection.execute(
         """
         select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
-        where list_contains(objects, $name) order by caveat
+        where list_contains(objects, $name) and ($traces is null or list_contains($traces, trace))
+        order by caveat
         """,
-        {"name": name},
+        {"name": name, "traces": traces},
     ).fetchall()
     synthetic = sorted(base_tables(connection, [name]) & _synthetic_tables(connection))
     found = [Note(caveat, text) for caveat, text in caveats]

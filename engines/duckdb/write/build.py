@@ -12,9 +12,9 @@ from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.manifest import Conversion
-from tracehouse.views import ledgers
+from tracehouse.views import caveats, ledgers
 
-# The oldest storage format that holds typed macro parameters, which DuckDB opens since 1.4.0; it reads CTEs in macros since 1.4.2.
+# The oldest storage format that holds typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
 
 
@@ -32,10 +32,11 @@ def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, m
         create_rejected_rows(connection, conversions, warehouse, materialize)
         catalog.fill_sources(connection, traces, conversions)
         views = create_views(connection)
-        catalog.fill_views(connection, views)
-        catalog.fill_columns(connection, traces, views)
+        held = caveats.of_views(views, catalog.column_types(connection))
+        catalog.fill_views(connection, views, held)
+        catalog.fill_columns(connection, traces, views, held)
         catalog.create_checks(connection, traces)
-        create_queries(connection)
+        create_queries(connection, held)
         catalog.fill_published(connection, ledgers.published())
         catalog.fill_metrics(connection, ledgers.metrics())
         connection.commit()

@@ -14,6 +14,7 @@ from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.views import ledgers
+from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.versions import released
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
@@ -43,10 +44,9 @@ def fill_sources(
     insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
 
 
-def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
-    """Fill `catalog.views`, and name the views in the caveats that they still hold."""
+def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held]) -> None:
+    """Fill `catalog.views`, and name the views in the caveats that they hold."""
     locked = released()
-    held = inherited_caveats(views)
     rows = [
         (
             view.alias,
@@ -59,26 +59,17 @@ def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> Non
             "released" if view.versioned in locked else "draft",
             view.sha256,
             sorted(view.references),
-            list(held[view.versioned]),
+            sorted(held[view.versioned]),
             view.header.one("engine") or "any",
             view.text,
         )
         for view in views
     ]
     insert(connection, "views", rows)
-    name_in_caveats(connection, held)
+    name_in_caveats(connection, {view.versioned: held[view.versioned] for view in views})
 
 
-def inherited_caveats(views: Sequence[ViewFile]) -> dict[str, tuple[str, ...]]:
-    """The caveats of each view: its own, and those of the views it reads. `views` is in order."""
-    held: dict[str, tuple[str, ...]] = {}
-    for view in views:
-        below = [caveat for name in sorted(view.references) for caveat in held.get(name, ())]
-        held[view.versioned] = tuple(dict.fromkeys([*view.header.all("caveat"), *below]))
-    return held
-
-
-def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Sequence[str]]) -> None:
+def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:
     """Add objects to those that each caveat touches: `held` has the caveats of each object, by its name.
 
     Raises DefinitionError on an unknown caveat.
@@ -97,7 +88,12 @@ def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Sequence[
         )
 
 
-def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views: Sequence[ViewFile]) -> None:
+def fill_columns(
+    connection: DuckDBPyConnection,
+    traces: Iterable[Trace],
+    views: Sequence[ViewFile],
+    held: Mapping[str, Held],
+) -> None:
     """Fill `catalog.columns` from the declarations, and from the comments on the views' columns."""
     declared = {
         (f"{trace.name}.{table.name}", column.name): column
@@ -115,13 +111,14 @@ def fill_columns(connection: DuckDBPyConnection, traces: Iterable[Trace], views:
     rows: list[tuple] = []
     for name, columns in types.items():
         for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
-            if (name, column) in declared:
-                found = declared[name, column]
-                rows.append((name, position, column, kind, found.unit, found.provenance, found.comment, []))
+            place = (name, position, column, kind)
+            if found := declared.get((name, column)):
+                rows.append((*place, found.unit, found.provenance, found.comment, [], []))
             elif name in versioned:
                 meaning, provenance = split_comment(comment)
+                about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
                 origins = sources.get((name, column), [])
-                rows.append((name, position, column, kind, unit_of(column), provenance, meaning, origins))
+                rows.append((*place, unit_of(column), provenance, meaning, origins, about))
     insert(connection, "columns", rows)
 
 

@@ -7,13 +7,16 @@ import duckdb
 from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
 from tracehouse.engines.duckdb.write.stored import stored_query
 from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.views import caveats
+from tracehouse.views.caveats import Held
+from tracehouse.views.columns import Columns, columns_read
 from tracehouse.views.view_files import DefinitionError
 
 
-def create_queries(connection: duckdb.DuckDBPyConnection) -> None:
+def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Held]) -> None:
     """Create every named query as a table macro, and enter it in the catalog.
 
-    Raises DefinitionError where one does not fit the views that it reads.
+    `held` are the caveats of the views. Raises DefinitionError where one does not fit the views it reads.
     """
     queries = query_files()
     columns = column_types(connection)
@@ -25,10 +28,9 @@ def create_queries(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(stored_query(query))
         except duckdb.Error as error:
             raise DefinitionError(f"{query.path}: {error}") from error
-    of_views = _caveats_of_views(connection)
-    held = {query.full_name: _caveats(query, of_views) for query in queries}
-    _enter(connection, queries, held)
-    name_in_caveats(connection, held)
+    of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
+    _enter(connection, queries, of_queries)
+    name_in_caveats(connection, of_queries)
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
@@ -48,21 +50,9 @@ def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> N
             raise DefinitionError(f"{query.path}: {parameter.name} has the values of no column")
 
 
-def _caveats(query: QueryFile, held: Mapping[str, Sequence[str]]) -> list[str]:
-    """A query's own caveats, and those of the views it reads unless it says that they do not touch it."""
-    below = {caveat for name in query.references for caveat in held.get(name, ())}
-    unaffected = set(query.header.all("unaffected"))
-    if unaffected - below:
-        raise DefinitionError(f"{query.path}: no view that it reads has {min(unaffected - below)}")
-    return sorted({*query.header.all("caveat"), *(below - unaffected)})
-
-
-def _caveats_of_views(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """The caveats that each view holds, by its versioned name, and by its plain one for the newest."""
-    rows = connection.execute(
-        "select view_name, versioned_name, caveats from catalog.views order by version"
-    ).fetchall()
-    return {name: caveats for alias, versioned, caveats in rows for name in (alias, versioned)}
+def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, Held]) -> list[str]:
+    read = columns_read(query.tree, query.references, types, query.path)
+    return caveats.of_query(query.header, read, held)
 
 
 def _enter(

@@ -1,6 +1,6 @@
 """Creates the views in a database that has the tables which they read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
@@ -8,15 +8,17 @@ from duckdb import Error as DuckDBError
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.stored import stored_view
+from tracehouse.views.each_trace import check_types, expanded, united
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import DefinitionError, ViewFile, newest, view_files
 
 
 def create_views(connection: DuckDBPyConnection) -> list[ViewFile]:
     """Create every view, and its plain name for the newest version. Returns them in the order of creation."""
-    views = in_order(view_files(), _existing(connection))
+    views = in_order(expanded(view_files()), _existing(connection))
     for view in views:
         _create(connection, view)
+    _unite_comments(connection, views)
     _create_aliases(connection, newest(views))
     return views
 
@@ -35,6 +37,22 @@ def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
         connection.execute(stored_view(view))
     except DuckDBError as error:
         raise DefinitionError(f"{view.path}: {error}") from error
+
+
+def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
+    """Give the columns of a view that is united with others the comments of the one that unites them.
+
+    A comment of its own stays. Raises DefinitionError where the types of two views do not agree.
+    """
+    columns = catalog.column_types(connection)
+    first: dict[str, ViewFile] = {}
+    for name, uniting in united(view_files()).items():
+        view = next(view for view in views if view.versioned == name)
+        check_types(first.setdefault(uniting.versioned, view), view, columns)
+        for column, (_, comment) in columns[name].items():
+            shared = columns[uniting.versioned].get(column, ("", None))[1]
+            if shared and not comment:
+                connection.execute(f'comment on column {name}."{column}" is {quoted(shared)}')
 
 
 def _create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:

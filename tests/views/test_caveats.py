@@ -1,0 +1,101 @@
+"""Caveats follow the columns that they are about, through views to queries."""
+
+from pathlib import Path
+
+import pytest
+import sqlglot
+
+from tracehouse.views.caveats import of_query, of_views
+from tracehouse.views.columns import Columns, columns_read
+from tracehouse.views.view_files import (
+    VIEW_KEYS,
+    DefinitionError,
+    ViewFile,
+    read_header,
+    read_view_file,
+    references,
+)
+
+TYPES: dict[str, Columns] = {
+    "pai.task": dict.fromkeys(("id", "start", "plan"), ("BIGINT", None)),
+    "pai.run_v1": dict.fromkeys(("id", "wait_s", "gpus"), ("BIGINT", None)),
+    "pai.load_v1": dict.fromkeys(("jobs", "gpu_s"), ("BIGINT", None)),
+}
+RUN = """\
+-- caveat: pai.shifted: wait_s
+-- caveat: pai.fractions: gpus
+-- caveat: pai.tasks
+create or replace view pai.run_v1 as
+select id, start as wait_s, plan as gpus from pai.task;
+"""
+LOAD = """\
+create or replace view pai.load_v1 as
+select count(*) as jobs, sum(gpus) as gpu_s from pai.run_v1;
+"""
+
+
+def view(folder: Path, name: str, text: str) -> ViewFile:
+    path = folder / "pai" / f"{name}.v1.sql"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return read_view_file(path)
+
+
+def held(folder: Path, load: str = LOAD) -> dict:
+    return of_views([view(folder, "run", RUN), view(folder, "load", load)], TYPES)
+
+
+def test_a_view_hands_on_what_its_columns_are_computed_from(tmp_path: Path) -> None:
+    assert held(tmp_path)["pai.load_v1"] == {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": None}
+    assert held(tmp_path)["pai.load"] == held(tmp_path)["pai.load_v1"]
+
+
+def test_a_column_that_only_chooses_rows_is_about_all_of_them(tmp_path: Path) -> None:
+    load = LOAD.replace("pai.run_v1;", "pai.run_v1 where wait_s > 0;")
+    assert held(tmp_path, load)["pai.load_v1"]["pai.shifted"] is None
+
+
+def test_a_view_settles_what_it_deals_with(tmp_path: Path) -> None:
+    for line, left in (
+        ("pai.fractions", {"pai.tasks": None}),
+        ("pai.fractions: gpu_s", {"pai.tasks": None}),
+        ("pai.tasks: jobs", {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": frozenset({"gpu_s"})}),
+    ):
+        assert held(tmp_path, f"-- settles: {line}\n{LOAD}")["pai.load_v1"] == left
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("settles: pai.shifted", "settles pai.shifted, which nothing that it reads holds"),
+        ("settles: pai.tasks: gpus", "`settles: pai.tasks` is about gpus, no column of the view"),
+        ("caveat: pai.tasks: wait_s", "`caveat: pai.tasks` is about wait_s, no column of the view"),
+    ],
+)
+def test_a_line_about_nothing_is_an_error(line: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=complaint):
+        held(tmp_path, f"-- {line}\n{LOAD}")
+
+
+@pytest.mark.parametrize(
+    ("sql", "caveats"),
+    [
+        ("select id from pai.run", ["pai.tasks"]),
+        ("select count(*) from pai.run", ["pai.tasks"]),
+        ("select id from pai.run where wait_s > least_s", ["pai.shifted", "pai.tasks"]),
+        ("with r as (from pai.run) select sum(r.gpus) from r", ["pai.fractions", "pai.shifted", "pai.tasks"]),
+        (
+            "select t.id from pai.task as t join pai.run as r on t.plan = r.gpus",
+            ["pai.fractions", "pai.tasks"],
+        ),
+        (
+            "select id from pai.task where exists (select 1 from pai.run as r where r.gpus = task.id)",
+            ["pai.fractions", "pai.tasks"],
+        ),
+    ],
+)
+def test_a_query_inherits_by_what_its_tree_reads(sql: str, caveats: list[str], tmp_path: Path) -> None:
+    types = TYPES | {"pai.run": TYPES["pai.run_v1"]}
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    read = columns_read(tree, references(tree, "here"), types, "here")
+    assert of_query(read_header("", VIEW_KEYS, "here"), read, held(tmp_path)) == caveats

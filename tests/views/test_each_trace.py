@@ -1,0 +1,58 @@
+"""What all traces have in common is united from what each says of itself."""
+
+from pathlib import Path
+
+import pytest
+
+from tracehouse.views.each_trace import check_types, expanded, united
+from tracehouse.views.view_files import DefinitionError, ViewFile, read_view_file
+
+UNITING = "create or replace view unified.jobs_v1 as select trace, run_s from each_trace.standard_job_v1;"
+ONE = "create or replace view {}.standard_job_v1 as select id, run_s from {}.job;"
+
+
+def views(folder: Path, **texts: str) -> list[ViewFile]:
+    found = []
+    for schema, text in texts.items():
+        path = folder / schema / ("jobs.v1.sql" if schema == "unified" else "standard_job.v1.sql")
+        path.parent.mkdir()
+        path.write_text(text)
+        found.append(read_view_file(path))
+    return found
+
+
+def test_a_trace_is_united_by_having_the_view(tmp_path: Path) -> None:
+    pai, helios, unified = views(
+        tmp_path, pai=ONE.format("pai", "pai"), helios=ONE.format("helios", "helios"), unified=UNITING
+    )
+    *_, whole = expanded([pai, helios, unified])
+    assert whole.references == {"helios.standard_job_v1", "pai.standard_job_v1"}
+    assert whole.text.index("'helios' AS trace") < whole.text.index("'pai' AS trace")
+    assert whole.sha256 == unified.sha256, "one more trace is no other version"
+    assert united([pai, helios, unified]) == {view.versioned: unified for view in (pai, helios)}
+
+
+def test_one_trace_alone_needs_no_union(tmp_path: Path) -> None:
+    *_, whole = expanded(views(tmp_path, pai=ONE.format("pai", "pai"), unified=UNITING))
+    assert whole.references == {"pai.standard_job_v1"} and "UNION" not in whole.text
+
+
+def test_what_is_united_must_be_alike(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"reads each_trace\.standard_job_v1, and no trace has a view"):
+        expanded(views(tmp_path, unified=UNITING))
+    pai, helios = views(
+        tmp_path,
+        pai=ONE.format("pai", "pai"),
+        helios=ONE.format("helios", "helios").replace("id, run_s", "run_s, id"),
+    )
+    unified = read_view_file(tmp_path / "unified" / "jobs.v1.sql")
+    with pytest.raises(
+        DefinitionError, match=r"pai/standard_job\.v1\.sql: its columns are not those of helios"
+    ):
+        expanded([pai, helios, unified])
+    types = {
+        "pai.standard_job_v1": {"id": ("BIGINT", None)},
+        "helios.standard_job_v1": {"id": ("VARCHAR", None)},
+    }
+    with pytest.raises(DefinitionError, match="id is a BIGINT, and a VARCHAR in helios"):
+        check_types(helios, pai, types)

@@ -1,0 +1,50 @@
+-- Acme's jobs in the field's standard terms.
+-- grain: one row per (cluster, job_id)
+-- source: README of AcmeTrace, job trace
+-- engine: duckdb (epoch)
+-- caveat: acme.failure_needs_a_rule: status
+create or replace view acme.standard_job_v1 as
+with seconds as (
+    select
+        cluster,
+        job_id,
+        user_id,
+        workload_type,
+        outcome,
+        submit_time,
+        requested_gpus,
+        requested_cpus,
+        wait_s,
+        run_s,
+        epoch(submit_time) as submit_s,
+        epoch(end_time) as end_s
+    from acme.job_v1
+)
+
+select
+    cluster,
+    job_id,
+    user_id,
+    cast(null as varchar) as group_id,
+    submit_time,
+    submit_s,
+    -- Both clusters are in China, eight hours ahead of UTC. Before 1970, a remainder may be below 0.
+    (cast(floor((submit_s + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+    -- Day 0 was a Thursday.
+    ((cast(floor((submit_s + 28800) / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    wait_s,
+    run_s,
+    end_s,
+    cast(requested_cpus as double) as requested_cpus,
+    cast(null as double) as allocated_cpus,
+    cast(requested_gpus as double) as requested_gpus,
+    cast(requested_gpus as double) as requested_gpus_per_instance,
+    cast(case when run_s is not null then requested_gpus end as double) as allocated_gpus,
+    cast(null as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    coalesce(outcome, 'unknown') as status,
+    workload_type as workload,
+    cluster as partition_name
+from seconds;
+
+comment on view acme.standard_job_v1 is 'Acme''s jobs in the field''s standard terms.';

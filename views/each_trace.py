@@ -1,0 +1,85 @@
+"""One view over all traces: `from each_trace.standard_job_v1` unites that view of every trace that has one.
+
+So a trace maps itself to what the traces have in common, and one more changes no file of another. The rows of
+each get a first column `trace`, their schema's name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from tracehouse.views.columns import Columns
+from tracehouse.views.view_files import DefinitionError, ViewFile, references
+
+SCHEMA = "each_trace"
+
+
+def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
+    """The views, each that reads `each_trace.name` with the union of all views of that name in its place.
+
+    Raises DefinitionError where there is none of that name, or two do not have the same columns.
+    """
+    return [_expanded(view, views) if _read(view) else view for view in views]
+
+
+def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
+    """The views of a name like `standard_job_v1` in all schemas, in alphabetical order."""
+    return sorted((v for v in views if v.versioned.split(".")[1] == name), key=lambda view: view.schema)
+
+
+def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
+    """For each view that is united with others, by its versioned name, the view that does so."""
+    return {
+        member.versioned: view for view in views for name in _read(view) for member in members(name, views)
+    }
+
+
+def check_types(one: ViewFile, other: ViewFile, columns: dict[str, Columns]) -> None:
+    """Raise DefinitionError where two views that are united differ in the type of a column."""
+    for column, (kind, _) in columns[one.versioned].items():
+        other_kind, _ = columns[other.versioned][column]
+        if kind != other_kind:
+            raise DefinitionError(
+                f"{other.path}: {column} is a {other_kind}, and a {kind} in {one.versioned}, "
+                "with which it is united"
+            )
+
+
+def _read(view: ViewFile) -> set[str]:
+    return {table.name for table in view.tree.find_all(exp.Table) if table.db == SCHEMA}
+
+
+def _expanded(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
+    tree = view.tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        if table.db == SCHEMA:
+            union = _union(view, members(table.name, views), table.name)
+            table.replace(exp.Subquery(this=union, alias=exp.to_identifier(table.alias or table.name)))
+    statement = tree.sql(dialect="duckdb", pretty=True)
+    return replace(
+        view,
+        text=view.text.replace(view.statement, statement),
+        statement=statement,
+        tree=tree,
+        references=references(tree.expression, view.path),
+    )
+
+
+def _union(view: ViewFile, united: Sequence[ViewFile], name: str) -> exp.Query:
+    if not united:
+        raise DefinitionError(f"{view.path}: reads {SCHEMA}.{name}, and no trace has a view {name}")
+    columns = united[0].tree.expression.named_selects
+    for other in united[1:]:
+        if other.tree.expression.named_selects != columns:
+            raise DefinitionError(
+                f"{other.path}: its columns are not those of {united[0].versioned}, with which it is united: "
+                f"{', '.join(columns)}"
+            )
+    selects = [
+        exp.select(exp.alias_(exp.Literal.string(one.schema), "trace"), *map(exp.column, columns)).from_(
+            one.versioned
+        )
+        for one in united
+    ]
+    return selects[0] if len(selects) == 1 else exp.union(*selects, distinct=False, copy=False)

@@ -1,0 +1,38 @@
+-- openb's pods as jobs in the field's standard terms.
+-- grain: one row per pod of the default list
+-- source: README of cluster-trace-gpu-v2023, pod lists
+-- caveat: openb.not_a_snapshot: status
+-- caveat: openb.running_outcome_unknown: status
+-- settles: openb.variants_are_resampled
+create or replace view openb.standard_job_v1 as
+select
+    cast(null as varchar) as cluster,
+    name as job_id,
+    cast(null as varchar) as user_id,
+    cast(null as varchar) as group_id,
+    cast(null as timestamptz) as submit_time,
+    cast(submit_s as double) as submit_s,
+    cast(null as bigint) as hour_of_day,
+    cast(null as bigint) as weekday,
+    cast(wait_s as double) as wait_s,
+    cast(run_s as double) as run_s,
+    cast(end_s as double) as end_s,
+    cast(requested_cpus as double) as requested_cpus,
+    cast(null as double) as allocated_cpus,
+    cast(requested_gpus as double) as requested_gpus,
+    cast(requested_gpus as double) as requested_gpus_per_instance,
+    cast(null as double) as allocated_gpus,
+    cast(requested_memory_gib as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    case pod_phase
+        when 'Succeeded' then 'completed'
+        when 'Failed' then 'failed'
+        else 'unknown'
+    end as status,
+    cast(null as varchar) as workload,
+    gpu_spec as partition_name
+from openb.pod_lifecycle_v1
+-- The other variants are resampled from the default list: they are no jobs of their own.
+where variant = 'default';
+
+comment on view openb.standard_job_v1 is 'openb''s pods as jobs in the field''s standard terms.';

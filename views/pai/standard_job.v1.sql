@@ -1,0 +1,73 @@
+-- PAI's tasks as jobs in the field's standard terms.
+-- grain: one row per (job_name, task_name), as the literature counts PAI's jobs
+-- source: README and utils.py of cluster-trace-gpu-v2020
+-- caveat: pai.job_means_task_elsewhere
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus requested_gpus_per_instance
+-- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
+-- caveat: pai.shifted_clock: submit_s end_s
+-- caveat: pai.memory_gb_looks_binary: requested_memory_gib
+-- caveat: pai.workload_tag_is_rare: workload
+-- caveat: pai.tasks_without_instances: wait_s run_s
+-- settles: pai.sentinel_zero_start
+create or replace view pai.standard_job_v1 as
+-- A task that has not ended has instances that have: they tell when it started, not how long it ran.
+with runs as (
+    select
+        job_name,
+        task_name,
+        first_start_s,
+        case when status in ('Terminated', 'Failed') then last_end_s end as last_end_s
+    from pai.task_run_v1
+),
+
+-- A time of 0 is none.
+launched as (
+    select
+        job_name,
+        task_name,
+        inst_num,
+        status,
+        case when start_time > 0 then start_time end as submit_s,
+        case when end_time > 0 then end_time end as end_s,
+        plan_cpu,
+        plan_mem,
+        coalesce(plan_gpu, 0) as plan_gpu,
+        gpu_type
+    from pai.task
+)
+
+select
+    cast(null as varchar) as cluster,
+    launched.job_name || '/' || launched.task_name as job_id,
+    job."user" as user_id,
+    tag."group" as group_id,
+    cast(null as timestamptz) as submit_time,
+    launched.submit_s,
+    -- The publisher took a constant off that keeps hour and weekday, as they are eight hours ahead of UTC.
+    (cast(floor((launched.submit_s + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+    -- Day 0 was a Thursday.
+    ((cast(floor((launched.submit_s + 28800) / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    runs.first_start_s - launched.submit_s as wait_s,
+    runs.last_end_s - runs.first_start_s as run_s,
+    coalesce(runs.last_end_s, launched.end_s) as end_s,
+    launched.inst_num * launched.plan_cpu / 100.0 as requested_cpus,
+    cast(null as double) as allocated_cpus,
+    launched.inst_num * launched.plan_gpu / 100.0 as requested_gpus,
+    launched.plan_gpu / 100.0 as requested_gpus_per_instance,
+    cast(null as double) as allocated_gpus,
+    launched.inst_num * launched.plan_mem as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    case launched.status
+        when 'Terminated' then 'completed'
+        when 'Failed' then 'failed'
+        else 'unknown'
+    end as status,
+    tag.workload,
+    launched.gpu_type as partition_name
+from launched
+left join pai.job as job on launched.job_name = job.job_name
+left join pai.group_tag as tag on job.inst_id = tag.inst_id
+left join runs on launched.job_name = runs.job_name and launched.task_name = runs.task_name;
+
+comment on view pai.standard_job_v1 is 'PAI''s tasks as jobs in the field''s standard terms.';
+comment on column pai.standard_job_v1.job_id is 'Job and task, joined by a slash; measured.';

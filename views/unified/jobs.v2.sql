@@ -1,0 +1,54 @@
+-- Every job of every trace in the field's standard terms (SWF), NULL where a trace has no such thing.
+-- grain: one row per (trace, cluster, job_id): a PAI task, an ITP job, an openb pod, an Acme job
+-- source: Standard Workload Format v2.2, and each publisher's README
+create or replace view unified.jobs_v2 as
+select
+    trace,
+    cluster,
+    job_id,
+    user_id,
+    group_id,
+    submit_time,
+    submit_s,
+    hour_of_day,
+    weekday,
+    wait_s,
+    run_s,
+    end_s,
+    requested_cpus,
+    allocated_cpus,
+    requested_gpus,
+    requested_gpus_per_instance,
+    allocated_gpus,
+    requested_memory_gib,
+    allocated_memory_gib,
+    status,
+    requested_gpus * run_s as gpu_s,
+    workload,
+    partition_name
+from each_trace.standard_job_v1;
+
+comment on view unified.jobs_v2 is 'Every job of every trace in the field''s standard terms (SWF), NULL where a trace has no such thing.';
+comment on column unified.jobs_v2.trace is 'Trace that the job is from; measured.';
+comment on column unified.jobs_v2.cluster is 'Cluster, where a trace tells them apart; measured.';
+comment on column unified.jobs_v2.job_id is 'Job within its trace and cluster; for PAI job and task, as the literature counts its jobs; measured.';
+comment on column unified.jobs_v2.user_id is 'User; NULL for ITP and openb; measured.';
+comment on column unified.jobs_v2.group_id is 'Group of recurring jobs; PAI alone has it; measured.';
+comment on column unified.jobs_v2.submit_time is 'Submission as an instant; Acme alone has true dates; measured.';
+comment on column unified.jobs_v2.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
+comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL where the trace''s clock does not tell it; derived.';
+comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL where the trace''s clock does not tell it; derived.';
+comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
+comment on column unified.jobs_v2.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, NULL while the task has not ended; derived.';
+comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
+comment on column unified.jobs_v2.requested_cpus is 'CPU cores requested, all instances together; derived.';
+comment on column unified.jobs_v2.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace tells; measured.';
+comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
+comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
+comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, and Acme''s of jobs that ran to an end; measured.';
+comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
+comment on column unified.jobs_v2.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';
+comment on column unified.jobs_v2.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
+comment on column unified.jobs_v2.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
+comment on column unified.jobs_v2.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, for ITP a model name that was drawn at random; derived.';
+comment on column unified.jobs_v2.partition_name is 'Type of GPU (PAI), GPU models that will do (openb), or cluster; measured.';

@@ -1,0 +1,118 @@
+-- Each cluster in the layout of the table that sets Acme beside Philly, Helios and PAI, measured on its jobs.
+-- grain: one row per (trace, cluster); a trace that does not tell its clusters apart has one row
+-- source: AcmeTrace, data/cluster_summary.csv, for the layout
+create or replace view unified.summary_v3 as
+-- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
+with jobs as (
+    select
+        trace,
+        cluster,
+        wait_s,
+        run_s,
+        gpu_s,
+        status,
+        requested_gpus > 0 as is_gpu_job,
+        requested_gpus = 0 as is_cpu_job,
+        status <> 'unknown' as is_known,
+        requested_gpus_per_instance as gpus
+    from unified.jobs_v2
+),
+
+counted as (
+    select
+        trace,
+        cluster,
+        count(*) as jobs,
+        count(*) filter (where is_cpu_job) as cpu_jobs,
+        count(*) filter (where is_gpu_job) as gpu_jobs,
+        favg(run_s) filter (where is_gpu_job) as mean_run_s,
+        favg(wait_s) filter (where is_gpu_job) as mean_wait_s,
+        favg(gpus) filter (where is_gpu_job) as mean_gpus,
+        median(run_s) filter (where is_gpu_job) as median_run_s,
+        median(wait_s) filter (where is_gpu_job) as median_wait_s,
+        median(gpus) filter (where is_gpu_job) as median_gpus,
+        max(run_s) filter (where is_gpu_job) as max_run_s,
+        max(gpus) filter (where is_gpu_job) as max_gpus,
+        count(*) filter (where is_gpu_job and is_known) as known_jobs,
+        count(*) filter (where is_gpu_job and status = 'completed') as completed_jobs,
+        count(*) filter (where is_gpu_job and status = 'cancelled') as cancelled_jobs,
+        count(*) filter (where is_gpu_job and status = 'failed') as failed_jobs,
+        fsum(gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
+        fsum(gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
+        fsum(gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
+        fsum(gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
+        favg(run_s) filter (where is_cpu_job) as mean_run_s_cpu,
+        favg(wait_s) filter (where is_cpu_job) as mean_wait_s_cpu,
+        median(run_s) filter (where is_cpu_job) as median_run_s_cpu,
+        median(wait_s) filter (where is_cpu_job) as median_wait_s_cpu,
+        count(*) filter (where is_cpu_job and is_known) as known_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'completed') as completed_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'cancelled') as cancelled_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'failed') as failed_cpu_jobs
+    from jobs
+    group by trace, cluster
+)
+
+select
+    trace,
+    cluster,
+    jobs,
+    cpu_jobs,
+    gpu_jobs,
+    mean_run_s,
+    mean_wait_s,
+    mean_gpus,
+    median_run_s,
+    median_wait_s,
+    median_gpus,
+    max_run_s,
+    max_gpus,
+    completed_jobs / nullif(known_jobs, 0) as completed_share,
+    cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
+    failed_jobs / nullif(known_jobs, 0) as failed_share,
+    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; where none is, nobody can tell.
+    coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
+    coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
+    coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,
+    coalesce(completed_gpu_s, 0) / nullif(known_gpu_s, 0) as completed_gpu_time_share,
+    coalesce(cancelled_gpu_s, 0) / nullif(known_gpu_s, 0) as cancelled_gpu_time_share,
+    coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_share,
+    mean_run_s_cpu,
+    mean_wait_s_cpu,
+    median_run_s_cpu,
+    median_wait_s_cpu,
+    completed_cpu_jobs / nullif(known_cpu_jobs, 0) as completed_share_cpu,
+    cancelled_cpu_jobs / nullif(known_cpu_jobs, 0) as cancelled_share_cpu,
+    failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu
+from counted;
+
+comment on view unified.summary_v3 is 'Each cluster in the layout of the table that sets Acme beside Philly, Helios and PAI, measured on its jobs.';
+comment on column unified.summary_v3.trace is 'Trace; measured.';
+comment on column unified.summary_v3.cluster is 'Cluster, where a trace tells them apart; measured.';
+comment on column unified.summary_v3.jobs is 'Jobs; for PAI tasks, for openb the pods of the default list; derived.';
+comment on column unified.summary_v3.cpu_jobs is 'Jobs that request no GPU; derived.';
+comment on column unified.summary_v3.gpu_jobs is 'Jobs that request a GPU or a part of one; derived.';
+comment on column unified.summary_v3.mean_run_s is 'Mean run of GPU jobs in seconds; derived.';
+comment on column unified.summary_v3.mean_wait_s is 'Mean wait of GPU jobs in seconds; NULL for ITP, which records none; derived.';
+comment on column unified.summary_v3.mean_gpus is 'Mean of the GPUs that a GPU job requests; PAI''s per instance; derived.';
+comment on column unified.summary_v3.median_run_s is 'Median run of GPU jobs in seconds; derived.';
+comment on column unified.summary_v3.median_wait_s is 'Median wait of GPU jobs in seconds; derived.';
+comment on column unified.summary_v3.median_gpus is 'Median of the GPUs that a GPU job requests; PAI''s per instance; derived.';
+comment on column unified.summary_v3.max_run_s is 'Longest run of a GPU job in seconds; derived.';
+comment on column unified.summary_v3.max_gpus is 'Most GPUs that a GPU job requests; PAI''s per instance; derived.';
+comment on column unified.summary_v3.completed_share is 'Share of the GPU jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.cancelled_share is 'Share of the GPU jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.failed_share is 'Share of the GPU jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds of the GPU jobs that completed; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds of the GPU jobs that were cancelled; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds of the GPU jobs that failed; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.completed_gpu_time_share is 'Share of the GPU time that is in jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.cancelled_gpu_time_share is 'Share of the GPU time that is in jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.failed_gpu_time_share is 'Share of the GPU time that is in jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.mean_run_s_cpu is 'Mean run of CPU jobs in seconds; derived.';
+comment on column unified.summary_v3.mean_wait_s_cpu is 'Mean wait of CPU jobs in seconds; derived.';
+comment on column unified.summary_v3.median_run_s_cpu is 'Median run of CPU jobs in seconds; derived.';
+comment on column unified.summary_v3.median_wait_s_cpu is 'Median wait of CPU jobs in seconds; derived.';
+comment on column unified.summary_v3.completed_share_cpu is 'Share of the CPU jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.cancelled_share_cpu is 'Share of the CPU jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.failed_share_cpu is 'Share of the CPU jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
