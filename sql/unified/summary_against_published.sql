@@ -1,4 +1,5 @@
 -- Does the table that sets Acme beside other clusters follow from the jobs of each?
+-- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.summary_gaps_and_zeros

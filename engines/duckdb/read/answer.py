@@ -233,7 +233,11 @@ def notes(
         """,
         {"name": name, "traces": traces},
     ).fetchall()
-    synthetic = sorted(base_tables(connection, [name]) & _synthetic_tables(connection))
+    synthetic = sorted(
+        table
+        for table in base_tables(connection, [name]) & _synthetic_tables(connection)
+        if traces is None or table.split(".")[0] in traces
+    )
     found = [Note(caveat, text) for caveat, text in caveats]
     if synthetic:
         found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
