@@ -233,4 +233,3 @@ def test_caveats_are_those_of_the_traces_in_the_answer(opened: DuckDBPyConnectio
     assert set(rows["trace"].to_pylist()) == {"acme", "pai"}
     assert {note.name.split(".")[0] for note in notes} == {"acme", "pai", "synthetic data"}
     assert "itp." not in notes[-1].text
-    assert any(note.name.startswith("itp.") for note in answer.notes(opened, "unified.hour_profile"))
