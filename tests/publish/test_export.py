@@ -4,6 +4,8 @@ import csv
 import datetime as dt
 import io
 import json
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import TRACES
 
 from tracehouse.engines.duckdb.read.answer import Note, Question, write_in_turn
 from tracehouse.ingest.errors import UsageError, UserError
@@ -295,3 +298,19 @@ def test_binary_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="--output"):
         chosen_format(Format.PARQUET, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is told in kilobytes there")
+@pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "arrow"])
+def test_a_long_answer_takes_no_more_memory_than_a_short_one(
+    form: str, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    def peak_mb(rows: int) -> float:
+        sql = f"select range as n, repeat('x', 40) as text from range({rows})"
+        command = [str(TRACES), "sql", sql, "-w", str(sample_warehouse), "-o", str(tmp_path / f"a.{form}")]
+        code = f"import resource, subprocess; subprocess.run({command}, check=True); "
+        code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+        return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+
+    # Five million rows have over 200 MB; all of them at once took 500.
+    assert peak_mb(5_000_000) < peak_mb(500_000) + 100
