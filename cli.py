@@ -421,6 +421,8 @@ def verify(
         results = verifying.figures(connection, traces or [])
         count = verifying.count(results, verifying.Verdict.DIFFERS)
         differing.extend([f"{count} of {len(results)} figures differ"] if count else [])
+        if not results:
+            _say("note: the ledgers have no published figures of this", stderr=True)
         question = answer.of_table(connection, verifying.as_table(results))
         return question, verifying.explanations(results)
 

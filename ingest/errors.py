@@ -14,6 +14,10 @@ class UsageError(UserError):
     """A command that was called wrongly: a name or a value that does not exist."""
 
 
+class DefinitionError(UserError):
+    """A file of the project itself that cannot be used, a view or a ledger: which, and why."""
+
+
 class RawFileError(UserError):
     """A raw file that cannot be read as what its name says.
 

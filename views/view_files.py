@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.ingest.errors import DefinitionError
+
 VIEWS = Path(__file__).parent
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
@@ -24,10 +26,6 @@ VIEW_KEYS = {
     "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
     "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
 }
-
-
-class DefinitionError(Exception):
-    """A view or query file that cannot be used: which, and why. For those who write them."""
 
 
 @dataclass(frozen=True)
