@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import command_line
 import duckdb
 import pytest
+from command_line import TRACES
 from filelock import FileLock
 
 from tracehouse.engines.duckdb.write import database
@@ -35,9 +37,13 @@ def run() -> Run:
     def run_program(
         command: Sequence[str | Path], text: str = "", check: bool = True, folder: Path = ELSEWHERE
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [str(part) for part in command], cwd=folder, input=text, capture_output=True, text=True
-        )
+        if command[0] == TRACES:
+            ended = command_line.server().run(*command[1:], stdin=text, cwd=folder)
+            done = subprocess.CompletedProcess(command, ended.code or 0, ended.stdout, ended.stderr)
+        else:
+            done = subprocess.run(
+                [str(part) for part in command], cwd=folder, input=text, capture_output=True, text=True
+            )
         assert not check or done.returncode == 0, f"{command}\n{text}\n{done.stderr}"
         return done
 
@@ -53,7 +59,7 @@ def shell() -> Path:
 @pytest.fixture(scope="session")
 def traces() -> Path:
     """The command line of this project."""
-    return SCRIPTS / "traces"
+    return TRACES
 
 
 @pytest.fixture(scope="session")

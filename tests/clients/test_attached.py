@@ -26,13 +26,6 @@ def alone(
     return folder / "bi.duckdb"
 
 
-def test_everything_answers_under_another_name_in_python(
-    sample_warehouse: Path, ask_everything: Callable, sample_answers: dict
-) -> None:
-    answers = ask_everything(sample_warehouse / database.NAME, "--attach", "other")
-    assert answers == sample_answers
-
-
 def test_everything_answers_under_another_name_in_the_shell(
     sample_warehouse: Path, run: Callable, shell: Path, sample_answers: dict
 ) -> None:
@@ -97,12 +90,11 @@ def test_after_a_move_the_old_place_is_named_in_the_error(moved_warehouse: Path)
         connection.execute(QUESTION).fetchall()
 
 
-@pytest.mark.parametrize("options", [(), ("--attach", "other")])
 def test_after_a_move_a_variable_says_where(
-    options: tuple[str, ...], moved_warehouse: Path, ask_everything: Callable, sample_answers: dict
+    moved_warehouse: Path, ask_everything: Callable, sample_answers: dict
 ) -> None:
-    path = moved_warehouse / database.NAME
-    assert ask_everything(path, *options, "--data-root", str(moved_warehouse)) == sample_answers
+    options = ("--attach", "other", "--data-root", str(moved_warehouse))
+    assert ask_everything(moved_warehouse / database.NAME, *options) == sample_answers
 
 
 def test_after_a_move_the_command_line_needs_nothing(
@@ -138,12 +130,9 @@ def test_after_a_move_and_a_build_nothing_need_be_said(
     assert ask_everything(here / database.NAME) == sample_answers
 
 
-@pytest.mark.parametrize("options", [("--no-files",), ("--attach", "other")])
-def test_materialized_it_answers_alone(
-    options: tuple[str, ...], alone: Path, ask_everything: Callable, sample_answers: dict
-) -> None:
+def test_materialized_it_answers_alone(alone: Path, ask_everything: Callable, sample_answers: dict) -> None:
     assert [path.name for path in alone.parent.iterdir()] == [alone.name]
-    assert ask_everything(alone, *options) == sample_answers
+    assert ask_everything(alone, "--attach", "other", "--no-files") == sample_answers
 
 
 def test_materialized_it_answers_in_the_shell_without_files(alone: Path, run: Callable, shell: Path) -> None:
