@@ -71,6 +71,8 @@ class Table:
     publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
     the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
+    `key` are the columns that tell its rows apart, empty where none do, and `never_empty` those that have a
+    value in every row: `traces check` looks whether both hold; neither rejects a row.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
     A `wide` table's columns are made from cells; its order holds within a block of times.
     """
@@ -87,6 +89,8 @@ class Table:
     has_header: bool = True
     ends_in_newline: bool = True
     published_sha256: dict[str, str] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+    never_empty: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
     folder: str = ""

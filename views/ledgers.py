@@ -6,11 +6,12 @@
 import csv
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.reference_curves import traces_with_curves
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
@@ -50,6 +51,33 @@ CHECK_KEYS = {
 }
 
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """One trap of a trace, and the base tables and columns, `trace.table.column`, that it is about."""
+
+    name: str
+    trace: str
+    objects: tuple[str, ...]
+    what_goes_wrong: str
+    what_to_do: str
+    documented_in: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How the times in some columns are to be read: what they count from, where, and what is true of them."""
+
+    name: str
+    trace: str
+    objects: tuple[str, ...]
+    epoch: str
+    zone: str
+    resolution_s: float
+    true_parts: str
+    fake_parts: str
+    documented_in: str
 
 
 @dataclass(frozen=True)
@@ -105,14 +133,82 @@ class Metric:
     answered_by: str
 
 
-def caveats(folder: Path = VIEWS) -> list[dict[str, str]]:
-    """Every row of every caveat ledger, with the trace that it belongs to."""
-    return list(_rows(folder, "caveats.csv"))
+def caveats(folder: Path = VIEWS) -> list[Caveat]:
+    """Every caveat of every ledger. Raises DefinitionError on one that makes no sense."""
+    return [
+        Caveat(
+            row["caveat"],
+            row["trace"],
+            _objects(row, row["caveat"]),
+            row["what_goes_wrong"],
+            row["what_to_do"],
+            row["documented_in"],
+        )
+        for row in _named_rows(folder, "caveats.csv", "caveat")
+    ]
 
 
-def clocks(folder: Path = VIEWS) -> list[dict[str, str]]:
-    """Every row of every clock ledger, with the trace that it belongs to."""
-    return list(_rows(folder, "clocks.csv"))
+def clocks(folder: Path = VIEWS) -> list[Clock]:
+    """Every clock of every ledger. Raises DefinitionError on one that makes no sense.
+
+    So it does where a column of instants has no clock.
+    """
+    found = [
+        Clock(
+            row["clock"],
+            row["trace"],
+            _objects(row, row["clock"]),
+            row["epoch"],
+            row["zone"],
+            _number(row, "clock", "resolution_s"),
+            row["true_parts"],
+            row["fake_parts"],
+            row["documented_in"],
+        )
+        for row in _named_rows(folder, "clocks.csv", "clock")
+    ]
+    _check_instants(found, {path.parent.name for path in folder.glob("*/clocks.csv")})
+    return found
+
+
+def _check_instants(clocks: Sequence[Clock], traces: Collection[str]) -> None:
+    timed = {name for clock in clocks for name in clock.objects}
+    for trace in all_traces().values():
+        for table in trace.tables if trace.name in traces else ():
+            for column in table.columns:
+                name = f"{trace.name}.{table.name}.{column.name}"
+                if column.type == "TIMESTAMPTZ" and name not in timed:
+                    raise DefinitionError(f"{trace.name}/clocks.csv: no clock tells the time of {name}")
+
+
+def _named_rows(folder: Path, file: str, key: str) -> list[dict[str, str]]:
+    """The rows of a ledger that has no empty field, each with a name of its own that begins with its trace."""
+    rows = list(_rows(folder, file))
+    names = [row[key] for row in rows]
+    for row in rows:
+        place = f"{row['trace']}/{file}: {row[key]}"
+        empty = [field for field, text in row.items() if not text]
+        if empty:
+            raise DefinitionError(f"{place}: its {empty[0]} is empty")
+        if not re.fullmatch(rf"{row['trace']}\.[a-z][a-z0-9_]*", row[key]):
+            raise DefinitionError(f"{place}: its name is {row['trace']}. and words in lower case")
+        if names.count(row[key]) > 1:
+            raise DefinitionError(f"{place} is there twice")
+    return rows
+
+
+def _objects(row: dict[str, str], name: str) -> tuple[str, ...]:
+    """The tables and columns of its trace that a line names."""
+    trace = all_traces()[row["trace"]]
+    known = {f"{trace.name}.{table.name}" for table in trace.tables}
+    known |= {f"{trace.name}.{t.name}.{column.name}" for t in trace.tables for column in t.stored_columns}
+    if trace.name in traces_with_curves():
+        known.add("catalog.reference_curves")
+    objects = tuple(row["objects"].split())
+    unknown = [named for named in objects if named not in known]
+    if unknown:
+        raise DefinitionError(f"{name}: {unknown[0]} is no table or column of {trace.name}")
+    return objects
 
 
 def published(folder: Path = VIEWS) -> list[Figure]:
@@ -126,15 +222,21 @@ def published(folder: Path = VIEWS) -> list[Figure]:
 
 
 def metrics(folder: Path = VIEWS) -> list[Metric]:
-    """Every metric of every trace, in one order. Raises DefinitionError where a ledger is not whole."""
-    found = [_metric(row) for row in _rows(folder, "metrics.csv")]
-    for trace in dict.fromkeys(metric.trace for metric in found):
-        named = [metric.metric for metric in found if metric.trace == trace]
-        wrong = [name for name in METRICS if named.count(name) != 1] or sorted(set(named) - set(METRICS))
-        if wrong:
-            times = named.count(wrong[0])
-            raise DefinitionError(f"{trace}/metrics.csv: {wrong[0]} is there {times} times, or is no metric")
-    return sorted(found, key=lambda metric: (metric.trace, METRICS.index(metric.metric)))
+    """Every metric of every trace, in one order: what a ledger does not have is impossible.
+
+    Raises DefinitionError where a line makes no sense.
+    """
+    found: dict[tuple[str, str], Metric] = {}
+    for row in _rows(folder, "metrics.csv"):
+        metric = _metric(row)
+        if (metric.trace, metric.metric) in found:
+            raise DefinitionError(f"{metric.trace}/metrics.csv: {metric.metric} is there twice")
+        found[metric.trace, metric.metric] = metric
+    return [
+        found.get((trace, metric)) or Metric(trace, metric, "impossible", "The trace does not record it.", "")
+        for trace in all_traces()
+        for metric in METRICS
+    ]
 
 
 def checks(folder: Path = VIEWS) -> list[Check]:
@@ -149,6 +251,8 @@ def checks(folder: Path = VIEWS) -> list[Check]:
 
 def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
     for path in sorted(folder.glob(f"*/{name}")):
+        if path.parent.name not in all_traces():
+            raise DefinitionError(f"{path}: there is no trace {path.parent.name}")
         with path.open(newline="") as file:
             reader = csv.DictReader(file, strict=True)
             for row in reader:
@@ -159,6 +263,8 @@ def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
 
 def _metric(row: dict[str, str]) -> Metric:
     place = f"{row['trace']}/metrics.csv: {row['metric']}"
+    if row["metric"] not in METRICS:
+        raise DefinitionError(f"{place} is no metric: {', '.join(METRICS)}")
     if row["exactness"] not in EXACTNESSES:
         raise DefinitionError(f"{place} is {' or '.join(EXACTNESSES)}, not {row['exactness']!r}")
     if not row["reason"]:
@@ -185,9 +291,9 @@ def _figure(row: dict[str, str]) -> Figure:
         trace=row["trace"],
         statement=row["statement"],
         relation=row["relation"],
-        value=_number(row, "value"),
+        value=_number(row, "figure", "value"),
         unit=row["unit"],
-        tolerance=_number(row, "tolerance"),
+        tolerance=_number(row, "figure", "tolerance"),
         printed_in=row["printed_in"],
         trust=row["trust"],
         measured_by=row["measured_by"],
@@ -205,13 +311,14 @@ def _known_file(row: dict[str, str]) -> str:
     return name
 
 
-def _number(row: dict[str, str], key: str) -> float:
+def _number(row: dict[str, str], named: str, key: str) -> float:
+    """A finite number; not under 0, unless it is a value."""
     try:
         value = float(row[key])
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or (key == "tolerance" and value < 0):
-        raise DefinitionError(f"{row['figure']}: its {key} is {row[key]!r}")
+    if not math.isfinite(value) or (key != "value" and value < 0):
+        raise DefinitionError(f"{row[named]}: its {key} is {row[key]!r}")
     return value
 
 

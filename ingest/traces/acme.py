@@ -40,6 +40,17 @@ JOB_TRACE = Table(
     source="README of InternLM/AcmeTrace, Job Trace",
     csv_name=r"trace_(?P<cluster>seren|kalos)\.csv",
     keys=(Column("cluster", "VARCHAR", "Cluster, from the file's name: seren or kalos"),),
+    key=(
+        "cluster",
+        "job_id",
+    ),
+    never_empty=(
+        "job_id",
+        "gpu_num",
+        "type",
+        "state",
+        "submit_time",
+    ),
     columns=(
         Column("job_id", "VARCHAR", "Job id; digits in Seren, letters and digits in Kalos"),
         Column("user", "VARCHAR", "Hashed user, beginning with u"),
@@ -109,6 +120,21 @@ CLUSTER_SUMMARY = Table(
     grain="one row per id",
     source="data/cluster_summary.csv of InternLM/AcmeTrace; its columns are nowhere described",
     csv_name=r"cluster_summary\.csv",
+    key=("id",),
+    never_empty=(
+        "id",
+        "job_num",
+        "cpu_job_num",
+        "gpu_job_num",
+        "avg_run_time_gpu",
+        "avg_que_time_gpu",
+        "avg_gpu_num",
+        "med_run_time_gpu",
+        "med_que_time_gpu",
+        "med_gpu_num",
+        "max_run_time_gpu",
+        "max_gpu",
+    ),
     columns=(
         Column("id", "VARCHAR", "Trace: Seren, Kalos, Philly, Helios or PAI", provenance="derived"),
         Column("job_num", "BIGINT", "All jobs; for PAI, tasks", unit="jobs", provenance="derived"),
@@ -327,6 +353,11 @@ SERVER_POWER = Table(
             "VARCHAR",
             "Types of server, from the file's name: GPU_AB and GPU_C with GPUs, CPU_D without",
         ),
+    ),
+    never_empty=(
+        "Time",
+        "Sys_Total_Power",
+        "CPU_Power",
     ),
     columns=(
         Column("Time", "TIMESTAMPTZ", "Time of the sample"),

@@ -63,6 +63,16 @@ RAW_JOB = Table(
     archive_stem="raw-traces",
     keys=(SOURCE_FILE,),
     ends_in_newline=False,
+    key=(
+        "source_file",
+        "job_id",
+    ),
+    never_empty=(
+        "job_id",
+        "submission_time",
+        "duration",
+        "num_gpu",
+    ),
     columns=(JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
 )
@@ -80,6 +90,20 @@ ELASTICFLOW_JOB = Table(
     archive_stem="elasticflow-traces",
     keys=(SOURCE_FILE,),
     ends_in_newline=False,
+    key=(
+        "source_file",
+        "job_id",
+    ),
+    never_empty=(
+        "job_id",
+        "submission_time",
+        "num_iteration",
+        "model_name",
+        "deadline",
+        "batch_size",
+        "num_gpu",
+        "duration",
+    ),
     columns=(
         JOB_ID,
         SUBMISSION_TIME,

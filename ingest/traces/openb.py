@@ -40,6 +40,16 @@ NODE = Table(
             "Which list: all_node, or its subset gpu_node; use one of them, never both",
         ),
     ),
+    key=(
+        "node_list",
+        "sn",
+    ),
+    never_empty=(
+        "sn",
+        "cpu_milli",
+        "memory_mib",
+        "gpu",
+    ),
     columns=(
         Column("sn", "VARCHAR", "Node name, given anew in each list"),
         Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU"),
@@ -71,6 +81,17 @@ POD = Table(
             "VARCHAR",
             "Which pod list, from the file's name; only default is the trace as recorded",
         ),
+    ),
+    key=(
+        "variant",
+        "name",
+    ),
+    never_empty=(
+        "name",
+        "cpu_milli",
+        "memory_mib",
+        "num_gpu",
+        "gpu_milli",
     ),
     columns=(
         Column("name", "VARCHAR", "Pod name, given anew in most variants"),

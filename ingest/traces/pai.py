@@ -61,6 +61,13 @@ JOB = Table(
     csv_name=r"pai_job_table\.csv",
     archive_stem="pai_job_table",
     has_header=False,
+    key=("job_name",),
+    never_empty=(
+        "job_name",
+        "inst_id",
+        "user",
+        "status",
+    ),
     columns=(JOB_NAME, INST_ID, USER, STATUS, START_TIME, END_TIME),
     published_sha256={
         "pai_job_table.tar.gz": "5aad7f7caac501136d14ed6a48e40546f825d7b0617a3a4f337e2348fe0a6cb0",
@@ -82,6 +89,15 @@ TASK = Table(
     csv_name=r"pai_task_table\.csv",
     archive_stem="pai_task_table",
     has_header=False,
+    key=(
+        "job_name",
+        "task_name",
+    ),
+    never_empty=(
+        "job_name",
+        "task_name",
+        "status",
+    ),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -128,6 +144,11 @@ INSTANCE = Table(
     csv_name=r"pai_instance_table\.csv",
     archive_stem="pai_instance_table",
     has_header=False,
+    never_empty=(
+        "job_name",
+        "task_name",
+        "status",
+    ),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -163,6 +184,11 @@ SENSOR = Table(
     csv_name=r"pai_sensor_table\.csv",
     archive_stem="pai_sensor_table",
     has_header=False,
+    key=("worker_name",),
+    never_empty=(
+        "worker_name",
+        "machine",
+    ),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -221,6 +247,8 @@ GROUP_TAG = Table(
     csv_name=r"pai_group_tag_table\.csv",
     archive_stem="pai_group_tag_table",
     has_header=False,
+    key=("inst_id",),
+    never_empty=("inst_id",),
     columns=(
         INST_ID,
         USER,
@@ -257,6 +285,14 @@ MACHINE_SPEC = Table(
     csv_name=r"pai_machine_spec\.csv",
     archive_stem="pai_machine_spec",
     has_header=False,
+    key=("machine",),
+    never_empty=(
+        "machine",
+        "gpu_type",
+        "cap_cpu",
+        "cap_mem",
+        "cap_gpu",
+    ),
     columns=(
         MACHINE,
         Column("gpu_type", "VARCHAR", "Type of the machine's GPUs; CPU where it has none"),
@@ -284,6 +320,11 @@ MACHINE_METRIC = Table(
     csv_name=r"pai_machine_metric\.csv",
     archive_stem="pai_machine_metric",
     has_header=False,
+    key=("worker_name",),
+    never_empty=(
+        "worker_name",
+        "machine",
+    ),
     columns=(
         Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
         MACHINE,

@@ -1,4 +1,3 @@
-import csv
 import hashlib
 import re
 import tarfile
@@ -7,25 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import tracehouse.views
 from tracehouse.ingest.declare import Table, Trace, all_traces
-from tracehouse.ingest.reference_curves import traces_with_curves
+from tracehouse.views import ledgers
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
-
-VIEWS = Path(tracehouse.views.__path__[0])
-CAVEAT_COLUMNS = ["caveat", "objects", "what_goes_wrong", "what_to_do", "documented_in"]
-CLOCK_COLUMNS = [
-    "clock",
-    "objects",
-    "epoch",
-    "zone",
-    "resolution_s",
-    "true_parts",
-    "fake_parts",
-    "documented_in",
-]
 
 REAL_FILES = Path(__file__).parents[2].parent / "shared" / "data"
 needs_real_files = pytest.mark.skipif(
@@ -108,27 +93,8 @@ def test_no_checksum_is_printed_twice() -> None:
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_caveats_parse_and_touch_what_exists(trace: Trace) -> None:
-    rows = ledger(trace, "caveats.csv", CAVEAT_COLUMNS)
-    check_ids([row["caveat"] for row in rows], trace)
-    for row in rows:
-        assert row["what_goes_wrong"] and row["what_to_do"] and row["documented_in"], row["caveat"]
-        assert set(row["objects"].split()) <= objects_of(trace), row["caveat"]
-
-
-@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_clocks_parse_and_tell_the_time_of_columns(trace: Trace) -> None:
-    rows = ledger(trace, "clocks.csv", CLOCK_COLUMNS)
-    check_ids([row["clock"] for row in rows], trace)
-    for row in rows:
-        assert all(row.values()), row["clock"]
-        assert float(row["resolution_s"]) > 0, row["clock"]
-        assert set(row["objects"].split()) <= objects_of(trace), row["clock"]
-
-
-@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
 def test_every_time_column_has_a_clock(trace: Trace) -> None:
-    timed = {name for row in ledger(trace, "clocks.csv", CLOCK_COLUMNS) for name in row["objects"].split()}
+    timed = {name for clock in ledgers.clocks() for name in clock.objects}
     for table in trace.tables:
         for column in table.columns:
             if column.type == "TIMESTAMPTZ" or re.search("(start|end|ion|ed)_time$", column.name):
@@ -159,33 +125,6 @@ def test_real_header_files_have_the_published_checksums() -> None:
                         assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256, name
                         checked += 1
     assert checked == 7
-
-
-def ledger(trace: Trace, name: str, columns: list[str]) -> list[dict[str, str]]:
-    with (VIEWS / trace.name / name).open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file, strict=True)
-        rows = list(reader)
-    assert reader.fieldnames == columns
-    assert all(None not in row and None not in row.values() for row in rows)
-    return rows
-
-
-def check_ids(ids: list[str], trace: Trace) -> None:
-    assert ids
-    assert len(set(ids)) == len(ids)
-    for name in ids:
-        assert re.fullmatch(rf"{trace.name}\.[a-z][a-z0-9_]*", name)
-
-
-def objects_of(trace: Trace) -> set[str]:
-    tables = {f"{trace.name}.{table.name}" for table in trace.tables}
-    columns = {
-        f"{trace.name}.{table.name}.{column.name}"
-        for table in trace.tables
-        for column in table.stored_columns
-    }
-    curves = {"catalog.reference_curves"} if trace.name in traces_with_curves() else set()
-    return tables | columns | curves
 
 
 def real_headers(trace: Trace) -> Iterator[tuple[Table, str, list[str]]]:

@@ -74,6 +74,7 @@ def test_the_jobs_of_all_traces_agree_with_it(
 
 def test_a_whole_ledger_is_read(tmp_path: Path) -> None:
     found = ledgers.metrics(write_ledger(tmp_path, dict(reversed(WHOLE.items()))))
+    found = [metric for metric in found if metric.trace == "itp"]
     assert [metric.metric for metric in found] == list(ledgers.METRICS)
     assert found[0] == ledgers.Metric("itp", "submission", "impossible", "Nobody wrote it down.", "")
 
@@ -85,7 +86,7 @@ def test_a_whole_ledger_is_read(tmp_path: Path) -> None:
         ({"wait": ("impossible", "", "")}, "wait has no reason"),
         ({"wait": ("exact", "So.", "")}, "wait is answered by a view or query unless"),
         ({"wait": ("impossible", "So.", "itp.job")}, "wait is answered by a view or query unless"),
-        ({"colour": ("impossible", "So.", "")}, "colour is there 1 times, or is no metric"),
+        ({"colour": ("impossible", "So.", "")}, "colour is no metric: submission, wait"),
     ],
 )
 def test_a_ledger_that_makes_no_sense_is_refused(
@@ -95,10 +96,18 @@ def test_a_ledger_that_makes_no_sense_is_refused(
         ledgers.metrics(write_ledger(tmp_path, WHOLE | change))
 
 
-def test_a_metric_that_is_left_out_is_named(tmp_path: Path) -> None:
+def test_a_metric_that_is_left_out_is_impossible(tmp_path: Path) -> None:
     rows = {metric: rest for metric, rest in WHOLE.items() if metric != "energy"}
-    with pytest.raises(DefinitionError, match=r"itp/metrics\.csv: energy is there 0 times"):
-        ledgers.metrics(write_ledger(tmp_path, rows))
+    assert ledgers.Metric(
+        "itp", "energy", "impossible", "The trace does not record it.", ""
+    ) in ledgers.metrics(write_ledger(tmp_path, rows))
+
+
+def test_a_metric_is_there_once(tmp_path: Path) -> None:
+    path = write_ledger(tmp_path, WHOLE) / "itp" / "metrics.csv"
+    path.write_text(path.read_text() + "wait,impossible,Nobody knows.,\n")
+    with pytest.raises(DefinitionError, match=r"itp/metrics\.csv: wait is there twice"):
+        ledgers.metrics(tmp_path)
 
 
 def test_a_comma_that_is_not_quoted_is_found(tmp_path: Path) -> None:

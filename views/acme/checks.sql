@@ -1,31 +1,5 @@
 -- Data-quality rules of Acme. Each counts the rows that break it.
 
--- check: acme.job_trace.key
--- object: acme.job_trace
--- kind: key
--- rule: job_id is unique within a cluster
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from acme.job_trace
-    where job_id is not null
-    group by cluster, job_id
-    having count(*) > 1
-) as duplicated;
-
--- check: acme.cluster_summary.key
--- object: acme.cluster_summary
--- kind: key
--- rule: id is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from acme.cluster_summary
-    where id is not null
-    group by id
-    having count(*) > 1
-) as duplicated;
-
 -- check: acme.job_trace.state_documented
 -- object: acme.job_trace
 -- kind: range
@@ -255,19 +229,6 @@ where
     or abs(cancel_rate_gpu_time - cancel_gpu_time / all_gpu_time) > 0.001
     or abs(fail_rate_gpu_time - fail_gpu_time / all_gpu_time) > 0.001;
 
--- check: acme.job_trace.complete
--- object: acme.job_trace
--- kind: coverage
--- rule: every job has an id, a type, a state, a submission and a number of GPUs
-select count(*)
-from acme.job_trace
-where
-    job_id is null
-    or "type" is null
-    or state is null
-    or submit_time is null
-    or gpu_num is null;
-
 -- check: acme.job_trace.kalos_columns
 -- object: acme.job_trace
 -- kind: coverage
@@ -299,26 +260,6 @@ with held as (
 select coalesce(sum(abs(summary.job_num - held.jobs)), 0)
 from held
 inner join acme.cluster_summary as summary on held.cluster = lower(summary.id);
-
--- check: acme.cluster_summary.complete
--- object: acme.cluster_summary
--- kind: coverage
--- rule: every trace has an id, counts of jobs, and the run, queue and GPUs of GPU jobs
-select count(*)
-from acme.cluster_summary
-where
-    id is null
-    or job_num is null
-    or cpu_job_num is null
-    or gpu_job_num is null
-    or avg_run_time_gpu is null
-    or avg_que_time_gpu is null
-    or avg_gpu_num is null
-    or med_run_time_gpu is null
-    or med_que_time_gpu is null
-    or med_gpu_num is null
-    or max_run_time_gpu is null
-    or max_gpu is null;
 
 -- check: acme.gpu_metric.key
 -- object: acme.gpu_metric
@@ -616,14 +557,6 @@ from acme.server_power
 where
     "Time" < timestamptz '2023-01-01 00:00:00+08:00'
     or "Time" >= timestamptz '2024-01-01 00:00:00+08:00';
-
--- check: acme.server_power.complete
--- object: acme.server_power
--- kind: coverage
--- rule: every sample has a time, and the power of the server and of its processors
-select count(*)
-from acme.server_power
-where "Time" is null or "Sys_Total_Power" is null or "CPU_Power" is null;
 
 -- check: acme.server_power.memory_recorded
 -- object: acme.server_power

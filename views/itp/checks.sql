@@ -1,32 +1,6 @@
 -- Data-quality rules of ITP. Each counts the rows that break it.
 -- A rule between the two tables, or between two files, holds where both are there.
 
--- check: itp.raw_job.key
--- object: itp.raw_job
--- kind: key
--- rule: job_id is unique within a cluster file
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from itp.raw_job
-    where job_id is not null
-    group by source_file, job_id
-    having count(*) > 1
-) as duplicated;
-
--- check: itp.elasticflow_job.key
--- object: itp.elasticflow_job
--- kind: key
--- rule: job_id is unique within a file, 195job being one of its own
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from itp.elasticflow_job
-    where job_id is not null
-    group by source_file, job_id
-    having count(*) > 1
-) as duplicated;
-
 -- check: itp.raw_job.in_elasticflow
 -- object: itp.raw_job
 -- kind: reference
@@ -203,30 +177,6 @@ inner join typical
 where
     abs(rates.iterations_per_s - typical.median_iterations_per_s)
     > 0.01 * typical.median_iterations_per_s;
-
--- check: itp.raw_job.complete
--- object: itp.raw_job
--- kind: coverage
--- rule: no field is empty
-select count(*)
-from itp.raw_job
-where job_id is null or submission_time is null or duration is null or num_gpu is null;
-
--- check: itp.elasticflow_job.complete
--- object: itp.elasticflow_job
--- kind: coverage
--- rule: no field is empty
-select count(*)
-from itp.elasticflow_job
-where
-    job_id is null
-    or submission_time is null
-    or num_iteration is null
-    or model_name is null
-    or deadline is null
-    or batch_size is null
-    or num_gpu is null
-    or duration is null;
 
 -- check: itp.raw_job.clusters
 -- object: itp.raw_job

@@ -1,32 +1,6 @@
 -- Data-quality rules of openb. Each counts the rows that break it.
 -- A rule between two tables, or between two lists, holds where both are there.
 
--- check: openb.node.key
--- object: openb.node
--- kind: key
--- rule: sn is unique within a node list
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from openb.node
-    where sn is not null
-    group by node_list, sn
-    having count(*) > 1
-) as duplicated;
-
--- check: openb.pod.key
--- object: openb.pod
--- kind: key
--- rule: name is unique within a pod list
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from openb.pod
-    where name is not null
-    group by variant, name
-    having count(*) > 1
-) as duplicated;
-
 -- check: openb.node.lists_agree
 -- object: openb.node
 -- kind: reference
@@ -343,27 +317,6 @@ where deletion_time < creation_time;
 select count(*)
 from openb.pod
 where (pod_phase = 'Pending') <> (scheduled_time is null);
-
--- check: openb.node.complete
--- object: openb.node
--- kind: coverage
--- rule: no field but model is empty
-select count(*)
-from openb.node
-where sn is null or cpu_milli is null or memory_mib is null or gpu is null;
-
--- check: openb.pod.complete
--- object: openb.pod
--- kind: coverage
--- rule: the name and the requests of a pod are never empty
-select count(*)
-from openb.pod
-where
-    name is null
-    or cpu_milli is null
-    or memory_mib is null
-    or num_gpu is null
-    or gpu_milli is null;
 
 -- check: openb.pod.recorded
 -- object: openb.pod

@@ -3,19 +3,6 @@
 -- A rule between two tables holds where both are there. Rows without a partner are found by an anti join: of
 -- millions of rows it needs a fraction of the memory of `not exists`.
 
--- check: pai.job.key
--- object: pai.job
--- kind: key
--- rule: job_name is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.job
-    where job_name is not null
-    group by job_name
-    having count(*) > 1
-) as duplicated;
-
 -- check: pai.job.inst_id_key
 -- object: pai.job
 -- kind: key
@@ -29,19 +16,6 @@ from (
     having count(*) > 1
 ) as duplicated;
 
--- check: pai.task.key
--- object: pai.task
--- kind: key
--- rule: task_name is unique within a job
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.task
-    where job_name is not null and task_name is not null
-    group by job_name, task_name
-    having count(*) > 1
-) as duplicated;
-
 -- check: pai.instance.worker_name_key
 -- object: pai.instance
 -- kind: key
@@ -51,58 +25,6 @@ select coalesce(sum(copies - 1), 0)
 from (
     select count(*) as copies
     from pai.instance
-    where worker_name is not null
-    group by worker_name
-    having count(*) > 1
-) as duplicated;
-
--- check: pai.sensor.key
--- object: pai.sensor
--- kind: key
--- rule: worker_name is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.sensor
-    where worker_name is not null
-    group by worker_name
-    having count(*) > 1
-) as duplicated;
-
--- check: pai.group_tag.key
--- object: pai.group_tag
--- kind: key
--- rule: inst_id is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.group_tag
-    where inst_id is not null
-    group by inst_id
-    having count(*) > 1
-) as duplicated;
-
--- check: pai.machine_spec.key
--- object: pai.machine_spec
--- kind: key
--- rule: machine is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.machine_spec
-    where machine is not null
-    group by machine
-    having count(*) > 1
-) as duplicated;
-
--- check: pai.machine_metric.key
--- object: pai.machine_metric
--- kind: key
--- rule: worker_name is unique
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from pai.machine_metric
     where worker_name is not null
     group by worker_name
     having count(*) > 1
@@ -554,22 +476,6 @@ select count(*)
 from pai.machine_metric
 where abs(machine_cpu - (machine_cpu_usr + machine_cpu_kernel + machine_cpu_iowait)) > 1;
 
--- check: pai.job.complete
--- object: pai.job
--- kind: coverage
--- rule: every job has a name, an inst_id, a user and a status
-select count(*)
-from pai.job
-where job_name is null or inst_id is null or "user" is null or status is null;
-
--- check: pai.task.complete
--- object: pai.task
--- kind: coverage
--- rule: every task has a job, a name and a status
-select count(*)
-from pai.task
-where job_name is null or task_name is null or status is null;
-
 -- check: pai.task.sized
 -- object: pai.task
 -- kind: coverage
@@ -577,51 +483,6 @@ where job_name is null or task_name is null or status is null;
 select count(*)
 from pai.task
 where inst_num is null;
-
--- check: pai.instance.complete
--- object: pai.instance
--- kind: coverage
--- rule: every instance has a job, a task and a status
-select count(*)
-from pai.instance
-where job_name is null or task_name is null or status is null;
-
--- check: pai.sensor.complete
--- object: pai.sensor
--- kind: coverage
--- rule: every row has a worker and a machine
-select count(*)
-from pai.sensor
-where worker_name is null or machine is null;
-
--- check: pai.group_tag.complete
--- object: pai.group_tag
--- kind: coverage
--- rule: every tag has an inst_id
-select count(*)
-from pai.group_tag
-where inst_id is null;
-
--- check: pai.machine_spec.complete
--- object: pai.machine_spec
--- kind: coverage
--- rule: no field is empty
-select count(*)
-from pai.machine_spec
-where
-    machine is null
-    or gpu_type is null
-    or cap_cpu is null
-    or cap_mem is null
-    or cap_gpu is null;
-
--- check: pai.machine_metric.complete
--- object: pai.machine_metric
--- kind: coverage
--- rule: every row has a worker and a machine
-select count(*)
-from pai.machine_metric
-where worker_name is null or machine is null;
 
 -- check: pai.job.start_unless_waiting
 -- object: pai.job

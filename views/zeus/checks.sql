@@ -2,30 +2,6 @@
 -- A configuration is a data set, a network, a batch size and an optimizer.
 -- A rule between two tables holds where both are there.
 
--- check: zeus.train.key
--- object: zeus.train
--- kind: key
--- rule: a run of a configuration has one row for each target
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from zeus.train
-    group by dataset, network, batch_size, optimizer, run, target_metric
-    having count(*) > 1
-) as duplicated;
-
--- check: zeus.power.key
--- object: zeus.power
--- kind: key
--- rule: a GPU has one row for each configuration and power limit
-select coalesce(sum(copies - 1), 0)
-from (
-    select count(*) as copies
-    from zeus.power
-    group by gpu, dataset, network, batch_size, optimizer, power_limit
-    having count(*) > 1
-) as duplicated;
-
 -- check: zeus.power.workload
 -- object: zeus.power
 -- kind: reference
@@ -230,36 +206,6 @@ inner join means on job.dataset = means.dataset
 where
     abs(job.runtime_ratio - (job.end_time - job.start_time) / nullif(means.mean_runtime_s, 0))
     > 0.01 * (job.end_time - job.start_time) / nullif(means.mean_runtime_s, 0);
-
--- check: zeus.train.complete
--- object: zeus.train
--- kind: coverage
--- rule: no field but target_epoch is empty
-select count(*)
-from zeus.train
-where
-    dataset is null
-    or network is null
-    or batch_size is null
-    or optimizer is null
-    or learning_rate is null
-    or run is null
-    or target_metric is null;
-
--- check: zeus.power.complete
--- object: zeus.power
--- kind: coverage
--- rule: no field is empty
-select count(*)
-from zeus.power
-where
-    dataset is null
-    or network is null
-    or batch_size is null
-    or optimizer is null
-    or power_limit is null
-    or time_per_epoch is null
-    or average_power is null;
 
 -- check: zeus.train.every_target
 -- object: zeus.train

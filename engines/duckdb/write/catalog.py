@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple
 
 import pyarrow as pa
 import sqlglot
@@ -16,6 +17,7 @@ from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
+from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import released
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
 
@@ -30,8 +32,8 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
-    insert(connection, "caveats", [_caveat_row(row) for row in ledgers.caveats()])
-    insert(connection, "clocks", [_clock_row(row) for row in ledgers.clocks()])
+    insert(connection, "caveats", [astuple(caveat) for caveat in ledgers.caveats()])
+    insert(connection, "clocks", [astuple(clock) for clock in ledgers.clocks()])
     insert(connection, "reference_curves", _curve_rows())
 
 
@@ -124,7 +126,7 @@ def fill_columns(
 
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
     """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
-    rules = [*ledgers.checks(), *_row_counts(traces)]
+    rules = all_rules(traces)
     tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
     counts = "\nunion all\n".join(_check_sql(rule, tables) for rule in rules)
     connection.execute(
@@ -258,29 +260,6 @@ def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
     return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 
 
-def _row_counts(traces: Iterable[Trace]) -> list[ledgers.Check]:
-    """For every table, the rule that its rows are those that the sources account for."""
-    return [
-        ledgers.Check(
-            name=f"{name}.row_count",
-            trace=name.split(".")[0],
-            object_name=name,
-            kind="row count",
-            rule="its rows are the rows stored, and rows read are rows kept and rejected",
-            caveat="",
-            sql=f"""
-            select
-                abs((select count(*) from {name}) - coalesce(sum(rows_stored), 0))
-                + abs(coalesce(sum(rows_read - rows_kept - rows_rejected), 0))
-            from catalog.sources
-            where table_name = '{name}'
-            """,
-        )
-        for trace in traces
-        for name in (f"{trace.name}.{table.name}" for table in trace.tables)
-    ]
-
-
 def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) -> tuple:
     mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
     files = [stored for conversion in mine for stored in conversion.files]
@@ -315,25 +294,6 @@ def _source_rows(conversion: Conversion) -> list[tuple]:
         )
         for source in conversion.sources
     ]
-
-
-def _caveat_row(row: dict[str, str]) -> tuple:
-    described = (row["what_goes_wrong"], row["what_to_do"], row["documented_in"])
-    return (row["caveat"], row["trace"], row["objects"].split(), *described)
-
-
-def _clock_row(row: dict[str, str]) -> tuple:
-    resolution_s = float(row["resolution_s"]) if row["resolution_s"] else None
-    parts = (row["true_parts"], row["fake_parts"], row["documented_in"])
-    return (
-        row["clock"],
-        row["trace"],
-        row["objects"].split(),
-        row["epoch"],
-        row["zone"],
-        resolution_s,
-        *parts,
-    )
 
 
 def _curve_rows() -> list[tuple]:
