@@ -182,7 +182,7 @@ def _check_instants(clocks: Sequence[Clock], traces: Collection[str]) -> None:
 
 
 def _named_rows(folder: Path, file: str, key: str) -> list[dict[str, str]]:
-    """The rows of a ledger that has no empty field, each with a name of its own that begins with its trace."""
+    """The rows of a ledger without an empty field, each with a name of its own that begins with its trace."""
     rows = list(_rows(folder, file))
     names = [row[key] for row in rows]
     for row in rows:
