@@ -560,7 +560,7 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "requested_cpus": jobs["requested_cpus"],
             "requested_gpus": jobs["requested_gpus"],
             "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
-            "status": jobs["state"].map(ACME_OUTCOMES | {"RUNNING": "unknown"}),
+            "status": jobs["state"].map(ACME_OUTCOMES).fillna("unknown"),
             "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "workload": jobs["workload_type"],
             "partition_name": jobs["cluster"],
@@ -574,21 +574,26 @@ def unified_jobs(raw: Path) -> pd.DataFrame:
 
 
 def unified_jobs_v2(raw: Path) -> pd.DataFrame:
+    return with_clock(jobs_of_each_trace(raw)).reindex(columns=UNIFIED_V2)
+
+
+def with_clock(jobs: pd.DataFrame) -> pd.DataFrame:
     """With hour and weekday at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday."""
-    jobs = jobs_of_each_trace(raw)
     per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
     jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
     submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
     hours = submitted // 3_600 + 8
     jobs["hour_of_day"] = hours % 24
     jobs["weekday"] = (hours // 24 + 3) % 7 + 1
-    return jobs.reindex(columns=UNIFIED_V2)
+    return jobs
 
 
 def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
-    """Those of one trace, in the columns that all have in common."""
-    jobs = unified_jobs_v2(raw)
-    return jobs[jobs["trace"] == trace].drop(columns=["trace", "gpu_s"]).reset_index(drop=True)
+    """The jobs of one trace, in the columns that all have in common."""
+    jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
+    return (
+        with_clock(jobs_of(raw).astype(object)).reindex(columns=UNIFIED_V2).drop(columns=["trace", "gpu_s"])
+    )
 
 
 def jobs_of_each_trace(raw: Path) -> pd.DataFrame:

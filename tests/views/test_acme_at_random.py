@@ -14,13 +14,13 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-import acme_in_pandas
 import duckdb
 import pandas as pd
 import pytest
 import raw_dumps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from twins import acme as acme_in_pandas
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

@@ -2,56 +2,30 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import acme_in_pandas
+import comparison
 import duckdb
-import itp_in_pandas
-import openb_in_pandas
-import pai_in_pandas
 import pandas as pd
 import pytest
 import raw_dumps
 import raw_frames
-import unified_in_pandas
-import zeus_in_pandas
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tracehouse.views.view_files import view_files
-
-OF_OPENB = {
-    "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
-    "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
-    "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
-}
-WITH_REAL_FILES = itp_in_pandas.VIEWS | OF_OPENB | openb_in_pandas.VIEWS
-WITH_REAL_FILES |= zeus_in_pandas.VIEWS | unified_in_pandas.VIEWS
-ALL = WITH_REAL_FILES | acme_in_pandas.VIEWS | pai_in_pandas.VIEWS
-# Second versions differ in the last digits only, within what a comparison allows; but for that of all jobs.
-ALL |= {
-    view.versioned: ALL[f"{view.alias}_v1"]
-    for view in view_files()
-    if view.version == 2 and view.name != "jobs"
-}
-ALL |= {
-    view.versioned: (partial(raw_frames.standard_jobs, trace=view.schema), ["cluster", "job_id"])
-    for view in view_files()
-    if view.name == "standard_job"
-}
+VIEWS = comparison.VIEWS
 
 
-@pytest.mark.parametrize("view", WITH_REAL_FILES)
+@pytest.mark.parametrize("view", [view for view in VIEWS if view in comparison.ON_REAL_FILES])
 def test_view_on_real_files(view: str, real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
-    compute, keys = WITH_REAL_FILES[view]
+    compute, keys = VIEWS[view]
     raw_frames.assert_same_rows(real.sql(f"from {view}"), compute(real_raw), keys)
 
 
-@pytest.mark.parametrize("view", ALL)
+@pytest.mark.parametrize("view", VIEWS)
 def test_view_on_synthetic_dumps(view: str, synthetic: duckdb.DuckDBPyConnection, sample_raw: Path) -> None:
-    compute, keys = ALL[view]
+    compute, keys = VIEWS[view]
     expected = compute(sample_raw)
     assert len(expected) > 0
     raw_frames.assert_same_rows(synthetic.sql(f"from {view}"), expected, keys)
@@ -59,7 +33,7 @@ def test_view_on_synthetic_dumps(view: str, synthetic: duckdb.DuckDBPyConnection
 
 def test_every_view_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select versioned_name from catalog.views").fetchall()
-    assert {name for (name,) in rows} == set(ALL)
+    assert {name for (name,) in rows} == set(VIEWS)
 
 
 def test_unified_jobs_hold_all_traces_with_jobs(synthetic: duckdb.DuckDBPyConnection) -> None:

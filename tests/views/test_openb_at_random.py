@@ -14,12 +14,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
-import openb_in_pandas
 import pandas as pd
 import pytest
 import raw_dumps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from twins import openb as openb_in_pandas
 
 # Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import duckdb
-import pai_in_pandas
 import pytest
 import raw_dumps
+from twins import pai as pai_in_pandas
 
 from tracehouse.engines.duckdb.write import database
 

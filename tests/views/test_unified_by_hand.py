@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
-import unified_in_pandas
+from twins import unified as unified_in_pandas
 
 # PAI's first start: on its clock 01:18:39 in the night to Wednesday, 7 January 1970, in UTC+8.
 FIRST_S = 494_319.0

@@ -257,7 +257,7 @@ VIEWS = {
 }
 
 AT = ["batch_size", "power_limit_w"]
-QUERIES = {
+QUERIES_OF_GPUS_AT_HAND = {
     "zeus.cheapest()": (cheapest, ("v100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'a40', eta := 1.0)": (cheapest, ("a40", 1.0), ["dataset"]),
     "zeus.cheapest(eta := 0.0)": (cheapest, ("v100", 0.0), ["dataset"]),
@@ -287,3 +287,5 @@ OTHER_GPU_QUERIES = {
     "zeus.optimum(on_gpu := 'p100', eta := 0.25)": (optimum, ("p100", 0.25), WORKLOAD),
     "zeus.pareto_front(on_gpu := 'rtx6000')": (pareto_front, ("rtx6000", "librispeech"), AT),
 }
+QUERIES = QUERIES_OF_GPUS_AT_HAND | OTHER_GPU_QUERIES
+ON_REAL_FILES = {*VIEWS, *QUERIES_OF_GPUS_AT_HAND}

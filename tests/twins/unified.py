@@ -6,7 +6,7 @@ in which they read each other; then the named queries, which read the views' fra
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -290,6 +290,8 @@ def weekday_profile(raw: Path) -> pd.DataFrame:
 
 VIEWS = {
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
+    # Not among those of PAI, which are compared on tables without keys too: rows would not meet.
+    "pai.standard_job_v1": (partial(raw_frames.standard_jobs, trace="pai"), ["job_id"]),
     "unified.jobs_v2": (raw_frames.unified_jobs_v2, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary, CLUSTER),
     "unified.summary_v3": (summary, CLUSTER),

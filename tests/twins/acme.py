@@ -11,14 +11,14 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import raw_frames
 
-CURVES = Path(__file__).parents[1] / "ingest" / "traces" / "acme_curves.csv"
+CURVES = Path(__file__).parents[2] / "ingest" / "traces" / "acme_curves.csv"
 LOCAL = pd.Timedelta(hours=8)
 INSTANT = "datetime64[us, UTC]"
 FAILURES = ("FAILED", "TIMEOUT", "NODE_FAIL")
@@ -803,7 +803,50 @@ def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
+
+def states(raw: Path, on_cluster: str, gpu_only: bool) -> pd.DataFrame:
+    jobs = raw_frames.acme_job(raw)
+    jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
+    groups = jobs.groupby("state", dropna=False)
+    counts, hours = groups.size(), groups["gpu_h"].sum(min_count=1)
+    states = {"jobs": counts, "jobs_pct": 100 * counts / len(jobs)}
+    return pd.DataFrame({**states, "gpu_h": hours, "gpu_h_pct": 100 * hours / hours.sum()}).reset_index()
+
+
+def wait_by_type(raw: Path, on_cluster: str) -> pd.DataFrame:
+    jobs = raw_frames.acme_job(raw)
+    groups = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] > 0)].groupby(
+        "workload_type", dropna=False
+    )
+    types = groups.agg(
+        jobs=("job_id", "size"),
+        mean_wait_s=("wait_s", "mean"),
+        median_wait_s=("wait_s", "median"),
+        p90_wait_s=("wait_s", lambda waits: waits.quantile(0.9)),
+        gpu_h=("gpu_h", "sum"),
+    )
+    return types.reset_index()
+
+
+def published_summary(raw: Path) -> pd.DataFrame:
+    summary = raw_frames.acme_summary(raw)
+    return pd.DataFrame(
+        {
+            "cluster": summary["id"],
+            "jobs": summary["job_num"],
+            "gpu_jobs": summary["gpu_job_num"],
+            "mean_run_s": summary["avg_run_time_gpu"],
+            "median_run_s": summary["med_run_time_gpu"],
+            "mean_wait_s": summary["avg_que_time_gpu"],
+            "median_wait_s": summary["med_que_time_gpu"],
+            "mean_gpus": summary["avg_gpu_num"],
+            "max_gpus": summary["max_gpu"],
+        }
+    )
+
+
 VIEWS = {
+    "acme.standard_job_v1": (partial(raw_frames.standard_jobs, trace="acme"), ["cluster", "job_id"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
     "acme.duration_audit_v1": (duration_audit, ["cluster", "state"]),
     "acme.gpu_memory_used_v1": (gpu_memory_used, [*DEVICE, "time"]),
@@ -930,4 +973,12 @@ TELEMETRY_QUERIES = {
         )
     },
 }
-QUERIES = JOB_QUERIES | TELEMETRY_QUERIES
+SUMMARY_QUERIES = {"acme.published_summary()": (published_summary, (), ["cluster"])}
+STATE_QUERIES = {
+    "acme.states()": (states, ("seren", True), ["state"]),
+    "acme.states(on_cluster := 'kalos', gpu_only := false)": (states, ("kalos", False), ["state"]),
+    "acme.wait_by_type()": (wait_by_type, ("seren",), ["workload_type"]),
+    "acme.wait_by_type(on_cluster := 'kalos')": (wait_by_type, ("kalos",), ["workload_type"]),
+}
+QUERIES = JOB_QUERIES | STATE_QUERIES | TELEMETRY_QUERIES | SUMMARY_QUERIES
+ON_REAL_FILES = set(SUMMARY_QUERIES)

@@ -701,3 +701,5 @@ QUERIES = MACHINE_QUERIES | {
     "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),
     "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30,), None),
 }
+
+ON_REAL_FILES = set(MACHINE_QUERIES)

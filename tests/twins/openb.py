@@ -7,6 +7,7 @@ their phases are in raw_frames.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
 from pathlib import Path
 
@@ -357,7 +358,53 @@ def memory(raw: Path) -> pd.DataFrame:
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
+
+def with_total(groups: pd.DataFrame, total: dict[str, object]) -> pd.DataFrame:
+    return pd.concat([groups.astype(object), pd.DataFrame([total])], ignore_index=True)
+
+
+def capacity_by_model(raw: Path, in_list: str) -> pd.DataFrame:
+    capacity = raw_frames.openb_capacity(raw)
+    models = capacity[capacity["node_list"] == in_list].drop(columns="node_list")
+    models["model"] = models["model"].fillna("no GPU")
+    total = models.drop(columns="model").sum().to_dict()
+    return with_total(models, {"model": "all", **total})
+
+
+def lifecycles_of(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    pods = raw_frames.openb_pod_lifecycle(raw)
+    pods = pods[pods["variant"] == in_variant]
+    return pods[pods["requested_gpu_milli"] > 0] if gpu_only else pods
+
+
+def phases(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    pods = lifecycles_of(raw, in_variant, gpu_only)
+    phases = pods.groupby("pod_phase", dropna=False).agg(
+        pods=("name", "size"),
+        requested_gpus=("requested_gpus", "sum"),
+        median_wait_s=("wait_s", "median"),
+        median_run_s=("run_s", "median"),
+    )
+    phases.insert(1, "pods_pct", 100 * phases["pods"] / len(pods))
+    return phases.reset_index()
+
+
+def request_tiers(raw: Path, in_variant: str) -> pd.DataFrame:
+    pods = lifecycles_of(raw, in_variant, True)
+    tiers = pods.groupby("gpu_tier").agg(
+        pods=("name", "size"),
+        requested_gpus=("requested_gpus", "sum"),
+        mean_residual_gpu_milli=("residual_gpu_milli", "mean"),
+    )
+    tiers.insert(1, "pods_pct", 100 * tiers["pods"] / len(pods))
+    return tiers.reset_index()
+
+
 VIEWS = {
+    "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
+    "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
+    "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
+    "openb.standard_job_v1": (partial(raw_frames.standard_jobs, trace="openb"), ["job_id"]),
     "openb.allocation_v1": (allocation, ["variant", "pod_phase"]),
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
     "openb.gpu_memory_v1": (gpu_memory, ["model"]),
@@ -371,6 +418,13 @@ EMPTY = "'openb.empty_residual_v1'"
 BY_PHASE = ["pod_phase"]
 BY_QOS = ["qos", "pod_phase"]
 QUERIES = {
+    "openb.capacity_by_model()": (capacity_by_model, ("gpu_node",), ["model"]),
+    "openb.capacity_by_model(in_list := 'all_node')": (capacity_by_model, ("all_node",), ["model"]),
+    "openb.phases()": (phases, ("default", True), ["pod_phase"]),
+    "openb.phases(gpu_only := false)": (phases, ("default", False), ["pod_phase"]),
+    "openb.phases(in_variant := 'multigpu50')": (phases, ("multigpu50", True), ["pod_phase"]),
+    "openb.request_tiers()": (request_tiers, ("default",), ["gpu_tier"]),
+    "openb.request_tiers(in_variant := 'gpushare40')": (request_tiers, ("gpushare40",), ["gpu_tier"]),
     "openb.phases_by_qos()": (phases_by_qos, ("default", False), BY_QOS),
     "openb.phases_by_qos(gpu_only := true)": (phases_by_qos, ("default", True), BY_QOS),
     "openb.phases_by_qos(in_variant := 'gpushare40')": (phases_by_qos, ("gpushare40", False), BY_QOS),

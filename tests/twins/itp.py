@@ -6,7 +6,7 @@ in which they read each other; then the named queries, which read the views' fra
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -280,6 +280,7 @@ def testbed_sizes(raw: Path) -> pd.DataFrame:
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
+    "itp.standard_job_v1": (partial(raw_frames.standard_jobs, trace="itp"), ["cluster", "job_id"]),
     "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
     "itp.testbed_job_v1": (testbed_job, ["job_id"]),
     "itp.simulated_capacity_v1": (simulated_capacity, ["cluster"]),
