@@ -8,7 +8,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Note, nearest, notes
 from tracehouse.ingest.errors import UsageError
-from tracehouse.views.view_files import first_statement
+from tracehouse.views.sql_text import first_statement
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
-from tracehouse.views.versions import released
+from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
 
 
@@ -46,7 +46,7 @@ def fill_sources(
 
 def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held]) -> None:
     """Fill `catalog.views`, and name the views in the caveats that they hold."""
-    locked = released()
+    released = locked().views
     rows = [
         (
             view.alias,
@@ -56,7 +56,7 @@ def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: 
             view.header.title,
             view.header.one("grain"),
             view.header.one("source"),
-            "released" if view.versioned in locked else "draft",
+            "released" if view.versioned in released else "draft",
             view.sha256,
             sorted(view.references),
             sorted(held[view.versioned]),
