@@ -60,7 +60,8 @@ def names_in(sql: str) -> set[str]:
 
 def has_block_comments(sql: str) -> bool:
     """Whether a SQL text has a comment between /* and */, which may hold others or not: engines differ."""
-    return any("/*" in _without_line_comments(piece["gap"]) for piece in _PIECE.finditer(sql) if piece["gap"])
+    gaps = (piece["gap"] for piece in _PIECE.finditer(sql) if piece["gap"])
+    return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
 
 
 def has_capitals(sql: str) -> bool:
