@@ -35,14 +35,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from tracehouse.views.view_files import (
-    DefinitionError,
-    Header,
-    first_statement,
-    read_header,
-    references,
-    sql_hash,
-)
+from tracehouse.views.sql_text import first_statement, sql_hash
+from tracehouse.views.view_files import DefinitionError, Header, read_header, references
 
 QUERIES = Path(__file__).parent
 

@@ -2,12 +2,12 @@
 
 A twin has VIEWS (by name: what computes it, and the columns by which rows meet, None for their order) and
 QUERIES (by call: the same, with the arguments between). ON_REAL_FILES names those of them that the real files
-at hand suffice for, where it is not all. A second version of a view differs in its last digits only, so that
-its twin is that of the version before, unless it has one of its own.
+at hand suffice for, where it is not all.
 """
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from tracehouse.views.view_files import view_files
@@ -17,13 +17,26 @@ _TWINS = [
     for found in pkgutil.iter_modules([str(Path(__file__).with_name("twins"))])
 ]
 
-VIEWS = {name: twin for module in _TWINS for name, twin in getattr(module, "VIEWS", {}).items()}
-QUERIES = {call: twin for module in _TWINS for call, twin in getattr(module, "QUERIES", {}).items()}
 
-for view in view_files():
-    before = f"{view.alias}_v{view.version - 1}"
-    if view.versioned not in VIEWS and before in VIEWS:
-        VIEWS[view.versioned] = VIEWS[before]
+def with_later_versions(twins: dict, names: Iterable[str]) -> dict:
+    """Twins of views, and for each version without a twin of its own that of the version before.
+
+    Such a version differs in the last digits only, within what a comparison allows.
+    """
+    found = dict(twins)
+    for name in names:
+        alias, _, version = name.rpartition("_v")
+        before = f"{alias}_v{int(version) - 1}"
+        if name not in found and before in found:
+            found[name] = found[before]
+    return found
+
+
+VIEWS = with_later_versions(
+    {name: twin for module in _TWINS for name, twin in getattr(module, "VIEWS", {}).items()},
+    [view.versioned for view in view_files()],
+)
+QUERIES = {call: twin for module in _TWINS for call, twin in getattr(module, "QUERIES", {}).items()}
 
 
 def _on_real_files() -> set[str]:

@@ -1,6 +1,5 @@
 """Reads view files, `views/<schema>/<name>.v<N>.sql`: header comments, references, hash."""
 
-import hashlib
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 from tracehouse.ingest.errors import DefinitionError
+from tracehouse.views.sql_text import first_statement, has_block_comments, has_capitals, sql_hash
 
 VIEWS = Path(__file__).parent
 
@@ -49,7 +48,7 @@ class ViewFile:
     """One version of one view.
 
     `references` are the schema-qualified names that its SQL reads, `statement` is what creates it, without
-    the comments behind it, and `tree` is that, parsed.
+    the comments behind it, `sha256` the hash of that, and `tree` that, parsed.
     """
 
     schema: str
@@ -95,6 +94,7 @@ def _view_file(path: Path, text: str) -> ViewFile:
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
         raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
+    _check_text(text, path)
     statement = first_statement(text)
     tree = _parsed_view(statement, path)
     view = ViewFile(
@@ -145,22 +145,12 @@ def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
     return frozenset(names)
 
 
-def first_statement(text: str) -> str:
-    """The first statement of a SQL file, without the comments above it and the semicolon after it."""
-    tokens = sqlglot.tokenize(text, dialect="duckdb")
-    ends = (token.start for token in tokens if token.token_type == TokenType.SEMICOLON)
-    return text[tokens[0].start : next(ends, len(text))] if tokens else ""
-
-
-def sql_hash(sql: str) -> str:
-    """A hash of what a statement means: comments, white space and the case of keywords do not change it."""
-    normal = " ".join(_normal(token) for token in sqlglot.tokenize(sql, dialect="duckdb"))
-    return hashlib.sha256(normal.encode()).hexdigest()
-
-
-def _normal(token: Token) -> str:
-    quote = {TokenType.STRING: "'", TokenType.IDENTIFIER: '"'}.get(token.token_type, "")
-    return f"{quote}{token.text if quote else token.text.lower()}{quote}"
+def _check_text(text: str, path: Path) -> None:
+    """Raise DefinitionError on what would let two meanings have one hash."""
+    if has_block_comments(text):
+        raise DefinitionError(f"{path}: has a comment between /* and */; write it behind --")
+    if has_capitals(first_statement(text)):
+        raise DefinitionError(f"{path}: has capital letters; write a name that has some in quotes")
 
 
 def _parsed_view(statement: str, path: Path) -> exp.Create:

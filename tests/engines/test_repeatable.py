@@ -11,7 +11,8 @@ from sqlglot import exp
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.exact import exact_sums
 from tracehouse.sql.query_files import QueryFile, query_files
-from tracehouse.views.view_files import first_statement, newest, view_files
+from tracehouse.views.sql_text import first_statement
+from tracehouse.views.view_files import newest, view_files
 
 QUERIES = query_files()
 NEWEST = newest(view_files())

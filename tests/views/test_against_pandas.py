@@ -36,6 +36,17 @@ def test_every_view_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert {name for (name,) in rows} == set(VIEWS)
 
 
+def test_a_version_has_its_own_twin_or_that_of_the_one_before() -> None:
+    versions = ["itp.job_v1", "itp.job_v2", "itp.job_v3", "itp.job_v4", "itp.new_v1"]
+    twins = comparison.with_later_versions({"itp.job_v1": "first", "itp.job_v3": "third"}, versions)
+    assert twins == {
+        "itp.job_v1": "first",
+        "itp.job_v2": "first",
+        "itp.job_v3": "third",
+        "itp.job_v4": "third",
+    }
+
+
 def test_unified_jobs_hold_all_traces_with_jobs(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select distinct trace from unified.jobs_v1").fetchall()
     assert {trace for (trace,) in rows} == {"acme", "itp", "openb", "pai"}

@@ -1,10 +1,10 @@
-"""View files: names, headers, references, hashes, order, and the lock on released versions."""
+"""View files: names, headers, references, order, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tracehouse.views import versions
 from tracehouse.views.columns import PROVENANCES, split_comment, unit_of
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import (
@@ -13,7 +13,6 @@ from tracehouse.views.view_files import (
     newest,
     read_header,
     read_view_file,
-    sql_hash,
     view_files,
 )
 
@@ -63,6 +62,27 @@ def test_what_is_no_sql_is_named_by_file(tmp_path: Path) -> None:
         read_view_file(write_view(tmp_path, text="create or replace view itp.thing_v1 as select from where"))
 
 
+@pytest.mark.parametrize(
+    ("found", "instead", "complaint"),
+    [
+        ("select job_id", "select /* the key */ job_id", "a comment between /* and */; write it behind --"),
+        ("select job_id", "SELECT job_id", "has capital letters"),
+        ("select job_id", "select job_id as Job", "write a name that has some in quotes"),
+    ],
+)
+def test_what_the_lock_could_not_tell_apart_is_refused(
+    tmp_path: Path, found: str, instead: str, complaint: str
+) -> None:
+    with pytest.raises(DefinitionError, match=rf"thing\.v1\.sql: .*{re.escape(complaint)}"):
+        read_view_file(write_view(tmp_path, text=VIEW.replace(found, instead)))
+
+
+@pytest.mark.parametrize("text", ["", "-- Nothing.\n", ";\n"])
+def test_an_empty_file_is_no_view(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DefinitionError, match=r"thing\.v1\.sql"):
+        read_view_file(write_view(tmp_path, text=text))
+
+
 def test_views_come_after_what_they_read(tmp_path: Path) -> None:
     write_view(tmp_path, "a", reads="itp.b_v2")
     write_view(tmp_path, "b", 1, reads="itp.c_v1")
@@ -94,47 +114,9 @@ def test_a_circle_is_refused(tmp_path: Path) -> None:
         in_order(view_files(tmp_path), set())
 
 
-def test_the_hash_is_of_the_meaning() -> None:
-    plain = sql_hash("select a, b from t where a > 1")
-    assert sql_hash("SELECT a,\n  b -- why\nFROM t WHERE a>1") == plain
-    assert sql_hash("select a, b from t where a > 2") != plain
-    assert sql_hash("select a, b from t where a > '1'") != plain
-
-
 def test_no_two_views_have_the_same_hash() -> None:
     views = view_files()
     assert len({view.sha256 for view in views}) == len(views)
-
-
-def test_no_released_view_was_changed() -> None:
-    assert versions.broken(view_files()) == []
-
-
-def test_some_views_are_released() -> None:
-    assert versions.released()
-
-
-def test_a_changed_released_view_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
-    path = write_view(tmp_path)
-    released = view_files(tmp_path)
-    monkeypatch.setattr(versions, "view_files", lambda: released)
-    versions.release(["itp.thing_v1"])
-    assert versions.broken(view_files(tmp_path)) == []
-
-    path.write_text(path.read_text().replace("What it holds", "What it really holds"))
-    assert versions.broken(view_files(tmp_path)) == []
-
-    path.write_text(path.read_text().replace("select mine.job_id", "select distinct mine.job_id"))
-    (problem,) = versions.broken(view_files(tmp_path))
-    assert "itp.thing_v1 is released and was changed" in problem
-    with pytest.raises(SystemExit, match=r"itp\.thing_v1"):
-        monkeypatch.setattr(versions, "view_files", lambda: view_files(tmp_path))
-        versions.release(["itp.thing_v1"])
-
-    path.unlink()
-    (problem,) = versions.broken(view_files(tmp_path))
-    assert "is gone" in problem
 
 
 def test_header_stops_at_the_sql() -> None:

@@ -187,7 +187,7 @@ comment on column catalog.views.title is 'What the view holds.';
 comment on column catalog.views.grain is 'What one row stands for.';
 comment on column catalog.views.source is 'Where its joins and formulas are documented.';
 comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change.';
-comment on column catalog.views.sha256 is 'Hash of its definition, white space and comments aside.';
+comment on column catalog.views.sha256 is 'Hash of its statement, white space, comments and the case of keywords aside; versions.lock has its first digits.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
 comment on column catalog.views.engine is 'The engine it needs, where it is not portable SQL; any.';
@@ -200,6 +200,7 @@ create table catalog.queries (
     description varchar,
     chart varchar,
     reads varchar[],
+    reads_versions varchar[],
     caveats varchar[],
     sha256 varchar,
     sql varchar
@@ -211,8 +212,9 @@ comment on column catalog.queries.title is 'The question that it answers.';
 comment on column catalog.queries.description is 'What its answer holds.';
 comment on column catalog.queries.chart is 'How to draw the answer: kind of chart, then column per axis.';
 comment on column catalog.queries.reads is 'Tables and views that it reads.';
+comment on column catalog.queries.reads_versions is 'The views among them in the versions that they are in this database: cite these with the hash, as a plain name follows its newest version.';
 comment on column catalog.queries.caveats is 'Traps that its numbers still hold.';
-comment on column catalog.queries.sha256 is 'Hash of its definition, white space and comments aside.';
+comment on column catalog.queries.sha256 is 'Hash of its statement, white space, comments and the case of keywords aside.';
 comment on column catalog.queries.sql is 'Its definition.';
 
 create table catalog.query_parameters (

@@ -8,7 +8,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Note, nearest, notes
 from tracehouse.ingest.errors import UsageError
-from tracehouse.views.view_files import first_statement
+from tracehouse.views.sql_text import first_statement
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
         row["title"],
         {
             "kind": f"view, version {row['version']}, {row['status']}",
+            "versions": _versions(connection, row["view_name"]),
             "grain": row["grain"],
             "source": row["source"],
             "reads": ", ".join(row["reads"]),
@@ -99,6 +100,16 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
         notes=notes(connection, row["versioned_name"]),
         sql=first_statement(row["sql"]),
     )
+
+
+def _versions(connection: duckdb.DuckDBPyConnection, view_name: str) -> str:
+    """Every version of a view with its status, the newest last."""
+    rows = connection.execute(
+        "select versioned_name, status from catalog.views where view_name = $name order by version",
+        {"name": view_name},
+    ).fetchall()
+    listed = ", ".join(f"{versioned_name} ({status})" for versioned_name, status in rows)
+    return f"{listed}; {view_name} is {rows[-1][0]}, the newest"
 
 
 def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
@@ -128,6 +139,7 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "kind": "named query",
             "answer": row["description"] or "",
             "reads": ", ".join(row["reads"]),
+            "in versions": ", ".join(row["reads_versions"]),
             "chart": row["chart"],
         },
         "parameters",

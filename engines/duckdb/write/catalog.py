@@ -18,7 +18,7 @@ from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.rules import all_rules
-from tracehouse.views.versions import released
+from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
 
 
@@ -48,7 +48,7 @@ def fill_sources(
 
 def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held]) -> None:
     """Fill `catalog.views`, and name the views in the caveats that they hold."""
-    locked = released()
+    released = locked().views
     rows = [
         (
             view.alias,
@@ -58,7 +58,7 @@ def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: 
             view.header.title,
             view.header.one("grain"),
             view.header.one("source"),
-            "released" if view.versioned in locked else "draft",
+            "released" if view.versioned in released else "draft",
             view.sha256,
             sorted(view.references),
             sorted(held[view.versioned]),

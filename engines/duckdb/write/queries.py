@@ -68,6 +68,7 @@ def _enter(
             """
         ).fetchall()
     )
+    versions = _versions(connection)
     rows = [
         (
             query.full_name,
@@ -76,6 +77,7 @@ def _enter(
             comments[query.full_name],
             query.header.one("chart"),
             sorted(query.references),
+            sorted(versions[name] for name in query.references if name in versions),
             list(held[query.full_name]),
             query.sha256,
             query.text,
@@ -100,3 +102,16 @@ def _enter(
         for position, parameter in enumerate(query.parameters, 1)
     ]
     insert(connection, "query_parameters", parameter_rows)
+
+
+def _versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The version that each name of a view stands for: for a plain name, the newest."""
+    return dict(
+        connection.execute(
+            """
+            select versioned_name, versioned_name from catalog.views
+            union all
+            select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
+            """
+        ).fetchall()
+    )

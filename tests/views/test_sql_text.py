@@ -1,0 +1,91 @@
+"""SQL text without what does not change its meaning: what its hash sees, and what it does not."""
+
+import pytest
+
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.sql_text import (
+    first_statement,
+    has_block_comments,
+    has_capitals,
+    names_in,
+    normal,
+    sql_hash,
+    statements,
+)
+from tracehouse.views.view_files import view_files
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT a,\n  b -- why\nFROM t WHERE a > 1;\n", "select a, b from t where a > 1"),
+        ("-- above\n\nselect 1 -- behind", "select 1"),
+        ("select a--b\nfrom t", "select a from t"),
+        ("select a - -b", "select a - -b"),
+        ("select /* block\n -- ' */ 1", "select 1"),
+        ("select 'A  -- b'  as c", "select 'A  -- b' as c"),
+        ("select 'it''s -- ;  X'", "select 'it''s -- ;  X'"),
+        ("select '' -- '\n, 'B'", "select '' , 'B'"),
+        ("select ''''  , '--'", "select '''' , '--'"),
+        ('select "Sys  --Power" from T', 'select "Sys  --Power" from t'),
+        ('select "a""B -- \'" , \'C\'', 'select "a""B -- \'" , \'C\''),
+        ("select e'it\\'s  -- ;  X'  , Y", "select e'it\\'s  -- ;  X' , y"),
+        ("select value'A\\'  , B", "select value'A\\' , b"),
+        ("select $$it's  -- ;  X$$  , Y", "select $$it's  -- ;  X$$ , y"),
+        ("select $q$a  $$ B$q$  , Y", "select $q$a  $$ B$q$ , y"),
+        ("select $One  , $two", "select $one , $two"),
+        ("select\t1\r\n", "select 1"),
+        ("select 'ä\n  B'", "select 'ä\n  B'"),
+        ("", ""),
+        (" ; -- nothing\n;", ""),
+        ("select 'never ends", "select 'never ends"),
+    ],
+)
+def test_the_normal_form(sql: str, expected: str) -> None:
+    assert normal(sql) == expected
+    assert normal(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select a > 1", "select a > 2"),
+        ("select a > 1", "select a > '1'"),
+        ("select 'a b'", "select 'a  b'"),
+        ("select 'a'", "select 'A'"),
+        ('select "a"', 'select "A"'),
+        ('select "a"', "select a"),
+        ("select 'a' -- b", "select 'a -- b'"),
+        ("select ab", "select a b"),
+        ("select a < @b", "select a <@ b"),
+        ("select 'a''b'", "select 'a' 'b'"),
+        ("select 1; select 2", "select 1 select 2"),
+    ],
+)
+def test_two_meanings_have_two_hashes(one: str, other: str) -> None:
+    assert sql_hash(one) != sql_hash(other)
+
+
+def test_statements_are_as_they_were_written() -> None:
+    text = "-- Title; more.\n\nselect ';' -- ;\n from T ; -- between\ncomment on view a is 'b;''c';\n-- end\n"
+    assert statements(text) == ["select ';' -- ;\n from T", "comment on view a is 'b;''c'"]
+    assert first_statement(text) == "select ';' -- ;\n from T"
+    assert (statements("-- ;"), first_statement("")) == ([], "")
+
+
+def test_names_are_words_and_what_is_in_double_quotes() -> None:
+    sql = """select T.a, "The ""x"" of" as b, 'no', $$no$$ -- no\nfrom s.t"""
+    assert names_in(sql) == {"select", "t", "a", 'the "x" of', "as", "b", "from", "s"}
+
+
+def test_block_comments_and_capitals_are_seen_outside_quotes_only() -> None:
+    assert has_block_comments("select /* a */ 1") and has_block_comments("-- a\n/* b */ select 1")
+    assert not has_block_comments("select '/* a */' -- /* b */\n")
+    assert has_capitals("select A") and not has_capitals("""select 'A', "B" -- C""")
+
+
+def test_the_files_hold_the_statements_that_they_should() -> None:
+    for file in (*view_files(), *query_files()):
+        creating, *comments = statements(file.text)
+        assert creating.startswith("create or replace "), file.path
+        assert all(comment.startswith("comment on ") for comment in comments), file.path

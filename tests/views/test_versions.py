@@ -1,0 +1,347 @@
+"""The lock on released views, and the whole path of a next version."""
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.engines.duckdb.read.describe import describe
+from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import views as write_views
+from tracehouse.ingest.declare import all_traces
+from tracehouse.views import versions
+from tracehouse.views.base_columns import declared, read_by
+from tracehouse.views.versions import Lock, broken, locked, read_lock, release
+from tracehouse.views.view_files import VIEWS, DefinitionError, view_files
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = (REPOSITORY / "docs" / "versions.md").read_text()
+
+VIEW = """-- What it holds.
+-- grain: one row per job
+create or replace view itp.thing_v1 as
+select
+    job_id, -- the key
+    duration / 60 as minutes
+from itp.raw_job
+where cluster <> '--';
+
+comment on view itp.thing_v1 is 'What it holds.';
+comment on column itp.thing_v1.minutes is 'Run time in minutes; derived.';
+"""
+UPPER = "create or replace view itp.upper_v1 as select minutes from itp.thing_v1;"
+
+
+def base_columns() -> dict[str, str]:
+    return declared(all_traces().values())
+
+
+def release_all(folder: Path, monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
+    """Have a lock of its own in a folder, with view files of ITP, all released."""
+    monkeypatch.setattr(versions, "LOCK", folder / "versions.lock")
+    monkeypatch.setattr(versions, "view_files", lambda: view_files(folder))
+    (folder / "itp").mkdir()
+    for name, text in texts.items():
+        write(folder, name, text)
+    release([f"itp.{name}_v1" for name in texts])
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / "itp" / f"{name}.v1.sql").write_text(text)
+
+
+def found_broken(folder: Path, columns: dict[str, str] | None = None) -> list[str]:
+    return broken(locked(), view_files(folder), base_columns() if columns is None else columns)
+
+
+def test_no_released_view_was_changed() -> None:
+    assert broken(locked(), view_files(), base_columns()) == []
+
+
+def test_the_lock_is_as_a_release_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = versions.LOCK.read_text()
+    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
+    release(list(read_lock(text).views))
+    assert versions.LOCK.read_text() == text
+
+
+def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
+    meanings = locked().views.values()
+    assert len(meanings) > 50
+    for part in ("statement", "comments"):
+        hashes = [getattr(meaning, part) for meaning in meanings]
+        assert len(set(hashes)) == len(hashes) and "none" not in hashes
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "complaint"),
+    [
+        ("What it holds.\n", "What it really holds.\n", ""),
+        ("-- grain: one row per job", "-- grain: one row per job\n-- caveat: itp.no_wait", ""),
+        (" -- the key", "", ""),
+        ("select\n    job_id", "select   job_id", ""),
+        ("duration / 60", "duration / 61", "its statement was changed"),
+        ("'--'", "'-- '", "its statement was changed"),
+        ("job_id, ", "num_gpu, ", "its statement was changed"),
+        ("'Run time in minutes", "'Run time in hours", "its comments were changed"),
+        ("; derived.'", "; measured.'", "its comments were changed"),
+        ("view itp.thing_v1 is 'What it", "view itp.thing_v1 is 'All that it", "its comments were changed"),
+    ],
+)
+def test_a_change_is_told_by_what_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, instead: str, complaint: str
+) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    assert found_broken(tmp_path) == []
+    assert found in VIEW
+    write(tmp_path, "thing", VIEW.replace(found, instead))
+    problems = found_broken(tmp_path)
+    assert len(problems) == (1 if complaint else 0)
+    for problem in problems:
+        assert problem.startswith(f"itp.thing_v1 is released, and {complaint}: restore ")
+        assert problem.endswith("its next version, thing.v2.sql")
+        with pytest.raises(SystemExit, match=complaint):
+            release(["itp.thing_v1"])
+
+
+def test_a_released_view_that_is_gone_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    (tmp_path / "itp" / "thing.v1.sql").unlink()
+    assert found_broken(tmp_path) == ["itp.thing_v1 is released, and it is gone: restore its file"]
+
+
+@pytest.mark.parametrize(
+    ("column", "words", "complaint"),
+    [
+        ("itp.raw_job.duration", "DOUBLE", 'was changed from BIGINT unit="s" to DOUBLE'),
+        ("itp.raw_job.duration", None, "is gone"),
+        ("itp.raw_job.minutes", "BIGINT", "is new, with a name that its SQL uses"),
+        ("itp.raw_job.queue", "VARCHAR", ""),
+        ("itp.raw_job.num_gpu", "VARCHAR", ""),
+        ("itp.elasticflow_job.duration", "VARCHAR", ""),
+    ],
+)
+def test_a_base_column_that_is_read_is_part_of_a_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, words: str | None, complaint: str
+) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW, upper=UPPER)
+    columns = base_columns() | {column: words or ""}
+    if words is None:
+        del columns[column]
+    problems = found_broken(tmp_path, columns)
+    assert len(problems) == (2 if complaint else 0)
+    for problem, name in zip(problems, ("thing", "upper"), strict=False):
+        assert problem.startswith(f"itp.{name}_v1 is released, and the base column {column}")
+        assert complaint in problem
+
+
+def test_what_is_declared_of_a_column_is_its_type_unit_and_missing_values() -> None:
+    [table] = [table for table in all_traces()["itp"].tables if table.name == "raw_job"]
+    [duration] = [column for column in table.columns if column.name == "duration"]
+
+    def words(**changes: object) -> str:
+        changed = replace(table, columns=(replace(duration, **changes),))
+        trace = replace(all_traces()["itp"], tables=(changed,))
+        return declared([trace])["itp.raw_job.duration"]
+
+    assert words() == words(comment="Another one.") == base_columns()["itp.raw_job.duration"]
+    different = [words(type="DOUBLE"), words(unit="h"), words(null_texts=("NA",)), words(required=True)]
+    assert len({words(), *different}) == 5
+    assert different[2] == 'BIGINT unit="s" null_texts=["NA"]'
+
+
+def test_a_lock_that_was_edited_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    text = versions.LOCK.read_text()
+    versions.LOCK.write_text(text.replace("itp.raw_job.job_id VARCHAR", "itp.raw_job.job_id BIGINT"))
+    [problem] = found_broken(tmp_path)
+    assert "itp.raw_job.job_id that it reads was changed from BIGINT to VARCHAR" in problem
+    versions.LOCK.write_text(text.replace(" columns=", " columns=0"))
+    [problem] = found_broken(tmp_path)
+    assert "the base columns that it reads were changed" in problem
+    versions.LOCK.write_text(text + "<<<<<<< HEAD\n")
+    with pytest.raises(DefinitionError, match=r"versions\.lock, line \d+: `<<<<<<< HEAD` locks neither"):
+        found_broken(tmp_path)
+
+
+def test_what_a_released_view_reads_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch)
+    write(tmp_path, "thing", VIEW)
+    write(tmp_path, "upper", UPPER)
+    with pytest.raises(
+        SystemExit, match=r"itp\.upper_v1 is released, and reads itp\.thing_v1, a draft: release that too"
+    ):
+        release(["itp.upper_v1"])
+    assert locked().views == {}
+    release(["itp.upper_v1", "itp.thing_v1"])
+    assert found_broken(tmp_path) == []
+
+
+def test_only_a_version_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    with pytest.raises(SystemExit, match=r"no view is called itp\.thing: name a version, as itp\.job_v1"):
+        release(["itp.thing"])
+
+
+def test_one_more_trace_changes_no_view_that_unites_them() -> None:
+    views = {view.versioned: view for view in view_files()}
+    without = {name: view for name, view in views.items() if name != "pai.standard_job_v1"}
+    united = views["unified.jobs_v2"]
+    assert read_by(united, views, base_columns()) == {}
+    meanings = [versions.meaning(united, some, base_columns()) for some in (views, without)]
+    assert meanings[0] == meanings[1] and meanings[0].columns == "none"
+
+
+def test_what_a_released_view_unites_is_released() -> None:
+    views = view_files()
+    members = [view.versioned for view in views if view.name == "standard_job"]
+    by_name = {view.versioned: view for view in views}
+    lock = Lock(
+        {"unified.jobs_v2": versions.meaning(by_name["unified.jobs_v2"], by_name, base_columns())}, {}
+    )
+    problems = broken(lock, views, base_columns())
+    assert [problem.split(" reads ")[1].split(",")[0] for problem in problems] == members
+
+
+def git(*arguments: str) -> str:
+    """What git says of the repository. Skips the test where there is none."""
+    try:
+        done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no git here")
+    if done.returncode:
+        pytest.skip(f"git cannot tell the history: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def lost(earlier: str, now: str) -> list[str]:
+    """The lines that an earlier lock has and the present one has not; of other formats, the views' names."""
+    try:
+        read_lock(earlier)
+    except DefinitionError:
+        kept = {line.split(" ")[0] for line in now.splitlines()}
+        return [line for line in earlier.splitlines() if line[:1] != "#" and line.split(" ")[0] not in kept]
+    return [line for line in earlier.splitlines() if line[:1] != "#" and line not in now.splitlines()]
+
+
+def test_the_lock_only_grows() -> None:
+    if Path(git("rev-parse", "--show-toplevel")) != REPOSITORY.resolve():
+        pytest.skip(f"the git history around {REPOSITORY} is not that of this project")
+    path = "views/versions.lock"
+    now = (REPOSITORY / path).read_text()
+    # Both sides of every merge: one may have dropped what the other released.
+    commits = git("rev-list", "--full-history", "HEAD", "--", path).split()
+    entries = {git("ls-tree", commit, path): commit for commit in commits}
+    problems = [
+        f"{line} was released by {commit[:12]} and is gone: restore the line"
+        for entry, commit in entries.items()
+        # There is none where the file was removed.
+        if entry
+        for line in lost(git("cat-file", "blob", entry.split()[2]), now)
+    ]
+    assert problems == []
+    if git("rev-parse", "--is-shallow-repository") == "true":
+        pytest.skip("the clone is shallow: older locks can be seen after `git fetch --unshallow`")
+
+
+def test_what_is_lost_is_found() -> None:
+    now = versions.LOCK.read_text()
+    line = next(line for line in now.splitlines() if line.startswith("itp.job_v1 "))
+    column = "itp.raw_job.job_id VARCHAR"
+    assert lost(now, now) == []
+    assert lost(now, now.replace(line + "\n", "")) == [line]
+    assert lost(now, now.replace(line, line.replace("comments=", "comments=0"))) == [line]
+    assert lost(now, now.replace(column + "\n", "")) == [column]
+    assert lost(now, now + "pai.more_v1 statement=1 comments=2 columns=3\n") == []
+    older = "# Hashes.\nitp.job_v1 0851\nitp.gone_v1 e3b0\n"
+    assert lost(older, now) == ["itp.gone_v1 e3b0"]
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the views as they are, and the next version of one, made as the page on versions says."""
+    folder = tmp_path_factory.mktemp("repository")
+    for view in view_files():
+        path = folder / "views" / view.path.relative_to(VIEWS)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(view.text)
+    [command] = re.findall(r"^ +(sed .*)$", PAGE, re.M)
+    subprocess.run(command, shell=True, cwd=folder, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """The database that is built of these views."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
+        path = database.build(tmp_path_factory.mktemp("warehouse"))
+    return duckdb.connect(str(path), read_only=True)
+
+
+def test_a_next_version_is_released_by_one_more_line(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = versions.LOCK.read_text()
+    (tmp_path / "versions.lock").write_text(before)
+    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
+    monkeypatch.setattr(versions, "view_files", lambda: view_files(repository / "views"))
+    [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (.*)$", PAGE, re.M)
+    release(names.split())
+    [more] = set(versions.LOCK.read_text().splitlines()) - set(before.splitlines())
+    assert lost(before, versions.LOCK.read_text()) == []
+    assert more.startswith("itp.job_v2 statement=")
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
+    return connection.execute(sql).fetchall()
+
+
+def test_views_go_on_reading_the_version_that_they_name(second: duckdb.DuckDBPyConnection) -> None:
+    reading = rows(
+        second,
+        "select versioned_name from catalog.views where list_contains(reads, 'itp.job_v1') order by all",
+    )
+    assert reading == [("itp.standard_job_v1",), ("unified.jobs_v1",)]
+    assert rows(second, "from catalog.views where list_contains(reads, 'itp.job_v2')") == []
+
+
+def test_a_plain_name_and_queries_follow_the_newest(second: duckdb.DuckDBPyConnection) -> None:
+    [(comment,)] = rows(
+        second, "select comment from duckdb_views() where schema_name = 'itp' and view_name = 'job'"
+    )
+    assert comment.endswith("This is itp.job_v2, the newest version.")
+    queries = rows(second, "select reads, reads_versions from catalog.queries")
+    following = [now for names, now in queries if "itp.job" in names]
+    assert len(following) > 3
+    assert all("itp.job_v2" in now and "itp.job_v1" not in now for now in following)
+
+
+def test_every_query_says_in_which_versions_it_reads_views(second: duckdb.DuckDBPyConnection) -> None:
+    stand_for = dict(
+        rows(
+            second,
+            """
+            select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
+            union all
+            select versioned_name, versioned_name from catalog.views
+            """,
+        )
+    )
+    for names, now in rows(second, "select reads, reads_versions from catalog.queries"):
+        assert now == sorted(stand_for[name] for name in names if name in stand_for)
+
+
+def test_a_description_has_every_version(second: duckdb.DuckDBPyConnection) -> None:
+    listed = "itp.job_v1 (released), itp.job_v2 (draft); itp.job is itp.job_v2, the newest"
+    for name, kind in (
+        ("itp.job", "view, version 2, draft"),
+        ("itp.job_v2", "view, version 2, draft"),
+        ("itp.job_v1", "view, version 1, released"),
+    ):
+        facts = describe(second, name).facts
+        assert (facts["kind"], facts["versions"]) == (kind, listed)
+    assert describe(second, "itp.gpu_hours").facts["in versions"] == "itp.job_v2"

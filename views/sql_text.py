@@ -1,0 +1,88 @@
+"""SQL text without what does not change its meaning: line comments, white space, the case of keywords.
+
+Hashes rest on this, so it is plain and the project's own: no parser whose next version reads differently.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+# Quotes first: what looks like a comment in them is none. The e of e'' is no word's last letter.
+_PIECE = re.compile(
+    r"""
+      (?P<quoted> (?<!\w) [eE] ' (?: \\. | '' | [^'\\] )* '
+                | ' (?: '' | [^'] )* '
+                | " (?: "" | [^"] )* "
+                | (?<![\w$]) \$ (?P<tag> (?: [^\W\d] \w* )? ) \$ .*? \$ (?P=tag) \$ )
+    | (?P<gap> (?: \s | --[^\n]* | /\* .*? \*/ )+ )
+    | (?P<semicolon> ; )
+    | (?P<word> \w+ )
+    | (?P<mark> . )
+    """,
+    re.S | re.X,
+)
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a SQL text, as written, each without the comments around it and the semicolon."""
+    found = []
+    start = end = 0
+    for piece in _PIECE.finditer(text):
+        if piece["semicolon"]:
+            found.append(text[start:end])
+            start = end = piece.end()
+        elif not piece["gap"]:
+            end = piece.end()
+        elif start == end:
+            start = end = piece.end()
+    return [statement for statement in (*found, text[start:end]) if statement]
+
+
+def first_statement(text: str) -> str:
+    """The first statement of a SQL text; empty where there is none."""
+    return next(iter(statements(text)), "")
+
+
+def normal(sql: str) -> str:
+    """SQL in lower case and with single spaces, but for what is in quotes; without comments and semicolon."""
+    return ";".join(_normal(statement) for statement in statements(sql))
+
+
+def sql_hash(sql: str) -> str:
+    """A hash that comments, white space, the case of keywords and a semicolon at the end do not change."""
+    return hashlib.sha256(normal(sql).encode()).hexdigest()
+
+
+def names_in(sql: str) -> set[str]:
+    """Every word and quoted name of a SQL text, in lower case: the columns that it reads are among them."""
+    return set(_names(sql))
+
+
+def has_block_comments(sql: str) -> bool:
+    """Whether a SQL text has a comment between /* and */, which may hold others or not: engines differ."""
+    gaps = (piece["gap"] for piece in _PIECE.finditer(sql) if piece["gap"])
+    return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
+
+
+def has_capitals(sql: str) -> bool:
+    """Whether a SQL text has capital letters outside quotes and comments."""
+    return any(piece["word"] != piece["word"].lower() for piece in _PIECE.finditer(sql) if piece["word"])
+
+
+def _normal(statement: str) -> str:
+    return "".join(
+        " " if piece["gap"] else piece[0] if piece["quoted"] else piece[0].lower()
+        for piece in _PIECE.finditer(statement)
+    )
+
+
+def _names(sql: str) -> Iterator[str]:
+    for piece in _PIECE.finditer(sql):
+        if piece["word"]:
+            yield piece["word"].lower()
+        elif piece[0].startswith('"'):
+            yield piece[0][1:-1].replace('""', '"').lower()
+
+
+def _without_line_comments(gap: str) -> str:
+    return re.sub(r"--[^\n]*", "", gap)
