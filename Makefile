@@ -4,6 +4,7 @@
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
+# make readme              write the README's table of traces anew
 # make clean               remove what the others made, synthetic dumps and demo warehouses too
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	clients/test_older_duckdb.py clients/test_duckdb_shell.py clients/test_sqlalchemy.py)
 DEMO := demo
 
-.PHONY: demo test hostile lint bench verified clean
+.PHONY: demo test hostile lint bench verified readme clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -84,6 +85,9 @@ bench: $(VENV)/ready
 
 verified: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.verified $(RAW)
+
+readme: $(VENV)/ready
+	$(BIN)/python -m tracehouse.docs.readme
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

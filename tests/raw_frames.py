@@ -8,7 +8,9 @@ import gzip
 import io
 import math
 import tarfile
+from collections.abc import Callable
 from datetime import date
+from functools import lru_cache, wraps
 from pathlib import Path
 
 import duckdb
@@ -52,6 +54,18 @@ def csv_members(archive: bytes) -> dict[str, bytes]:
         }
 
 
+def remembered(read: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+    """What a function read before, for a folder that it was given before; a copy, as it may be changed."""
+    cached = lru_cache(maxsize=8)(read)
+
+    @wraps(read)
+    def copied(*arguments: object) -> pd.DataFrame:
+        return cached(*arguments).copy()
+
+    return copied
+
+
+@remembered
 def itp_table(raw: Path, archive: str) -> pd.DataFrame:
     members = csv_members((raw / "itp" / "data" / archive).read_bytes())
     frames = [read_text_table(data).assign(csv=stem) for stem, data in members.items()]
@@ -59,6 +73,7 @@ def itp_table(raw: Path, archive: str) -> pd.DataFrame:
     return with_numbers(frame, [name for name in frame if name not in ("csv", "job_id", "model_name")])
 
 
+@remembered
 def openb_nodes(raw: Path) -> pd.DataFrame:
     frames = []
     for path in (raw / "openb" / "csv").glob("openb_node_list_*.csv"):
@@ -67,6 +82,7 @@ def openb_nodes(raw: Path) -> pd.DataFrame:
     return with_numbers(pd.concat(frames, ignore_index=True), ["cpu_milli", "memory_mib", "gpu"])
 
 
+@remembered
 def openb_pods(raw: Path) -> pd.DataFrame:
     frames = []
     for path in (raw / "openb" / "csv").glob("openb_pod_list_*.csv"):
@@ -77,6 +93,7 @@ def openb_pods(raw: Path) -> pd.DataFrame:
     return with_numbers(pods, [name for name in pods if name not in text])
 
 
+@remembered
 def zeus_train(raw: Path) -> pd.DataFrame:
     """Runs and targets; an epoch written `nan` is one that never came."""
     train = read_text_table((raw / "zeus" / "summary_train.csv").read_bytes())
@@ -84,6 +101,7 @@ def zeus_train(raw: Path) -> pd.DataFrame:
     return with_numbers(train, ["batch_size", "run", "target_metric", "target_epoch"])
 
 
+@remembered
 def zeus_power(raw: Path) -> pd.DataFrame:
     frames = []
     for path in (raw / "zeus").glob("summary_power_*.csv"):
@@ -93,6 +111,7 @@ def zeus_power(raw: Path) -> pd.DataFrame:
     return with_numbers(power, ["batch_size", "power_limit", "time_per_epoch", "average_power"])
 
 
+@remembered
 def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     folder = raw / "pai" / "data"
     names = (folder / f"{stem}.header").read_text().strip().split(",")
@@ -116,6 +135,7 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     return with_numbers(frame, [name for name in names if name in numbers])
 
 
+@remembered
 def acme_jobs(raw: Path) -> pd.DataFrame:
     frames = []
     for path in (raw / "acme" / "data" / "job_trace").glob("trace_*.csv"):
@@ -128,11 +148,13 @@ def acme_jobs(raw: Path) -> pd.DataFrame:
     return with_numbers(jobs.assign(**times, utc_offset=offsets), numbers)
 
 
+@remembered
 def acme_summary(raw: Path) -> pd.DataFrame:
     summary = read_text_table((raw / "acme" / "data" / "cluster_summary.csv").read_bytes())
     return with_numbers(summary, [name for name in summary if name != "id"])
 
 
+@remembered
 def itp_job(raw: Path) -> pd.DataFrame:
     """Jobs of the ten clusters with what was generated for them; 195job repeats jobs of cluster02."""
     collected = itp_table(raw, "raw-traces.tar.gz")
@@ -183,6 +205,7 @@ def gpu_tier(num_gpu: int, gpu_milli: int) -> str:
     return "251 to 500 milli" if gpu_milli > 250 else "up to 250 milli"
 
 
+@remembered
 def openb_pod_lifecycle(raw: Path) -> pd.DataFrame:
     pods = openb_pods(raw)
     requests = zip(pods["num_gpu"], pods["gpu_milli"], strict=True)
@@ -403,6 +426,7 @@ def duration_rule(published: float, wait: float, run: float) -> str | None:
     return "end - submit" if from_submit else "neither"
 
 
+@remembered
 def acme_job(raw: Path) -> pd.DataFrame:
     jobs = acme_jobs(raw)
     wait = (jobs["start_time"] - jobs["submit_time"]).dt.total_seconds()

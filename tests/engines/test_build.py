@@ -134,15 +134,6 @@ def test_a_query_has_a_title_and_says_what_its_parameters_mean(empty: duckdb.Duc
     assert (
         column(empty, "select query_name from catalog.queries where '' in (title, description, chart)") == []
     )
-    per_trace = dict(
-        empty.execute(
-            """
-            select trace, count(distinct query_name)
-            from catalog.queries join catalog.query_parameters using (query_name) group by trace
-            """
-        ).fetchall()
-    )
-    assert all(per_trace[name] >= 2 for name in all_traces())
 
 
 def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnection) -> None:

@@ -366,7 +366,7 @@ def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: by
 
 
 def test_a_wrong_call_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no trace is called pia\. Known: acme, itp, "):
+    with pytest.raises(UsageError, match=r"no trace is called pia\. Known: acme, "):
         ingest(tmp_path / "gone", tmp_path / "warehouse", "itp", "pia")
     with pytest.raises(UserError, match="gone: there is no such folder"):
         ingest([tmp_path, tmp_path / "gone"], tmp_path / "warehouse")

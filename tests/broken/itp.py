@@ -1,0 +1,58 @@
+"""Files that break each of ITP's rules. The comment on a line names them, without the table."""
+
+ITP_RAW_HEADER = "job_id,submission_time,duration,num_gpu"
+ITP_HEADER = "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration"
+
+FILES = {
+    "itp/raw/cluster01.csv": [
+        ITP_RAW_HEADER,
+        "a,0,600,1",
+        "a,0,600,1",  # key
+        "b,5,700,2",  # in_elasticflow
+        "c,-1,599,3",  # submission_time, duration, num_gpu
+        "d,9,800,",  # complete
+        "e,0,1000,1",
+        "f,5,700,2",  # in_elasticflow
+        "k,5,700,2",  # in_elasticflow
+        "l,5,700,2",  # in_elasticflow
+    ],
+    "itp/elasticflow/cluster01.csv": [
+        ITP_HEADER,
+        "a,0,6000,bert,600,64,1,600",
+        "e,0,10000,bert,1000,64,1,1000",
+        "e,0,11000,bert,1000,64,1,1000",  # key, iterations
+        "b,5,7010,bert,705,64,2,701",  # in_raw: another duration
+        "f,6,7000,bert,706,64,2,700",  # in_raw: another submission
+        "k,5,7000,bert,705,64,4,700",  # in_raw: other GPUs
+        "m,5,7000,bert,705,64,2,700",  # in_raw
+        "c,-1,599,BERT,500,64,3,599",  # submission_time, duration, num_gpu, model_name
+        "d,9,,vgg16,,64,,800",  # complete
+    ],
+    # Nobody has brought this cluster's raw jobs, so that none of these can be missing there.
+    "itp/elasticflow/cluster02.csv": [
+        ITP_HEADER,
+        "g,0,0,gpt2,299,128,1,600",  # training_is_positive, tightness
+        "h,0,5000,gpt2,1501,256,1,1000",  # tightness
+        "n,0,9000,vgg16,500,64,1,1000",
+        "o,0,9000,vgg16,1500,64,1,1000",
+        "q,0,9000,vgg16,1000,64,1,1000",
+    ],
+    "itp/elasticflow/195job.csv": [
+        ITP_HEADER,
+        "h,0,5000,gpt2,1000,256,1,1000",
+        "i,0,5000,gpt2,1000,256,1,1000",  # testbed_in_cluster02
+        "n,1,9000,vgg16,1001,64,1,1000",  # testbed_in_cluster02: another submission
+        "o,0,9009,vgg16,1001,64,1,1001",  # testbed_in_cluster02: another duration
+        "q,0,9000,vgg16,1000,64,2,1000",  # testbed_in_cluster02: other GPUs
+    ],
+}
+
+# Every other rule is broken once.
+BROKEN_MORE_OFTEN = {
+    "itp.elasticflow_job.files": 8,
+    "itp.elasticflow_job.in_raw": 4,
+    "itp.elasticflow_job.testbed_in_cluster02": 4,
+    "itp.elasticflow_job.tightness": 2,
+    "itp.raw_job.clusters": 9,
+    "itp.raw_job.in_elasticflow": 4,
+}
