@@ -1,5 +1,6 @@
 """Warehouses that several tests read: one over the publishers' real files, one over synthetic dumps."""
 
+import os
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,7 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
-REAL_DATA = REPOSITORY.parent / "shared" / "data"
+REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
 SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
 

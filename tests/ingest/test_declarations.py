@@ -1,4 +1,5 @@
 import hashlib
+import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from tracehouse.views import ledgers
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
 
-REAL_FILES = Path(__file__).parents[2].parent / "shared" / "data"
+REAL_FILES = Path(os.environ.get("TRACES_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 needs_real_files = pytest.mark.skipif(
     not REAL_FILES.is_dir(), reason=f"the publishers' raw files are not at {REAL_FILES}"
 )

@@ -1,0 +1,55 @@
+"""What the pages for contributors say is so: keys, files, commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tracehouse.sql.query_files import QUERY_KEYS
+from tracehouse.views.ledgers import CHECK_KEYS
+from tracehouse.views.view_files import VIEW_KEYS
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/reliability.md", "docs/versions.md"]
+CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
+
+
+def keys_of(section: str) -> dict[str, str]:
+    """The table of keys below a heading that begins so."""
+    [text] = re.findall(rf"^## {section}.*?\n(.*?)(?=^## |\Z)", CONTRIBUTING, re.S | re.M)
+    return dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", text, re.M))
+
+
+def test_every_header_key_is_there_with_its_meaning() -> None:
+    assert keys_of("Add a view") == VIEW_KEYS
+    shared = {"caveat", "engine"}
+    assert keys_of("Add a named query") == {k: m for k, m in QUERY_KEYS.items() if k not in shared}
+    assert shared <= set(QUERY_KEYS)
+    assert keys_of("Add a figure") == CHECK_KEYS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_and_file_that_a_page_names_is_there(page: str) -> None:
+    text = (REPOSITORY / page).read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
+    named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
+    # What a query or a raw file is called stands in the same quotes.
+    missing += [name for name in named if not (REPOSITORY / name).exists() and "/parquet/" not in name]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_target_that_a_page_names_is_there(page: str) -> None:
+    text = (REPOSITORY / page).read_text()
+    makefile = (REPOSITORY / "Makefile").read_text()
+    targets = set(re.findall(r"^(\w+):", makefile, re.M))
+    named = set(re.findall(r"(?:`|^    |&& )make (\w+)", text, re.M))
+    assert named <= targets
+
+
+def test_the_changes_are_those_of_the_version() -> None:
+    version = re.search(r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(), re.M)
+    assert version
+    assert f"## {version[1]}\n" in (REPOSITORY / "CHANGELOG.md").read_text()
+    assert f"version: {version[1]}\n" in (REPOSITORY / "CITATION.cff").read_text()
