@@ -1,0 +1,69 @@
+"""DLRM: disaggregated recommendation models served on Alibaba's GPU cluster, 2025.
+
+156 services, 23,871 instances: 16,485 on CPU nodes (CN) and 7,386 on GPU nodes (HN).
+
+Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+
+File, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2025:
+
+- ``disaggregated_DLRM_trace.csv`` → `instance`.
+
+Traps:
+
+- Services, not jobs: instances run for as long as they are wanted, and neither succeed nor fail.
+- Empty times are cut off: a creation and a start before the trace, a deletion after it.
+- Limits equal requests, but for disk.
+"""
+
+from tracehouse.ingest.declare import Column, ColumnType, Table, Trace
+
+
+def _resource(name: str, meaning: str, unit: str, kind: ColumnType = "BIGINT") -> tuple[Column, Column]:
+    """What an instance requests of a resource, and the limit of what it may use."""
+    return (
+        Column(f"{name}_request", kind, f"{meaning} that the instance requests", unit),
+        Column(f"{name}_limit", kind, f"{meaning} that the instance may use at most", unit),
+    )
+
+
+INSTANCE = Table(
+    name="instance",
+    comment=(
+        "Instances of services. An empty creation_time or scheduled_time is before the trace, an empty"
+        " deletion_time after it; max_instance_per_node -1 is no limit."
+    ),
+    grain="one row per instance_sn",
+    source="README of cluster-trace-gpu-v2025",
+    csv_name=r"disaggregated_DLRM_trace\.csv",
+    columns=(
+        Column("instance_sn", "VARCHAR", "Instance"),
+        Column("role", "VARCHAR", "CN, on a CPU node, or HN, on a GPU node"),
+        Column("app_name", "VARCHAR", "Service that the instance belongs to"),
+        *_resource("cpu", "vCPUs", "CPU cores"),
+        *_resource("gpu", "GPUs", "GPUs"),
+        *_resource("rdma", "Share of one RDMA card", "percent"),
+        *_resource("memory", "Main memory", "GiB", "DOUBLE"),
+        *_resource("disk", "Disk", "GiB", "DOUBLE"),
+        Column("max_instance_per_node", "BIGINT", "Most instances of the service on a node; -1 is no limit"),
+        Column("creation_time", "DOUBLE", "Creation; empty where it is before the trace", "s"),
+        Column("scheduled_time", "DOUBLE", "Scheduling to a node; empty where it is before the trace", "s"),
+        Column("deletion_time", "DOUBLE", "Deletion; empty where it is after the trace", "s"),
+    ),
+    key=("instance_sn",),
+    never_empty=("instance_sn", "role", "app_name", "cpu_request", "gpu_request", "memory_request"),
+    order_by=("scheduled_time", "instance_sn"),
+)
+
+TRACE = Trace(
+    name="dlrm",
+    title="Alibaba cluster-trace-gpu-v2025 (disaggregated DLRM)",
+    publisher="Alibaba Group",
+    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2025",
+    download=(
+        "Fetch disaggregated_DLRM_trace.csv of "
+        "https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2025 into a folder."
+    ),
+    licence="CC BY 4.0",
+    citation="Alibaba Group: cluster-trace-gpu-v2025, https://github.com/alibaba/clusterdata (2025).",
+    tables=(INSTANCE,),
+)

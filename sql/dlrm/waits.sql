@@ -1,0 +1,17 @@
+-- How long do DLRM's instances wait to be scheduled?
+-- param: on_role: CN, HN or all
+-- choices: on_role: all CN HN
+-- chart: bar x=role y=p99_wait_s
+create or replace macro dlrm.waits(on_role varchar := 'all') as table
+select
+    partition_name as role,
+    count(*) as instances,
+    median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.99) as p99_wait_s,
+    max(wait_s) as max_wait_s
+from dlrm.standard_job
+where wait_s is not null and on_role in ('all', partition_name)
+group by partition_name
+order by role;
+
+comment on macro table dlrm.waits is 'Instances created in the trace per role, and the median, 99th percentile and longest of their waits.';

@@ -1,0 +1,65 @@
+"""DLRM's views and queries, computed by pandas from the raw CSV alone."""
+
+from pathlib import Path
+
+import pandas as pd
+
+
+def instances(raw: Path) -> pd.DataFrame:
+    [path] = raw.rglob("disaggregated_DLRM_trace.csv")
+    return pd.read_csv(path)
+
+
+def standard_job(raw: Path) -> pd.DataFrame:
+    found = instances(raw)
+    columns = {
+        "cluster": None,
+        "job_id": found["instance_sn"],
+        "user_id": None,
+        "group_id": found["app_name"],
+        "submit_time": None,
+        "submit_s": found["creation_time"],
+        "hour_of_day": None,
+        "weekday": None,
+        "wait_s": found["scheduled_time"] - found["creation_time"],
+        "run_s": found["deletion_time"] - found["scheduled_time"],
+        "end_s": found["deletion_time"],
+        "requested_cpus": found["cpu_request"],
+        "allocated_cpus": None,
+        "requested_gpus": found["gpu_request"],
+        "requested_gpus_per_instance": found["gpu_request"],
+        "allocated_gpus": None,
+        "requested_memory_gib": found["memory_request"],
+        "allocated_memory_gib": None,
+        "status": "unknown",
+        "workload": "recommendation",
+        "partition_name": found["role"],
+    }
+    return pd.DataFrame(columns, index=found.index)
+
+
+def requests_by_role(raw: Path) -> pd.DataFrame:
+    of_roles = instances(raw).groupby("role")
+    return of_roles.agg(
+        instances=("instance_sn", "size"),
+        services=("app_name", "nunique"),
+        requested_gpus=("gpu_request", "sum"),
+        requested_cpus=("cpu_request", "sum"),
+        requested_memory_gib=("memory_request", "sum"),
+    ).reset_index()
+
+
+def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
+    found = standard_job(raw).dropna(subset="wait_s")
+    of_roles = found[found["partition_name"].isin(roles)].groupby("partition_name")["wait_s"]
+    quantiles = {"median_wait_s": of_roles.median(), "p99_wait_s": of_roles.quantile(0.99)}
+    rows = pd.DataFrame({"instances": of_roles.size(), **quantiles, "max_wait_s": of_roles.max()})
+    return rows.rename_axis("role").reset_index()
+
+
+VIEWS = {"dlrm.standard_job_v1": (standard_job, ["job_id"])}
+QUERIES = {
+    "dlrm.requests_by_role()": (requests_by_role, (), ["role"]),
+    "dlrm.waits()": (waits, (["CN", "HN"],), ["role"]),
+    "dlrm.waits(on_role := 'HN')": (waits, (["HN"],), ["role"]),
+}
