@@ -24,7 +24,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	clients/test_older_duckdb.py clients/test_duckdb_shell.py clients/test_sqlalchemy.py)
 DEMO := demo
 
-.PHONY: demo test hostile lint bench verified readme clean
+.PHONY: demo test hostile lint bench verified readme venvs clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -62,7 +62,9 @@ endif
 	@echo 'Open it in the DuckDB shell:'
 	@echo '  $(BIN)/duckdb -readonly $(WAREHOUSE)/traces.duckdb'
 
-test: $(VENV)/ready $(OLDER_VENV)/ready
+venvs: $(VENV)/ready $(OLDER_VENV)/ready
+
+test: venvs
 	$(BIN)/pytest --numprocesses auto
 	$(OLDER_VENV)/bin/pytest --numprocesses auto $(ON_OLDER_TOO)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tracehouse.engines.duckdb.read.answer import Note, Question
     from tracehouse.engines.duckdb.read.describe import Description
-    from tracehouse.ingest.pipeline import Outcome
+    from tracehouse.ingest.pipeline import IngestResult
 
 
 app = typer.Typer(
@@ -506,7 +506,7 @@ def _decoded(content: bytes, place: str) -> str:
         raise UsageError(f"{place}, line {line}: it is not UTF-8") from None
 
 
-def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
+def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
     from tracehouse.ingest.names import listed
 
     for name in dict.fromkeys(conversion.table_name for conversion in outcome.converted):
@@ -526,6 +526,8 @@ def _print_outcome(outcome: "Outcome", warehouse: Path) -> None:
         _say(f"note: {note}", stderr=True)
     if outcome.unrecognised:
         _say(f"note: of no known trace: {listed(outcome.unrecognised)}", stderr=True)
+    if outcome.documents:
+        _say(f"note: taken for documents, not for data: {listed(outcome.documents, 5)}", stderr=True)
     if not (outcome.converted or outcome.unchanged or outcome.problems):
         raise UserError("the raw folders hold no file of a known trace")
     if outcome.conversions:

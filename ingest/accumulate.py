@@ -11,7 +11,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from tracehouse.ingest import integrity, store
-from tracehouse.ingest.convert import Holdings, Job, check_copy, convert, moved, still_good, times_of
+from tracehouse.ingest.convert import Holdings, RawInput, check_copy, convert, is_up_to_date, moved, times_of
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, Group
 from tracehouse.ingest.manifest import Beside, Conversion, Key
@@ -80,8 +80,8 @@ def _without_copies(task: Task, steps: Steps) -> Task:
 
 def _attempt(task: Task, steps: Steps, connection: DuckDBPyConnection) -> None:
     """Go through the raw files of a task but for those that are known to be a problem."""
-    jobs = [job for job in _jobs(task, steps) if job.key not in steps.problems]
-    here = {job.key for job in jobs}
+    raw_inputs = [raw_input for raw_input in _raw_inputs(task, steps) if raw_input.key not in steps.problems]
+    here = {raw_input.key for raw_input in raw_inputs}
     pieces = [
         conversion
         for key, conversion in task.before.items()
@@ -90,26 +90,26 @@ def _attempt(task: Task, steps: Steps, connection: DuckDBPyConnection) -> None:
     holdings, times = Holdings(), _Times(task.warehouse)
     for piece in pieces:
         holdings.add(piece)
-    for job in jobs:
+    for raw_input in raw_inputs:
         try:
-            if job.before and still_good(job, holdings, _expected_beside(job, pieces)):
-                pieces.append(job.before)
-                holdings.add(job.before, job.claim.raw)
-                if job.key not in steps.converted:
-                    steps.unchanged[job.key] = moved(job.before, job.claim)
+            if raw_input.before and is_up_to_date(raw_input, holdings, _expected_beside(raw_input, pieces)):
+                pieces.append(raw_input.before)
+                holdings.add(raw_input.before, raw_input.claim.raw)
+                if raw_input.key not in steps.converted:
+                    steps.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
             else:
-                steps.notes += _said_of_damage(job)
-                pieces.append(_converted(job, holdings, pieces, times, steps, connection))
+                steps.notes += _said_of_damage(raw_input)
+                pieces.append(_converted(raw_input, holdings, pieces, times, steps, connection))
         except RawFileError as problem:
-            steps.problems[job.key] = problem
-            _undo(steps, job.key, task.warehouse)
-            if job.key in task.before:
-                pieces.append(task.before[job.key])
-                holdings.add(task.before[job.key])
+            steps.problems[raw_input.key] = problem
+            _undo(steps, raw_input.key, task.warehouse)
+            if raw_input.key in task.before:
+                pieces.append(task.before[raw_input.key])
+                holdings.add(task.before[raw_input.key])
 
 
 def _converted(
-    job: Job,
+    raw_input: RawInput,
     holdings: Holdings,
     pieces: Sequence[Conversion],
     times: "_Times",
@@ -117,26 +117,26 @@ def _converted(
     connection: DuckDBPyConnection,
 ) -> Conversion:
     beside: tuple[Beside, ...] = ()
-    if job.table.wide:
+    if raw_input.table.wide:
         beside = _as_beside(pieces)
-        holdings.times = times.of(pieces, job)
+        holdings.times = times.of(pieces, raw_input)
     read_before = set(holdings.times)
-    conversion, notes = convert(job, holdings, beside, connection)
+    conversion, notes = convert(raw_input, holdings, beside, connection)
     times.known[conversion.key] = holdings.times - read_before
-    steps.converted[job.key] = conversion
-    steps.unchanged.pop(job.key, None)
+    steps.converted[raw_input.key] = conversion
+    steps.unchanged.pop(raw_input.key, None)
     steps.notes += notes
     return conversion
 
 
-def _expected_beside(job: Job, pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
+def _expected_beside(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
     """What an unchanged piece must have been read beside: the pieces before it by name.
 
     A later one counts where that was not read beside this one, so that both may have the same lines.
     """
-    if not job.table.wide or not job.before:
+    if not raw_input.table.wide or not raw_input.before:
         return ()
-    this = Beside(job.before.source, job.before.sha256)
+    this = Beside(raw_input.before.source, raw_input.before.sha256)
     return _as_beside([c for c in pieces if c.source < this.source or this not in c.beside])
 
 
@@ -151,13 +151,13 @@ class _Times:
     warehouse: Path
     known: dict[Key, set[int]] = field(default_factory=dict)
 
-    def of(self, pieces: Sequence[Conversion], job: Job) -> set[int]:
+    def of(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[int]:
         """The times of all pieces together. Raises UserError where a Parquet file of one is damaged."""
-        assert job.table.wide
+        assert raw_input.table.wide
         for piece in pieces:
             if piece.key not in self.known:
                 integrity.check_sizes(self.warehouse, [piece])
-                self.known[piece.key] = times_of(piece, self.warehouse, job.table.wide)
+                self.known[piece.key] = times_of(piece, self.warehouse, raw_input.table.wide)
         return set().union(*(self.known[piece.key] for piece in pieces))
 
 
@@ -166,17 +166,20 @@ def _undo(steps: Steps, key: Key, warehouse: Path) -> None:
         store.drop_unpublished(warehouse, key)
 
 
-def _said_of_damage(job: Job) -> list[str]:
+def _said_of_damage(raw_input: RawInput) -> list[str]:
     """Notes on the Parquet files that have to be written anew because they are not what was written."""
-    wrong = integrity.wrong_sizes(job.warehouse, [job.before] if job.before else [])
-    file = job.claim.raw.relative_name
-    return [f"{job.warehouse / damage.stored.path}: {damage.what}; {file} is read anew" for damage in wrong]
+    wrong = integrity.wrong_sizes(raw_input.warehouse, [raw_input.before] if raw_input.before else [])
+    file = raw_input.claim.raw.relative_name
+    return [
+        f"{raw_input.warehouse / damage.stored.path}: {damage.what}; {file} is read anew" for damage in wrong
+    ]
 
 
-def _jobs(task: Task, steps: Steps) -> list[Job]:
+def _raw_inputs(task: Task, steps: Steps) -> list[RawInput]:
     """The raw files of a task in the order in which they are read: archives first, then by name."""
     in_order = sorted(task.claims, key=lambda claim: (not claim.raw.is_archive, claim.raw.source_name))
     before = {**task.before, **steps.converted}
     return [
-        Job(claim, task.warehouse, before.get(claim.key), task.replacing, task.on_bytes) for claim in in_order
+        RawInput(claim, task.warehouse, before.get(claim.key), task.replacing, task.on_bytes)
+        for claim in in_order
     ]

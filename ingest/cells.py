@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from tracehouse.ingest import store
 from tracehouse.ingest.declare import Column, Table, Wide
-from tracehouse.ingest.store import HalfFile
+from tracehouse.ingest.store import StagedFile
 from tracehouse.ingest.typed_csv import ARROW_TYPES
 from tracehouse.ingest.wide_csv import Lines, ascending
 
@@ -40,7 +40,7 @@ class _Writer:
     table: Table
     folder: Path
     name: str
-    finished: list[HalfFile] = field(default_factory=list)
+    finished: list[StagedFile] = field(default_factory=list)
     parquet: pq.ParquetWriter | None = None
     rows: int = 0
 
@@ -50,7 +50,7 @@ class _Writer:
         return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
-def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[HalfFile]:
+def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[StagedFile]:
     """Write every cell as a row, as files `folder/name.<n>.<n>.parquet`; no file where there are no lines.
 
     Columns are those of `table`, without its `partition_by` keys. Raises what reading a block raises.
@@ -86,7 +86,7 @@ def _write(writer: _Writer, lines: Lines) -> None:
 def _close(writer: _Writer) -> None:
     if writer.parquet:
         writer.parquet.close()
-        writer.finished.append(store.sealed(writer.path, writer.rows))
+        writer.finished.append(store.staged(writer.path, writer.rows))
         writer.parquet, writer.rows = None, 0
 
 

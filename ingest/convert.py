@@ -20,7 +20,7 @@ from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.runs import write_runs
-from tracehouse.ingest.store import REJECTED, HalfFile
+from tracehouse.ingest.store import REJECTED, StagedFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
 from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
@@ -34,8 +34,8 @@ _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
 @dataclass(frozen=True)
-class Job:
-    """A conversion to be done: a raw file, the table that it is of, and what it gave before, if anything.
+class RawInput:
+    """A raw file to convert: the table that it is of, and what it gave before, if anything.
 
     Where `may_shrink` is false, a version with far fewer rows than the one before is refused.
     """
@@ -121,21 +121,21 @@ class _Account:
     bytes: int = 0
 
 
-def still_good(job: Job, holdings: Holdings, beside: Sequence[Beside]) -> bool:
-    """Whether the conversion before is what the job would give, with the same bytes, and its files whole.
+def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Beside]) -> bool:
+    """Whether the conversion before is what the raw file would give now, with the same bytes, and is whole.
 
     `beside` is what a piece of a wide table is to have been read beside.
     """
-    before, raw = job.before, job.claim.raw
+    before, raw = raw_input.before, raw_input.claim.raw
     return (
         before is not None
-        and before.fingerprint == job.table.fingerprint()
+        and before.fingerprint == raw_input.table.fingerprint()
         and before.beside == tuple(beside)
-        and store.is_whole(job.warehouse, before)
+        and store.is_whole(raw_input.warehouse, before)
         and all(source.synthetic == _is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
         and all(_is_still_held(passed, holdings) for passed in before.passed_over)
-        and _has_same_bytes(job, before)
+        and _has_same_bytes(raw_input, before)
     )
 
 
@@ -144,12 +144,12 @@ def _is_still_held(passed: PassedOver, holdings: Holdings) -> bool:
     return held is not None and held.sha256 == passed.other_sha256
 
 
-def _has_same_bytes(job: Job, before: Conversion) -> bool:
-    raw = job.claim.raw
-    same = sha256_of(raw.paths, job.on_bytes) == before.sha256
+def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
+    raw = raw_input.claim.raw
+    same = sha256_of(raw.paths, raw_input.on_bytes) == before.sha256
     if not same:
         # They will be read again, and reported again.
-        job.on_bytes(-raw.bytes)
+        raw_input.on_bytes(-raw.bytes)
     return same
 
 
@@ -223,52 +223,52 @@ def _csvs(raw: RawFile) -> dict[str, str]:
 
 
 def convert(
-    job: Job, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
+    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Conversion, list[str]]:
-    """Read the job's raw file, write its Parquet, and enter it in the journal and in `holdings`.
+    """Read a raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
     `beside` are the pieces of a wide table whose times are in `holdings`.
     `connection` sorts and writes; several conversions may share it. Returns the conversion and notes for
     the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
     the warehouse cannot be written to.
     """
-    with store.room_to_write(job.warehouse, job.table_name):
-        return _convert(job, holdings, beside, connection)
+    with store.room_to_write(raw_input.warehouse, raw_input.table_name):
+        return _convert(raw_input, holdings, beside, connection)
 
 
 def _convert(
-    job: Job, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
+    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.times))
-    trace, table, partition, source = job.key
-    half, name = store.half_written(job.warehouse), store.short_name(job.key)
-    if job.table.wide:
-        written = write_cells(_batches(job, account, _lines_of_member), job.table, half, name)
+    trace, table, partition, source = raw_input.key
+    staging, name = store.staging(raw_input.warehouse), store.short_name(raw_input.key)
+    if raw_input.table.wide:
+        written = write_cells(_batches(raw_input, account, _lines_of_member), raw_input.table, staging, name)
     else:
-        rows = _batches(job, account, _rows_of_member)
-        written = write_runs(rows, job.table.order_by, connection, half, name)
-    rejected: list[HalfFile] = []
+        rows = _batches(raw_input, account, _rows_of_member)
+        written = write_runs(rows, raw_input.table.order_by, connection, staging, name)
+    rejected: list[StagedFile] = []
     if account.rejected:
-        rejected = write_runs(account.rejected, _REJECTED_ORDER, connection, half, f"{name}.{REJECTED}")
+        rejected = write_runs(account.rejected, _REJECTED_ORDER, connection, staging, f"{name}.{REJECTED}")
     folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
         trace,
         table,
         partition,
         source,
-        fingerprint=job.table.fingerprint(),
+        fingerprint=raw_input.table.fingerprint(),
         sha256=account.sha256,
-        sources=tuple(_source(job, member, rows, account) for member, rows in account.counts.items()),
+        sources=tuple(_source(raw_input, member, rows, account) for member, rows in account.counts.items()),
         files=tuple(store.named(folder, file) for file in written),
         rejected=tuple(store.named(f"{trace}/{REJECTED}", file) for file in rejected),
         passed_over=tuple(account.passed_over),
         beside=beside,
     )
     _check_account(conversion)
-    account.notes += _what_left(job, conversion)
+    account.notes += _what_left(raw_input, conversion)
     # Nothing gets its name in the store before all has been read.
-    store.keep(job.warehouse, conversion, [*written, *rejected])
-    holdings.add(conversion, job.claim.raw)
+    store.finalize(raw_input.warehouse, conversion, [*written, *rejected])
+    holdings.add(conversion, raw_input.claim.raw)
     holdings.times = account.times
     return conversion, account.notes
 
@@ -283,39 +283,43 @@ def _check_account(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
-def _what_left(job: Job, conversion: Conversion) -> list[str]:
+def _what_left(raw_input: RawInput, conversion: Conversion) -> list[str]:
     """Notes on the CSVs that the version before had, and on those with fewer rows than there.
 
     Raises RawFileError where so few rows are left that the file is not another version, but a broken one.
     """
-    file = job.claim.raw.relative_name
+    file = raw_input.claim.raw.relative_name
     # Read, not kept: a line that another piece has as well is none the fewer.
     now = {source.member: source.rows_read for source in conversion.sources}
     elsewhere = {passed.member for passed in conversion.passed_over}
     before = {
         source.member: source.rows_read
-        for source in (job.before.sources if job.before else ())
+        for source in (raw_input.before.sources if raw_input.before else ())
         if source.member not in elsewhere
     }
-    if before and now.keys().isdisjoint(before) and not job.may_shrink:
+    if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
         raise RawFileError(
-            job.claim.raw.paths[0],
-            f"it holds none of the CSVs that the raw file of its name held which is in {job.table_name}",
+            raw_input.claim.raw.paths[0],
+            f"it holds none of the CSVs that the raw file of its name in {raw_input.table_name} held",
             "Give it another name; if it is a newer version of that file, ingest it with --replace",
         )
-    if not job.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
+    if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
         raise RawFileError(
-            job.claim.raw.paths[0],
-            f"it has {sum(now.values()):,} rows for {job.table_name}; "
+            raw_input.claim.raw.paths[0],
+            f"it has {sum(now.values()):,} rows for {raw_input.table_name}; "
             f"the version that is in the warehouse has {sum(before.values()):,}",
             "Fetch it again; if it is right as it is, ingest it with --replace",
         )
     notes = []
     for member, rows in before.items():
         if member not in now:
-            notes.append(f"{file}: {member} is no longer in it: its {rows:,} rows leave {job.table_name}")
+            notes.append(
+                f"{file}: {member} is no longer in it: its {rows:,} rows leave {raw_input.table_name}"
+            )
         elif now[member] < rows:
-            notes.append(f"{file}: {member} has {now[member]:,} rows for {job.table_name}; it had {rows:,}")
+            notes.append(
+                f"{file}: {member} has {now[member]:,} rows for {raw_input.table_name}; it had {rows:,}"
+            )
     if not any(now.values()) and not elsewhere:
         notes.append(f"{file}: it holds no rows")
     return notes
@@ -326,22 +330,24 @@ def _is_synthetic(raw: RawFile) -> bool:
 
 
 def _batches(
-    job: Job, account: _Account, of_member: Callable[[_Part, Job, _Account], Iterator[Batched]]
+    raw_input: RawInput,
+    account: _Account,
+    of_member: Callable[[_Part, RawInput, _Account], Iterator[Batched]],
 ) -> Iterator[Batched]:
-    """What the raw file of a job holds; the account is complete when it has been read."""
-    raw = job.claim.raw
-    _check_header_file(job.claim)
+    """What a raw file holds; the account is complete when it has been read."""
+    raw = raw_input.claim.raw
+    _check_header_file(raw_input.claim)
 
     def note_passed_over(what: str) -> None:
         account.notes.append(f"{raw.relative_name}: {what}, and was passed over")
 
-    with open_raw(raw.paths, job.on_bytes) as stream, explained(raw.paths):
+    with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
         for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_passed_over):
-            keys = job.table.key_values(member.name, member.folder)
-            if member.name in job.claim.elsewhere:
+            keys = raw_input.table.key_values(member.name, member.folder)
+            if member.name in raw_input.claim.elsewhere:
                 continue
             if keys is None:
-                account.notes.append(f"{raw.relative_name}: {member.name} is not of {job.table_name}")
+                account.notes.append(f"{raw.relative_name}: {member.name} is not of {raw_input.table_name}")
             elif member.name in account.counts:
                 raise RawFileError(
                     raw.paths[0],
@@ -349,34 +355,37 @@ def _batches(
                     "Fetch it again from its publisher",
                 )
             elif held := account.holdings.members.get(member.name):
-                _check_equal(member, job, held)
+                _check_equal(member, raw_input, held)
                 account.passed_over.append(PassedOver(member.name, held.sha256))
                 account.notes.append(_said_of_copy(raw, member.name, held.file))
             else:
                 account.counts[member.name] = _Counts()
-                yield from of_member(_Part(raw, member, keys, account.counts[member.name]), job, account)
+                yield from of_member(
+                    _Part(raw, member, keys, account.counts[member.name]), raw_input, account
+                )
         account.sha256 = stream.sha256_of_rest()
         account.bytes = stream.bytes_read
     if not account.counts and not account.passed_over:
         raise RawFileError(
             raw.paths[0],
-            f"the archive holds no CSV of {job.table_name}",
+            f"the archive holds no CSV of {raw_input.table_name}",
             "Fetch it again from its publisher",
         )
-    published = job.table.published_sha256.get(raw.name, account.sha256)
+    published = raw_input.table.published_sha256.get(raw.name, account.sha256)
     if account.sha256 != published and not _is_synthetic(raw):
         account.notes.append(
             f"{raw.relative_name}: the sha256 is {account.sha256}, its publisher's is {published}"
         )
 
 
-def _check_equal(member: Member, job: Job, held: Held) -> None:
+def _check_equal(member: Member, raw_input: RawInput, held: Held) -> None:
     """Raises RawFileError unless a CSV that its table holds already is the same in this raw file."""
-    raw, other = job.claim.raw, held.raw
+    raw, other = raw_input.claim.raw, held.raw
     if other is None:
         raise RawFileError(
             raw.paths[0],
-            f"{job.table_name} holds {member.name} already, from {held.file}, which is not here to compare",
+            f"{raw_input.table_name} holds {member.name} already, from {held.file}, "
+            "which is not here to compare",
             f"Take that out of the warehouse first: traces forget {held.file}",
         )
     ours = _sha256(member.stream)
@@ -384,7 +393,7 @@ def _check_equal(member: Member, job: Job, held: Held) -> None:
         members = csv_members(stream, other.form, other.csv_name, other.folder)
         theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
-        raise _differ(job.claim, other, member.name)
+        raise _differ(raw_input.claim, other, member.name)
 
 
 def _sha256(stream: BinaryIO) -> str:
@@ -408,27 +417,27 @@ def _check_header_file(claim: Claim) -> None:
         )
 
 
-def _rows_of_member(part: _Part, job: Job, account: _Account) -> Iterator[pa.Table]:
-    for batch in read_csv(part.member.stream, job.table, part.place):
-        _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, job, account)
-        yield _with_keys(batch.rows, part.keys, job.table)
+def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
+    for batch in read_csv(part.member.stream, raw_input.table, part.place):
+        _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, raw_input, account)
+        yield _with_keys(batch.rows, part.keys, raw_input.table)
 
 
-def _lines_of_member(part: _Part, job: Job, account: _Account) -> Iterator[Lines]:
-    for lines in read_wide(part.member.stream, job.table, part.place, account.times):
+def _lines_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[Lines]:
+    for lines in read_wide(part.member.stream, raw_input.table, part.place, account.times):
         count = len(lines.times)
-        _count(part, count, count * len(lines.devices), lines.rejects, job, account)
+        _count(part, count, count * len(lines.devices), lines.rejects, raw_input, account)
         yield lines
 
 
 def _count(
-    part: _Part, kept: int, stored: int, rejects: Sequence[Reject], job: Job, account: _Account
+    part: _Part, kept: int, stored: int, rejects: Sequence[Reject], raw_input: RawInput, account: _Account
 ) -> None:
     part.counts.kept += kept
     part.counts.stored += stored
     part.counts.rejected += len(rejects)
     if rejects:
-        account.rejected.append(_reject_rows(rejects, part.raw, part.member.name, job))
+        account.rejected.append(_reject_rows(rejects, part.raw, part.member.name, raw_input))
 
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
@@ -438,10 +447,10 @@ def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
     return rows
 
 
-def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job: Job) -> pa.Table:
+def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, raw_input: RawInput) -> pa.Table:
     rows = [
         (
-            job.table_name,
+            raw_input.table_name,
             raw.relative_name,
             member_name,
             reject.line,
@@ -457,8 +466,8 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, job:
     return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
 
 
-def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Source:
-    raw = job.claim.raw
+def _source(raw_input: RawInput, member_name: str, rows: _Counts, account: _Account) -> Source:
+    raw = raw_input.claim.raw
     return Source(
         file=raw.relative_name,
         member=member_name,
@@ -469,7 +478,7 @@ def _source(job: Job, member_name: str, rows: _Counts, account: _Account) -> Sou
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
         rows_stored=rows.stored,
-        checksum=_checksum(job.claim, account.sha256),
+        checksum=_checksum(raw_input.claim, account.sha256),
         synthetic=_is_synthetic(raw),
     )
 

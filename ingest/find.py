@@ -122,12 +122,14 @@ class Claim:
 class Found:
     """All that lies below the raw folders.
 
-    `unrecognised` are the names of files that hold no table of any trace, below their raw folders.
+    `unrecognised` are the names of files that hold no table of any trace, below their raw folders, and
+    `documents` those of what lies beside data in clones and downloads, which are not opened.
     `problems` are the folders and files that cannot be read: no claim says whose rows they would hold.
     """
 
     claims: tuple[Claim, ...]
     unrecognised: tuple[str, ...]
+    documents: tuple[str, ...]
     problems: tuple[RawFileError, ...]
 
 
@@ -160,6 +162,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     problems: list[RawFileError] = []
     entries = list(_walk(raw_folders, problems))
     unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
+    documents = sorted(_below(entry.root, entry.path) for entry in entries if _is_document(entry.path.name))
     for copies in _raw_files(entries):
         raw = copies[0]
         named = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
@@ -179,7 +182,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 ]
         except RawFileError as problem:
             problems.append(problem)
-    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(problems))
+    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(documents), tuple(problems))
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
@@ -235,6 +238,11 @@ def _below(root: Path, path: Path) -> str:
 def _is_unknown(name: str) -> bool:
     """Whether a file of this name is neither data, as far as the name says, nor what lies beside data."""
     return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
+
+
+def _is_document(name: str) -> bool:
+    """Whether a file of this name lies beside data, and is not read with it as a header file is."""
+    return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
 
 
 def _header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:

@@ -34,7 +34,7 @@ SORT_MEMORY = "700MB"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class IngestResult:
     """What an ingest did.
 
     `conversions` is all that the warehouse now consists of: what was `converted`, what was `unchanged`,
@@ -47,6 +47,7 @@ class Outcome:
     problems: tuple[UserError, ...]
     notes: tuple[str, ...]
     unrecognised: tuple[str, ...]
+    documents: tuple[str, ...]
 
 
 class _StoppedError(Exception):
@@ -59,7 +60,7 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
-) -> Outcome:
+) -> IngestResult:
     """Bring the Parquet store up to date with the raw files of the named traces; of all, if none is named.
 
     What was ingested before stays, unless the same raw file is found in another version. With `replacing`,
@@ -86,13 +87,14 @@ def ingest(
     leaving = _leaving(tasks, steps, now) if replacing else []
     for conversion in leaving:
         store.drop_unpublished(warehouse, conversion.key)
-    return Outcome(
+    return IngestResult(
         tuple(conversion for conversion in now.values() if conversion not in leaving),
         tuple(converted.values()),
         tuple(unchanged.values()),
         (*found.problems, *(problem for step in steps for problem in step.problems.values())),
         (*notes, *(note for step in steps for note in step.notes), *map(said_of_leaving, leaving)),
         found.unrecognised,
+        found.documents,
     )
 
 
@@ -169,7 +171,7 @@ def _run(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
 
 def _sorter(warehouse: Path) -> DuckDBPyConnection:
     """An empty DuckDB that lends its threads and memory to every sort."""
-    spill = store.half_written(warehouse) / "spill"
+    spill = store.staging(warehouse) / "spill"
     return duckdb.connect(config={"memory_limit": SORT_MEMORY, "temp_directory": str(spill)})
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracehouse.ingest import store
-from tracehouse.ingest.store import HalfFile
+from tracehouse.ingest.store import StagedFile
 
 RUN_BYTES = 48 << 20
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
@@ -30,15 +30,15 @@ def write_runs(
     folder: Path,
     name: str,
     run_bytes: int = RUN_BYTES,
-) -> list[HalfFile]:
+) -> list[StagedFile]:
     """Write batches of one schema as `folder/name.0.parquet` and so on; no file where there is no batch.
 
     Runs hold about `run_bytes` of Arrow memory; at most two are held at once. The connection lends its
     threads and memory to any number of writers. Raises what reading a batch raises.
     """
-    written: list[HalfFile] = []
+    written: list[StagedFile] = []
     with ThreadPoolExecutor(1) as writer:
-        current: Future[HalfFile] | None = None
+        current: Future[StagedFile] | None = None
         for number, run in enumerate(_runs(batches, run_bytes)):
             if current:
                 written.append(current.result())
@@ -65,7 +65,7 @@ def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pa.Table]:
 
 def _write(
     run: pa.Table, order_by: Sequence[str], connection: duckdb.DuckDBPyConnection, path: Path
-) -> HalfFile:
+) -> StagedFile:
     listed = ", ".join(f'"{column}"' for column in (*order_by, _ROW_NUMBER))
     rows = f'select * exclude ("{_ROW_NUMBER}") from run order by {listed}'
     target = str(path.absolute()).replace("'", "''")
@@ -75,4 +75,4 @@ def _write(
         cursor.unregister("run")
     if written != run.num_rows:
         raise AssertionError(f"{path}: {run.num_rows} rows were read, {written} were written")
-    return store.sealed(path, run.num_rows)
+    return store.staged(path, run.num_rows)

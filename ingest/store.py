@@ -57,7 +57,7 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @dataclass(frozen=True)
-class HalfFile:
+class StagedFile:
     """A Parquet file that is complete, but not in the store yet."""
 
     path: Path
@@ -71,7 +71,7 @@ def lock(warehouse: Path) -> Iterator[None]:
     work = checked(warehouse) / _WORK
     held = FileLock(work / "lock", timeout=0)
     try:
-        half_written(warehouse)
+        staging(warehouse)
         held.acquire()
     except Timeout:
         raise UserError(
@@ -124,7 +124,7 @@ def clean(warehouse: Path) -> None:
     Raises UserError where the manifest is lost or damaged: then nothing is removed.
     """
     check_manifest_is_there(warehouse)
-    drop_half_written(warehouse)
+    drop_staging(warehouse)
     _drop_torn(warehouse)
     vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS)
 
@@ -172,48 +172,48 @@ def _parquet_files(warehouse: Path) -> Iterator[Path]:
     return (p for p in (warehouse / _PARQUET).rglob("*.parquet") if _CONTENT_NAME.fullmatch(p.name))
 
 
-def half_written(warehouse: Path) -> Path:
+def staging(warehouse: Path) -> Path:
     """A folder for files that are not finished; whatever is in it is lost with a kill."""
     # Absolute: Arrow takes a relative path that begins with `s3:` for one that is no file's.
-    folder = warehouse.absolute() / _WORK / "half"
+    folder = warehouse.absolute() / _WORK / "staging"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def drop_half_written(warehouse: Path) -> None:
+def drop_staging(warehouse: Path) -> None:
     """Remove what is in that folder."""
-    shutil.rmtree(warehouse / _WORK / "half", ignore_errors=True)
+    shutil.rmtree(warehouse / _WORK / "staging", ignore_errors=True)
 
 
-def sealed(path: Path, rows: int) -> HalfFile:
+def staged(path: Path, rows: int) -> StagedFile:
     """A complete Parquet file, safe on disk and with its checksum, that `keep` may take."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
         os.fsync(file.fileno())
-    return HalfFile(path, digest.hexdigest(), rows)
+    return StagedFile(path, digest.hexdigest(), rows)
 
 
-def named(folder: str, half: HalfFile) -> StoredFile:
-    """The record of a sealed file as it will be in `parquet/<folder>/`."""
-    name = f"{_PARQUET}/{folder}/{half.sha256[:16]}.parquet"
-    return StoredFile(name, half.path.stat().st_size, half.sha256, half.rows)
+def named(folder: str, staged_file: StagedFile) -> StoredFile:
+    """The record of a staged file as it will be in `parquet/<folder>/`."""
+    name = f"{_PARQUET}/{folder}/{staged_file.sha256[:16]}.parquet"
+    return StoredFile(name, staged_file.path.stat().st_size, staged_file.sha256, staged_file.rows)
 
 
-def keep(warehouse: Path, conversion: Conversion, halves: Sequence[HalfFile]) -> None:
-    """Take a conversion's sealed files into the store, and enter it in the journal.
+def finalize(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFile]) -> None:
+    """Take a conversion's staged files into the store, and enter it in the journal.
 
-    `halves` are its files and its rejected ones, in order. The journal comes first, so that a kill leaves
-    no file of which nothing is known; from the last file on, a kill does not lose the conversion.
+    `staged_files` are its files and its rejected ones, in order. The journal comes first, so that a kill
+    leaves no file of which nothing is known; from the last file on, a kill does not lose the conversion.
     """
     with _KEEPING:
         drop_unpublished(warehouse, conversion.key)
         manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
-        for stored, half in zip(conversion.all_files, halves, strict=True):
+        for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):
             target = warehouse / stored.path
             target.parent.mkdir(parents=True, exist_ok=True)
-            half.path.replace(target)
+            staged_file.path.replace(target)
 
 
 def finished(warehouse: Path) -> list[Conversion]:

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from tracehouse.ingest.ahead import one_ahead, several_ahead
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.faults import (
@@ -28,6 +27,7 @@ from tracehouse.ingest.faults import (
     surely_fit,
     whole_number,
 )
+from tracehouse.ingest.prefetch import prefetch_map, prefetched
 from tracehouse.ingest.records import (
     BYTE_ORDER_MARK,
     Chunk,
@@ -155,8 +155,8 @@ def read_chunks(
     """
     tally = _Tally(file)
     read = partial(_read_chunk, parser=_parser(columns, ends_in_newline), file=file)
-    coming = one_ahead(iter(chunks))
-    for chunk, batch in several_ahead(read, coming, at_once) if at_once > 1 else map(read, coming):
+    coming = prefetched(iter(chunks))
+    for chunk, batch in prefetch_map(read, coming, at_once) if at_once > 1 else map(read, coming):
         tally.rows += batch.rows.num_rows + len(batch.rejects)
         for reject in batch.rejects:
             tally.add(reject)

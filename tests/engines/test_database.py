@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
 KINDS = """
@@ -23,7 +23,7 @@ def warehouse(tmp_path: Path) -> Path:
     return tmp_path / "warehouse"
 
 
-def ingest(warehouse: Path) -> Outcome:
+def ingest(warehouse: Path) -> IngestResult:
     return database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
 
 

@@ -100,7 +100,7 @@ def unsound_as(warehouse: Path, versions: Versions) -> list[str]:
     known = {path for made in versions.warehouse.values() for path in manifest(made)}
     left = [path.relative_to(warehouse).as_posix() for path in warehouse.glob("parquet/**/*.parquet")]
     found += [f"{path} was left" for path in left if path not in known]
-    found += [f"{path} was left" for path in (warehouse / ".ingest" / "half").rglob("*") if path.is_file()]
+    found += [f"{path} was left" for path in (warehouse / ".ingest" / "staging").rglob("*") if path.is_file()]
     return found
 
 

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from tracehouse.ingest import accumulate, pipeline, store
-from tracehouse.ingest.convert import Job
+from tracehouse.ingest.convert import RawInput
 from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
@@ -57,7 +57,7 @@ class House:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    def ingest(self, files: dict[str, str | bytes], *names: str, replacing: bool = False) -> Outcome:
+    def ingest(self, files: dict[str, str | bytes], *names: str, replacing: bool = False) -> IngestResult:
         self.put(files)
         with store.lock(self.warehouse):
             store.clean(self.warehouse)
@@ -105,11 +105,11 @@ def stopped_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
     """Let an ingest be stopped before its n-th conversion, as a kill would."""
     convert, begun = accumulate.convert, []
 
-    def stopping(job: Job, *rest: object) -> tuple:
-        begun.append(job.key)
+    def stopping(raw_input: RawInput, *rest: object) -> tuple:
+        begun.append(raw_input.key)
         if len(begun) == number:
             raise KeyboardInterrupt
-        return convert(job, *rest)  # type: ignore[arg-type]
+        return convert(raw_input, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(accumulate, "convert", stopping)
     return lambda: len(begun)
@@ -219,7 +219,7 @@ def test_archives_of_one_name_that_share_no_csv_do_not_replace_each_other(house:
     first, second = archive({"cluster01.csv": jobs("a", 5)}), archive({"cluster02.csv": jobs("b", 5)})
     house.ingest({"a/raw-traces.tar.gz": first})
     (problem,) = house.ingest({"b/raw-traces.tar.gz": second}).problems
-    assert "it holds none of the CSVs that the raw file of its name held" in str(problem)
+    assert "it holds none of the CSVs that the raw file of its name" in str(problem)
     (problem,) = house.ingest({"a/raw-traces.tar.gz": first, "b/raw-traces.tar.gz": second}).problems
     assert "are of one name, and do not hold the same CSVs" in str(problem)
     assert Counter(house.rows("job_id[1]")) == {"a": 5}

@@ -13,7 +13,7 @@ import pytest
 
 from tracehouse.ingest import pipeline, store, synthetic
 from tracehouse.ingest.manifest import Conversion, Source
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 HEADER = b"machine,gpu_type,cap_cpu,cap_mem,cap_gpu"
@@ -49,7 +49,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> Outcome:
+def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> IngestResult:
     """All of an ingest but the database, from files that are written first."""
     raw = write(folder / "raw", files)
     warehouse = folder / "warehouse"
@@ -60,13 +60,13 @@ def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = 
     return outcome
 
 
-def only(outcome: Outcome) -> Conversion:
+def only(outcome: IngestResult) -> Conversion:
     assert outcome.problems == ()
     (conversion,) = outcome.converted
     return conversion
 
 
-def refusal(outcome: Outcome) -> str:
+def refusal(outcome: IngestResult) -> str:
     """The one problem of an ingest that gave nothing."""
     assert outcome.conversions == ()
     (problem,) = outcome.problems
@@ -334,7 +334,7 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
     assert all(stored.path.startswith("parquet/itp/_rejected/") for stored in rejections)
 
 
-def only_source(outcome: Outcome) -> Source:
+def only_source(outcome: IngestResult) -> Source:
     (source,) = only(outcome).sources
     return source
 

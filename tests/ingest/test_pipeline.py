@@ -18,10 +18,10 @@ import pytest
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import accumulate, pipeline, store
-from tracehouse.ingest.convert import Job
+from tracehouse.ingest.convert import RawInput
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.manifest import Conversion
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
@@ -56,7 +56,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> Outcome:
+def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
     """All of an ingest but the database."""
     with store.lock(warehouse):
         store.clean(warehouse)
@@ -475,7 +475,10 @@ def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
         "ingest", "--raw", write(tmp_path / "raw", {"README.md": b"x"}), "--warehouse", tmp_path / "warehouse"
     )
     assert run.returncode == 1
-    assert run.stderr == "error: the raw folders hold no file of a known trace\n"
+    assert run.stderr == (
+        "note: taken for documents, not for data: README.md\n"
+        "error: the raw folders hold no file of a known trace\n"
+    )
     assert not (tmp_path / "warehouse" / database.NAME).exists()
 
 
@@ -522,11 +525,11 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     old = stamps(warehouse)
     write(raw, version(100_000))
 
-    killed_when(lambda work: (work / "half").exists(), raw, warehouse)
+    killed_when(lambda work: (work / "staging").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert store.finished(warehouse) == []
 
-    killed_when(lambda work: any(work.glob("half/*.parquet")), raw, warehouse)
+    killed_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
     killed_when(lambda work: bool(store.finished(work.parent)), raw, warehouse)
@@ -534,7 +537,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     done = stamps(warehouse, store.finished(warehouse))
     assert done
 
-    killed_when(lambda work: (work / "half" / database.NAME).exists(), raw, warehouse)
+    killed_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert len(store.finished(warehouse)) == 4
     assert done.items() <= stamps(warehouse, store.finished(warehouse)).items()
@@ -559,12 +562,12 @@ def test_one_table_that_cannot_be_written_stops_the_others(
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
     convert = accumulate.convert
 
-    def failing(job: Job, *rest: Any) -> tuple:
-        if job.table_name == "openb.node":
+    def failing(raw_input: RawInput, *rest: Any) -> tuple:
+        if raw_input.table_name == "openb.node":
             raise UserError("no room")
         while not stopped.is_set():
-            job.on_bytes(0)
-        return convert(job, *rest)
+            raw_input.on_bytes(0)
+        return convert(raw_input, *rest)
 
     monkeypatch.setattr(accumulate, "convert", failing)
     stopped = threading.Event()
@@ -581,7 +584,7 @@ def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) ->
     raw, warehouse = write(tmp_path / "raw", version(200_000)), tmp_path / "warehouse"
     command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        while not (warehouse / ".ingest" / "half").exists():
+        while not (warehouse / ".ingest" / "staging").exists():
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)

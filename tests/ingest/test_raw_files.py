@@ -20,7 +20,7 @@ import pytest
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline, store
 from tracehouse.ingest.manifest import Conversion
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
@@ -62,7 +62,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> Outcome:
+def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> IngestResult:
     """All of an ingest but the database, from files that are written first."""
     raw = write(folder / "raw", files)
     warehouse = folder / "warehouse"
@@ -73,13 +73,13 @@ def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = 
     return outcome
 
 
-def only(outcome: Outcome) -> Conversion:
+def only(outcome: IngestResult) -> Conversion:
     assert outcome.problems == ()
     (conversion,) = outcome.converted
     return conversion
 
 
-def refusal(outcome: Outcome) -> str:
+def refusal(outcome: IngestResult) -> str:
     """The one problem of an ingest that gave nothing."""
     assert outcome.conversions == ()
     (problem,) = outcome.problems

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracehouse.ingest.ahead import one_ahead
+from tracehouse.ingest.prefetch import prefetched
 from tracehouse.ingest.runs import write_runs
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
@@ -85,7 +85,7 @@ def test_items_are_made_one_ahead_and_in_order() -> None:
             made.append((number, threading.current_thread()))
             yield number
 
-    assert list(one_ahead(items())) == [0, 1, 2, 3, 4]
+    assert list(prefetched(items())) == [0, 1, 2, 3, 4]
     assert [number for number, _ in made] == [0, 1, 2, 3, 4]
     assert threading.current_thread() not in {thread for _, thread in made}
 
@@ -95,7 +95,7 @@ def test_what_making_an_item_raises_comes_in_its_turn() -> None:
         yield 1
         raise ValueError("cut short")
 
-    coming = one_ahead(items())
+    coming = prefetched(items())
     assert next(coming) == 1
     with pytest.raises(ValueError, match="cut short"):
         next(coming)
@@ -103,7 +103,7 @@ def test_what_making_an_item_raises_comes_in_its_turn() -> None:
 
 def test_no_thread_is_left_when_the_items_are_not_wanted() -> None:
     before = threading.active_count()
-    coming = one_ahead(iter(range(5)))
+    coming = prefetched(iter(range(5)))
     assert next(coming) == 0
     coming.close()
     assert threading.active_count() == before

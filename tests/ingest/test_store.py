@@ -11,7 +11,7 @@ import pytest
 from tracehouse.ingest import integrity, manifest, pipeline, store
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.manifest import Conversion, PassedOver, Source, StoredFile
-from tracehouse.ingest.store import HalfFile
+from tracehouse.ingest.store import StagedFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -21,7 +21,7 @@ def quiet(*_: object) -> None:
     """Progress that nobody watches."""
 
 
-def ingest(folder: Path, files: dict[str, str]) -> pipeline.Outcome:
+def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:
     """All of an ingest but the database, from files that are written first."""
     raw, warehouse = folder / "raw", folder / "warehouse"
     raw.mkdir(exist_ok=True)
@@ -39,10 +39,10 @@ def parquet_files(folder: Path) -> set[str]:
     return {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
 
 
-def half_file(warehouse: Path, content: bytes, rows: int = 1) -> HalfFile:
-    half = store.half_written(warehouse) / "rows.parquet"
+def half_file(warehouse: Path, content: bytes, rows: int = 1) -> StagedFile:
+    half = store.staging(warehouse) / "rows.parquet"
     half.write_bytes(content)
-    return store.sealed(half, rows)
+    return store.staged(half, rows)
 
 
 def conversion_of(*files: StoredFile) -> Conversion:
@@ -54,7 +54,7 @@ def kept(warehouse: Path, content: bytes, source: str = "x.csv") -> Conversion:
     """A conversion of one file, that is in the store and in the journal."""
     half = half_file(warehouse, content)
     conversion = replace(conversion_of(store.named("openb/node", half)), source=source)
-    store.keep(warehouse, conversion, [half])
+    store.finalize(warehouse, conversion, [half])
     return conversion
 
 
@@ -73,7 +73,7 @@ def test_a_file_is_named_by_its_content(tmp_path: Path) -> None:
     (kept_file,) = kept(tmp_path, b"content").files
     assert kept_file.path == stored.path
     assert (tmp_path / stored.path).read_bytes() == b"content"
-    assert not (store.half_written(tmp_path) / "rows.parquet").exists()
+    assert not (store.staging(tmp_path) / "rows.parquet").exists()
     assert kept(tmp_path, b"content").files == (kept_file,)
 
 
@@ -87,7 +87,7 @@ def test_the_journal_and_the_manifest_give_back_what_they_were_given(tmp_path: P
         passed_over=(PassedOver("y.csv", "1" * 64),),
     )
     assert store.published(tmp_path) == []
-    store.keep(tmp_path, in_partition, [half_file(tmp_path, b"content")])
+    store.finalize(tmp_path, in_partition, [half_file(tmp_path, b"content")])
     assert sorted(store.finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
     store.publish(tmp_path, [in_partition, conversion])
     assert store.finished(tmp_path) == []
@@ -136,7 +136,7 @@ def test_a_damaged_journal_costs_only_what_it_told_of(damaged: str, tmp_path: Pa
 def test_a_conversion_that_a_kill_left_without_a_file_is_not_finished(missing: int, tmp_path: Path) -> None:
     halves = [half_file(tmp_path, b"1"), half_file(tmp_path / "other", b"2")]
     conversion = conversion_of(*(store.named("openb/node", half) for half in halves))
-    store.keep(tmp_path, conversion, halves)
+    store.finalize(tmp_path, conversion, halves)
     assert store.finished(tmp_path) == [conversion]
     (tmp_path / conversion.files[missing].path).unlink()
     assert store.finished(tmp_path) == []

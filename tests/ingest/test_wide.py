@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import accumulate, cells, pipeline, store
 from tracehouse.ingest.cells import write_cells
-from tracehouse.ingest.convert import Job
+from tracehouse.ingest.convert import RawInput
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.pipeline import Outcome
+from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.ingest.wide_csv import CHUNK_BYTES, Lines, read_wide
 from tracehouse.samples.traces.acme_telemetry import write_metric
@@ -222,7 +222,7 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
     assert [column.to_pylist() for column in blocks[0].cells] == [[1, None, *[7] * 100], [2, 5, *[7] * 100]]
 
 
-def ingest(raw: Path, warehouse: Path) -> Outcome:
+def ingest(raw: Path, warehouse: Path) -> IngestResult:
     with store.lock(warehouse):
         store.clean(warehouse)
         outcome = pipeline.ingest([raw], warehouse, ["acme"], quiet)
@@ -294,11 +294,11 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
     monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
     convert, done = accumulate.convert, []
 
-    def stopping(job: Job, *rest: Any) -> tuple:
+    def stopping(raw_input: RawInput, *rest: Any) -> tuple:
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(job.key[2])
-        return convert(job, *rest)
+        done.append(raw_input.key[2])
+        return convert(raw_input, *rest)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(accumulate, "convert", stopping)

@@ -15,21 +15,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
-import pandas as pd
 import pytest
 import raw_dumps
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from at_random import QUICK, SEEDS, check
+from hypothesis import given
 from twins import acme as acme_in_pandas
 
-# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
-QUICK = settings(
-    deadline=None,
-    max_examples=5,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
-SEEDS = st.integers(1, 2**32)
 CLUSTERS = ("seren", "kalos")
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York")
 SHANGHAI = timezone(timedelta(hours=8))
@@ -309,15 +300,6 @@ CHOSEN = {
     ),
     "acme.xid_bursts(min_gpus := 2)": (acme_in_pandas.xid_bursts, (2,), None),
 }
-
-
-def check(
-    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
-) -> None:
-    try:
-        acme_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
-    except AssertionError as error:
-        raise AssertionError(f"{name}: {error}") from None
 
 
 @QUICK

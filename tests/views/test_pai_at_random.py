@@ -14,21 +14,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import duckdb
-import pandas as pd
 import pytest
 import raw_dumps
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from at_random import QUICK, SEEDS, check
+from hypothesis import given
 from twins import pai as pai_in_pandas
 
-# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
-QUICK = settings(
-    deadline=None,
-    max_examples=5,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
-SEEDS = st.integers(1, 2**32)
 HOUR_S = 3_600
 Tables = dict[str, list[dict[str, object]]]
 Draw = Callable[[Random], object]
@@ -200,15 +191,6 @@ def warehouse_of(
 
 def count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     return connection.execute(f"select count(*) from {sql}").fetchall()[0][0]
-
-
-def check(
-    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
-) -> None:
-    try:
-        pai_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
-    except AssertionError as error:
-        raise AssertionError(f"{name}: {error}") from None
 
 
 @QUICK

@@ -15,21 +15,12 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 
 import duckdb
-import pandas as pd
 import pytest
 import raw_dumps
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from at_random import QUICK, SEEDS, check
+from hypothesis import given
 from twins import zeus as zeus_in_pandas
 
-# Every example builds a database, so there are few and they are full, and a failing one is not made smaller.
-QUICK = settings(
-    deadline=None,
-    max_examples=5,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
-SEEDS = st.integers(1, 2**32)
 Row = dict[str, object]
 Rows = list[Row]
 Tables = dict[str, Rows]
@@ -164,15 +155,6 @@ def warehouse_of(tables: Tables) -> Iterator[tuple[duckdb.DuckDBPyConnection, Pa
             }
             raw_dumps.assert_accounts_add_up(connection, written)
             yield connection, raw
-
-
-def check(
-    connection: duckdb.DuckDBPyConnection, name: str, expected: pd.DataFrame, keys: list[str] | None
-) -> None:
-    try:
-        zeus_in_pandas.raw_frames.assert_same_rows(connection.sql(f"from {name}"), expected, keys)
-    except AssertionError as error:
-        raise AssertionError(f"{name}: {error}") from None
 
 
 @QUICK

@@ -16,7 +16,7 @@ from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.ingest import integrity, pipeline, store
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.manifest import Conversion, Superseded
-from tracehouse.ingest.pipeline import Outcome, Progress
+from tracehouse.ingest.pipeline import IngestResult, Progress
 from tracehouse.ingest.place import checked
 
 
@@ -26,7 +26,7 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
-) -> Outcome:
+) -> IngestResult:
     """Convert raw files, build the database over them, and publish both.
 
     With `replacing`, tables that raw files are found for consist of these alone afterwards. A database that
@@ -39,7 +39,7 @@ def ingest(
             progress("database", 0, 0)
             notes = _publish(warehouse, outcome.conversions)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
-        store.drop_half_written(warehouse)
+        store.drop_staging(warehouse)
     return outcome
 
 
@@ -57,7 +57,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
         for conversion in leaving:
             store.drop_unpublished(warehouse, conversion.key)
         notes = _publish(warehouse, [c for c in published if c not in leaving])
-        store.drop_half_written(warehouse)
+        store.drop_staging(warehouse)
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
@@ -71,7 +71,7 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
         _take_its_place(_built_aside(warehouse, store.published(warehouse), materialize), warehouse)
-        store.drop_half_written(warehouse)
+        store.drop_staging(warehouse)
     return warehouse / NAME
 
 
@@ -134,7 +134,7 @@ def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
     place = checked(warehouse)
-    half = store.half_written(place) / NAME
+    half = store.staging(place) / NAME
     half.unlink(missing_ok=True)
     with store.room_to_write(warehouse, NAME):
         build_file(half, conversions, place, materialize)

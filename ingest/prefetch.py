@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def one_ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetched(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, each made in another thread while the one before it is used.
 
     What making an item raises is raised here, when that item's turn comes.
@@ -22,7 +22,7 @@ def one_ahead(items: Iterator[Item]) -> Iterator[Item]:
             yield item  # type: ignore[misc]
 
 
-def several_ahead(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:
+def prefetch_map(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:
     """`make` of each item, in the order of the items, by so many threads at once.
 
     What making raises is raised here, when that item's turn comes. At most `at_once` results wait.
