@@ -84,6 +84,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
 	$(BIN)/python -m tracehouse.bench.telemetry
+	$(BIN)/python -m tracehouse.bench.rejects
 
 verified: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.verified $(RAW)

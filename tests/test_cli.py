@@ -326,3 +326,29 @@ def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: 
     assert (run.code, run.stdout) == (0, f"Drew {path}\n")
     assert "caveat itp.min_duration_600" in run.stderr
     assert "GPU-hours" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["select range, hash(range) as h from range(3000000)"],
+        ["select hash(range) as h from range(30000000) order by h", "--memory-limit", "200MB"],
+    ],
+    ids=["the answer", "what does not fit memory"],
+)
+def test_a_full_temporary_folder_gets_a_sentence(
+    options: list[str], sample_warehouse: Path, tmp_path: Path
+) -> None:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        environment = {"TMPDIR": str(tmp_path), "TRACES_WAREHOUSE": str(sample_warehouse)}
+        run = command_line.server().run("sql", *options, environment=environment)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert (run.code, run.stdout) == (1, "")
+    assert run.stderr.startswith(
+        "error: there is no room left for the answer, or for what does not fit memory"
+    )
+    assert "Traceback" not in run.stderr

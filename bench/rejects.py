@@ -1,0 +1,78 @@
+"""What bad rows cost: reading a CSV some of whose rows do not fit, beside the same CSV without them.
+
+`python -m tracehouse.bench.rejects`
+"""
+
+import io
+import time
+
+from tracehouse.bench.measure import Goal, Row, environment, write
+from tracehouse.ingest.declare import Column, Table
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.typed_csv import read_csv
+
+ROWS, ROUNDS = 300_000, 7
+SHARES = (0.01, 0.05, 0.09, 0.095, 0.2, 0.5, 1)
+TABLE = Table(
+    name="job",
+    comment="Jobs.",
+    grain="one row per job",
+    source="made up",
+    csv_name=r"job\.csv",
+    columns=(
+        Column("job_id", "VARCHAR", "Job"),
+        Column("gpus", "BIGINT", "GPUs"),
+        Column("share", "DOUBLE", "Share"),
+        Column("submit_time", "TIMESTAMPTZ", "Submission"),
+    ),
+)
+TIME = "2023-07-01 00:00:00+08:00"
+BAD = {
+    "an impossible time": "job,1,0.37,1066-07-01 00:00:00+08:00",
+    "no number": f"job,x,0.37,{TIME}",
+    "too few fields": "job,1,0.37",
+    "an open quote": f'"job,1,0.37,{TIME}',
+}
+
+
+def with_bad(bad: str, share: float) -> bytes:
+    """A CSV of which so large a share of the rows, evenly spread, is the bad one."""
+    rows = (
+        bad if int(n * share) < int((n + 1) * share) else f"job{n},{n},{n * 0.37:.3f},{TIME}"
+        for n in range(ROWS)
+    )
+    return "".join(f"{line}\n" for line in ("job_id,gpus,share,submit_time", *rows)).encode()
+
+
+def processor_s(data: bytes) -> tuple[float, float]:
+    """Processor and wall seconds of reading it, until it is refused or ends."""
+    begun, wall = time.process_time(), time.perf_counter()
+    try:
+        for _ in read_csv(io.BytesIO(data), TABLE, "job.csv"):
+            pass
+    except RawFileError:
+        # More than a tenth of its rows are bad.
+        pass
+    return time.process_time() - begun, time.perf_counter() - wall
+
+
+def main() -> None:
+    """Measure in turns, and write the table."""
+    good, rows = with_bad("", 0), []
+    for name, bad in BAD.items():
+        for share in SHARES:
+            data = with_bad(bad, share)
+            rounds = [(processor_s(data), processor_s(good)) for _ in range(ROUNDS)]
+            seconds = {
+                "bad": [ours[0] for ours, _ in rounds],
+                "good": [theirs[0] for _, theirs in rounds],
+                "bad wall": [ours[1] for ours, _ in rounds],
+                "good wall": [theirs[1] for _, theirs in rounds],
+            }
+            rows.append(Row(f"{name}, {share:.1%}", seconds))
+    notes = [f"{ROWS:,} rows, {ROUNDS} rounds, in turns; processor seconds", environment("pyarrow")]
+    print(write("rejects", "What bad rows cost", rows, [Goal("bad", "good", at_most=5)], notes))
+
+
+if __name__ == "__main__":
+    main()
