@@ -5,6 +5,7 @@ A row that does not fit its declaration becomes a `Reject` with its line, the re
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -61,6 +62,8 @@ _REJECTED_SHARE_THAT_CONDEMNS = 0.1
 _REJECTS_BORNE = 20_000
 _REJECTED_BYTES_BORNE = 16 << 20
 _LOOKED_AT_ONCE = 4096
+# As Arrow says it.
+_REFUSED_VALUE = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 # As many columns as stay in a core's cache while they are added up.
 _SUMMED_AT_ONCE = 128
 
@@ -327,8 +330,10 @@ def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, 
         return pa.table({name: pa.array([], kind) for name, kind in parser.types.items()}), parser.texts
     try:
         return _parse_as(data, parser.read_options, parser.convert_options), parser.texts
-    except pa.ArrowInvalid:
-        if not parser.whole:
+    except pa.ArrowInvalid as error:
+        refused = _REFUSED_VALUE.search(str(error))
+        # Where that is no number however it is read, a second look at all rows would only cost time.
+        if not parser.whole or (refused and whole_number(refused[1].strip().encode()) is None):
             raise
     names = list(parser.types)
     as_text = parser.types | {names[place]: pa.string() for place in parser.whole}
