@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from tracehouse.ingest import store
 from tracehouse.ingest.declare import Column, Table, Wide
 from tracehouse.ingest.store import StagedFile
-from tracehouse.ingest.typed_csv import ARROW_TYPES
+from tracehouse.ingest.values import arrow_type
 from tracehouse.ingest.wide_csv import Lines, ascending
 
 # Four times what DuckDB reads at a time: values with three decimals fill a large dictionary in each.
@@ -118,7 +118,7 @@ def _schema(table: Table) -> pa.Schema:
 
 
 def _stored_type(column: Column) -> pa.DataType:
-    kind = ARROW_TYPES[column.type]
+    kind = arrow_type(column)
     return pa.dictionary(pa.int32(), kind) if kind == pa.string() else kind
 
 
@@ -161,7 +161,7 @@ def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wid
 
 def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
     """Each text so many times, in the column's type."""
-    values = pa.array(texts, pa.string()).cast(ARROW_TYPES[column.type])
+    values = pa.array(texts, pa.string()).cast(arrow_type(column))
     if values.type == pa.string():
         encoded = values.dictionary_encode()
         return pa.DictionaryArray.from_arrays(

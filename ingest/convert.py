@@ -19,11 +19,13 @@ from tracehouse.ingest.find import Claim, RawFile, differing_parts
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.records import read_header, shown
+from tracehouse.ingest.rejects import Reject
 from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, StagedFile
 from tracehouse.ingest.synthetic import is_marked
-from tracehouse.ingest.typed_csv import ARROW_TYPES, Reject, read_csv
+from tracehouse.ingest.typed_csv import read_csv
 from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.values import arrow_type
 from tracehouse.ingest.wide_csv import Lines, read_wide
 
 Batched = TypeVar("Batched")
@@ -442,7 +444,7 @@ def _count(
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
     for place, column in enumerate(table.keys):
-        value = pa.scalar(keys[column.name]).cast(ARROW_TYPES[column.type])
+        value = pa.scalar(keys[column.name]).cast(arrow_type(column))
         rows = rows.add_column(place, column.name, pa.repeat(value, rows.num_rows))
     return rows
 
@@ -460,7 +462,7 @@ def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, raw_
         for reject in rejects
     ]
     arrays = [
-        pa.array(values, ARROW_TYPES[column.type])
+        pa.array(values, arrow_type(column))
         for values, column in zip(zip(*rows, strict=True), REJECTED_COLUMNS, strict=True)
     ]
     return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Literal
 
 from tracehouse.ingest import traces
+from tracehouse.ingest.column_types import TYPES, TypeName
 
-ColumnType = Literal["VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"]
 # Raised when the reader gives other rows for the same bytes, so that warehouses are converted again.
 READER_VERSION = 2
 
@@ -32,13 +32,18 @@ class Column:
     """
 
     name: str
-    type: ColumnType
+    type: TypeName
     comment: str
     unit: str = ""
     provenance: Provenance = "measured"
     offset_name: str = ""
     null_texts: tuple[str, ...] = ()
     required: bool = False
+
+    @property
+    def stored_type(self) -> str:
+        """DuckDB's name of the type that it is stored with."""
+        return TYPES[self.type].stored
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declare import Column, Table, Trace, all_traces
 from tracehouse.ingest.errors import UserError
 
@@ -27,12 +28,6 @@ REJECTED_COLUMNS = (
 )
 
 _STORED_PATH = re.compile(r"parquet/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
-_FRICTIONLESS_TYPES = {
-    "VARCHAR": "string",
-    "BIGINT": "integer",
-    "DOUBLE": "number",
-    "TIMESTAMPTZ": "datetime",
-}
 
 Key = tuple[str, str, str, str]
 """Trace, table, partition and source: what one conversion gives, and what a newer one of it replaces."""
@@ -295,7 +290,7 @@ def _resource(name: str, stored: StoredFile, columns: Sequence[Column], descript
             "fields": [
                 {
                     "name": column.name,
-                    "type": _FRICTIONLESS_TYPES[column.type],
+                    "type": TYPES[column.type].frictionless,
                     "description": column.comment,
                 }
                 for column in columns

@@ -1,4 +1,4 @@
-"""Names that come from outside, such as those of files, as they are shown and stored."""
+"""Names and texts that come from outside, as they are shown and stored."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -25,3 +25,8 @@ def listed(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:
     """The names side by side; of a long list the first ones, and how many more there are."""
     more = len(names) - at_most
     return ", ".join(names[:at_most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def printable(text: bytes) -> str:
+    """Bytes as text; those that are no UTF-8 are escaped."""
+    return text.decode("utf-8", errors="backslashreplace")

@@ -174,8 +174,3 @@ def fields(record: bytes) -> list[str]:
     except csv.Error:
         # Longer than any field may be: no header, but something to show.
         return [text]
-
-
-def printable(record: bytes) -> str:
-    """A record as text; bytes that are no UTF-8 are escaped."""
-    return record.decode("utf-8", errors="backslashreplace")

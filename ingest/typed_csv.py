@@ -4,30 +4,22 @@ Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2, and `
 A row that does not fit its declaration becomes a `Reject` with its line, the reason and its text.
 """
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from tracehouse.ingest.column_types import whole_number
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.faults import (
-    END_OF_TIMES,
-    FIRST_TIME,
-    SPACES,
-    fault_finder,
-    quotes_are_closed,
-    surely_fit,
-    whole_number,
-)
+from tracehouse.ingest.faults import fault_finder, quotes_are_closed, surely_fit
+from tracehouse.ingest.names import printable
 from tracehouse.ingest.prefetch import prefetch_map, prefetched
 from tracehouse.ingest.records import (
     BYTE_ORDER_MARK,
@@ -37,52 +29,29 @@ from tracehouse.ingest.records import (
     fields,
     first_record,
     first_written,
-    printable,
     record_chunks,
     records_of,
     shown,
     without,
     without_last_record,
 )
+from tracehouse.ingest.rejects import Batch, Reject, Tally, unless_hopeless
+from tracehouse.ingest.values import are_possible, arrow_type, is_read_as_text, offsets_of, values_of
 
 # Small enough to stay in a core's cache while it is inflated, parsed and checked.
 CHUNK_BYTES = 4 << 20
 
-ARROW_TYPES: dict[str, pa.DataType] = {
-    "VARCHAR": pa.string(),
-    "BIGINT": pa.int64(),
-    "DOUBLE": pa.float64(),
-    "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
-}
-
 _BLOCK_BYTES = 1 << 30
-_REJECTED_SHARE_THAT_CONDEMNS = 0.1
-# How many rows a stream holds is not known before its end, and the bad ones may all come first: so many
-# are borne until then, whatever their share.
-_REJECTS_BORNE = 20_000
-_REJECTED_BYTES_BORNE = 16 << 20
 _LOOKED_AT_ONCE = 4096
 # As Arrow says it.
 _REFUSED_VALUE = re.compile(r"invalid value '(.*)'$", re.DOTALL)
-# As many columns as stay in a core's cache while they are added up.
-_SUMMED_AT_ONCE = 128
-
-
-@dataclass(frozen=True)
-class Reject:
-    """A row that does not fit its table: the line it stands on, from 1, why, and its text."""
-
-    line: int
-    reason: str
-    raw_text: str
 
 
 @dataclass(frozen=True)
 class _Parser:
     """What Arrow is told of the columns of a file, once for all of its chunks.
 
-    `texts` are the places of columns that Arrow alone cannot give: an offset stands in their text, or a
-    word for nothing. `whole` and `numbers` are those of integers and of floats.
+    `texts` are the places of columns that Arrow's parser gives as texts, and `whole` those of integers.
     """
 
     columns: Sequence[Column]
@@ -92,46 +61,6 @@ class _Parser:
     convert_options: arrow_csv.ConvertOptions
     texts: tuple[int, ...]
     whole: tuple[int, ...]
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some rows of a CSV, in order: those that fit, and those that do not."""
-
-    rows: pa.Table
-    rejects: tuple[Reject, ...] = field(default=())
-
-
-@dataclass
-class _Tally:
-    """The rows of a file so far, and those of them that were rejected."""
-
-    file: str
-    rows: int = 0
-    rejected: int = 0
-    rejected_bytes: int = 0
-    first: Reject | None = None
-
-    def add(self, reject: Reject) -> None:
-        self.first = self.first or reject
-        self.rejected += 1
-        self.rejected_bytes += len(reject.raw_text)
-
-    def condemn_if_hopeless(self, rows: int) -> None:
-        """Raise RawFileError where more was rejected than is borne, and over a tenth of so many rows."""
-        if self.rejected > _REJECTS_BORNE or self.rejected_bytes > _REJECTED_BYTES_BORNE:
-            self.condemn_if_bad(f"of at most {rows:,} rows so far", rows)
-
-    def condemn_if_bad(self, what: str, rows: int) -> None:
-        """Raise RawFileError where over a tenth of so many rows was rejected."""
-        if self.first and self.rejected > _REJECTED_SHARE_THAT_CONDEMNS * rows:
-            raise RawFileError(
-                self.file,
-                f"{self.rejected:,} {what} do not fit, more than a tenth; the first: {self.first.reason}",
-                "This is another file than its name says, or a damaged one: fetch it again",
-                line=self.first.line,
-            )
 
 
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
@@ -156,16 +85,11 @@ def read_chunks(
     Raises RawFileError as `read_csv` does: at the end of the file, or as soon as more rows were rejected
     than are borne before it.
     """
-    tally = _Tally(file)
     read = partial(_read_chunk, parser=_parser(columns, ends_in_newline), file=file)
     coming = prefetched(iter(chunks))
-    for chunk, batch in prefetch_map(read, coming, at_once) if at_once > 1 else map(read, coming):
-        tally.rows += batch.rows.num_rows + len(batch.rejects)
-        for reject in batch.rejects:
-            tally.add(reject)
-        tally.condemn_if_hopeless(tally.rows)
-        yield chunk, batch
-    tally.condemn_if_bad(f"of its {tally.rows:,} rows", tally.rows)
+    yield from unless_hopeless(
+        prefetch_map(read, coming, at_once) if at_once > 1 else map(read, coming), file
+    )
 
 
 def header_fits(table: Table, header: Sequence[str]) -> bool:
@@ -238,7 +162,7 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
     """The rows of the records that fit, and what is wrong with each of the others."""
     records = records_of(chunk)
     fit = surely_fit(records.texts, parser.columns)
-    tally, rejects = _Tally(file), []
+    tally, rejects = Tally(file), []
     fault = fault_finder(parser.columns)
     for index, line, record in _doubtful(records, fit):
         if reason := fault(record):
@@ -280,20 +204,17 @@ def _arranged(rows: pa.Table, table: Table) -> pa.Table:
     """The columns in the declared order, NULL where the file has none."""
     found = set(rows.column_names)
     arranged = [
-        rows[column.name] if column.name in found else pa.nulls(rows.num_rows, ARROW_TYPES[column.type])
+        rows[column.name] if column.name in found else pa.nulls(rows.num_rows, arrow_type(column))
         for column in table.read_columns
     ]
     return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
 def _parser(columns: Sequence[Column], ends_in_newline: bool) -> _Parser:
-    texts = tuple(place for place, c in enumerate(columns) if c.offset_name or c.null_texts)
-    types = {
-        c.name: pa.string() if place in texts else ARROW_TYPES[c.type] for place, c in enumerate(columns)
-    }
+    texts = tuple(place for place, column in enumerate(columns) if is_read_as_text(column))
+    types = {c.name: pa.string() if place in texts else arrow_type(c) for place, c in enumerate(columns)}
     whole = tuple(place for place, kind in enumerate(types.values()) if kind == pa.int64())
-    numbers = tuple(place for place, c in enumerate(columns) if c.type == "DOUBLE")
-    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole, numbers)
+    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole)
 
 
 def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
@@ -321,7 +242,7 @@ def _parse(data: bytes, parser: _Parser) -> pa.Table | None:
             rows = _with_values(rows, place, parser.columns[place])
     except pa.ArrowInvalid:
         return None
-    return rows if _are_possible(rows, parser) else None
+    return rows if are_possible(rows, parser.columns) else None
 
 
 def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, ...]]:
@@ -352,68 +273,7 @@ def _parse_as(
 def _with_values(rows: pa.Table, index: int, column: Column) -> pa.Table:
     """The values that stand as texts in a column, and their offsets as a last one; or ArrowInvalid."""
     texts = rows.column(index)
-    if column.null_texts:
-        is_null = pc.is_in(texts, value_set=pa.array(column.null_texts))
-        texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
-    if column.type == "BIGINT":
-        values = _whole_numbers(texts)
-    elif column.type == "DOUBLE":
-        values = pc.ascii_trim(texts, SPACES).cast(pa.float64())
-    else:
-        values = texts.cast(ARROW_TYPES[column.type])
-    rows = rows.set_column(index, column.name, values)
+    rows = rows.set_column(index, column.name, values_of(texts, column))
     if column.offset_name:
-        offsets = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
-        rows = rows.append_column(column.offset_name, pc.struct_field(offsets, "offset"))
+        rows = rows.append_column(column.offset_name, offsets_of(texts))
     return rows
-
-
-def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The integers that stand in a column, never rounded, or ArrowInvalid."""
-    digits = pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"^\+?(-?\d+)(?:\.0*)?$", r"\1")
-    is_written_out = pc.match_substring_regex(digits, r"^-?\d+$")
-    nothing = pa.scalar(None, pa.string())
-    numbers = pc.if_else(is_written_out, digits, nothing).cast(pa.int64())
-    others = pc.if_else(is_written_out, nothing, digits)
-    written = pc.unique(others).drop_null()
-    if not len(written):
-        return numbers
-    values = pa.array(map(_whole_number, written.to_pylist()), pa.int64())
-    return pc.coalesce(numbers, values.take(pc.index_in(others, value_set=written)))
-
-
-def _whole_number(text: str) -> int:
-    number = whole_number(text.encode())
-    if number is None:
-        raise pa.ArrowInvalid(f"no whole number: {text}")
-    return number
-
-
-def _are_possible(rows: pa.Table, parser: _Parser) -> bool:
-    """Whether each number is finite, each time one of a trace, and each required value there."""
-    for place, column in enumerate(parser.columns):
-        if column.required and rows.column(place).null_count:
-            return False
-        if column.type == "TIMESTAMPTZ" and not _are_times(rows.column(place)):
-            return False
-    return all(_are_finite(batch.columns, parser.numbers) for batch in rows.to_batches())
-
-
-def _are_times(times: pa.ChunkedArray) -> bool:
-    outside = pc.or_(pc.less(times, FIRST_TIME), pc.greater_equal(times, END_OF_TIMES))
-    return not pc.any(outside, min_count=0).as_py()
-
-
-def _are_finite(columns: Sequence[pa.Array], places: Sequence[int]) -> bool:
-    """Whether the columns at some places hold no infinity and no NaN."""
-    for at in range(0, len(places), _SUMMED_AT_ONCE):
-        summed = [columns[place] for place in places[at : at + _SUMMED_AT_ONCE]]
-        # A sum costs a third of looking at each number, and shows either of them.
-        total = pc.sum(pa.chunked_array(summed)).as_py() or 0
-        if not math.isfinite(total) and not all(_is_finite(column) for column in summed):
-            return False
-    return True
-
-
-def _is_finite(column: pa.Array) -> bool:
-    return pc.all(pc.is_finite(column), min_count=0).as_py()

@@ -14,18 +14,19 @@ import pyarrow.compute as pc
 
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.names import printable
 from tracehouse.ingest.records import (
     Chunk,
     fields,
     first_record,
     first_written,
-    printable,
     record_chunks,
     records_of,
     shown,
     without,
 )
-from tracehouse.ingest.typed_csv import Batch, Reject, header_fits, read_chunks
+from tracehouse.ingest.rejects import Batch, Reject
+from tracehouse.ingest.typed_csv import header_fits, read_chunks
 
 # Some 1,400 lines of 2,300 devices: one device's cells are then enough to be stored side by side.
 CHUNK_BYTES = 8 << 20

@@ -52,7 +52,7 @@ def _with_lower(view: ViewFile, views: Mapping[str, ViewFile]) -> Iterator[ViewF
 
 
 def _in_words(column: Column) -> str:
-    words: list[str] = [column.type]
+    words = [column.stored_type]
     if column.unit:
         words.append(f"unit={json.dumps(column.unit, ensure_ascii=False)}")
     if column.null_texts:

@@ -27,7 +27,7 @@ def main() -> None:
 
 def copy(table: Table, csv: Path, out: Path, is_sorted: bool) -> str:
     """The statement that converts a CSV without header."""
-    columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
+    columns = ", ".join(f"'{column.name}': '{column.stored_type}'" for column in table.columns)
     order = ", ".join(table.order_by)
     return f"""
         copy (

@@ -15,10 +15,11 @@ Traps:
 - Limits equal requests, but for disk.
 """
 
-from tracehouse.ingest.declare import Column, ColumnType, Table, Trace
+from tracehouse.ingest.column_types import TypeName
+from tracehouse.ingest.declare import Column, Table, Trace
 
 
-def _resource(name: str, meaning: str, unit: str, kind: ColumnType = "BIGINT") -> tuple[Column, Column]:
+def _resource(name: str, meaning: str, unit: str, kind: TypeName = "BIGINT") -> tuple[Column, Column]:
     """What an instance requests of a resource, and the limit of what it may use."""
     return (
         Column(f"{name}_request", kind, f"{meaning} that the instance requests", unit),

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.records import read_header
-from tracehouse.ingest.typed_csv import ARROW_TYPES, CHUNK_BYTES, Reject, read_csv
+from tracehouse.ingest.rejects import Reject
+from tracehouse.ingest.typed_csv import CHUNK_BYTES, read_csv
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -722,7 +723,7 @@ def as_read_alone(text: str, kind: str) -> object:
     if not text or kind == "VARCHAR":
         return text or None
     if kind == "TIMESTAMPTZ":
-        microseconds = pa.scalar(text).cast(ARROW_TYPES[kind]).cast(pa.int64()).as_py()
+        microseconds = pa.scalar(text).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).as_py()
         if not 0 <= microseconds < datetime(2100, 1, 1, tzinfo=UTC).timestamp() * 1e6:
             raise ValueError(text)
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)

@@ -89,7 +89,7 @@ def _rows(
     root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
     paths = ", ".join(f"{root} || {quoted('/' + stored.path)}" for stored in files)
     listed = ", ".join(
-        f'cast({quoted(values[column.name])} as {column.type}) as "{column.name}"'
+        f'cast({quoted(values[column.name])} as {column.stored_type}) as "{column.name}"'
         if column.name in values
         else f'"{column.name}"'
         for column in columns
@@ -98,7 +98,7 @@ def _rows(
 
 
 def _no_rows(columns: Sequence[Column]) -> str:
-    nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
+    nulls = ", ".join(f'cast(null as {column.stored_type}) as "{column.name}"' for column in columns)
     return f"select {nulls} where false"
 
 

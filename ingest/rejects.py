@@ -1,0 +1,81 @@
+"""Rows that do not fit their table, and when they are so many that the file is another than its name says."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pyarrow as pa
+
+from tracehouse.ingest.errors import RawFileError
+
+Piece = TypeVar("Piece")
+
+_REJECTED_SHARE_THAT_CONDEMNS = 0.1
+# How many rows a stream holds is not known before its end, and the bad ones may all come first: so many
+# are borne until then, whatever their share.
+_REJECTS_BORNE = 20_000
+_REJECTED_BYTES_BORNE = 16 << 20
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that does not fit its table: the line it stands on, from 1, why, and its text."""
+
+    line: int
+    reason: str
+    raw_text: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a file, in order: those that fit, and those that do not."""
+
+    rows: pa.Table
+    rejects: tuple[Reject, ...] = field(default=())
+
+
+@dataclass
+class Tally:
+    """The rows of a file so far, and those of them that were rejected."""
+
+    file: str
+    rows: int = 0
+    rejected: int = 0
+    rejected_bytes: int = 0
+    first: Reject | None = None
+
+    def add(self, reject: Reject) -> None:
+        self.first = self.first or reject
+        self.rejected += 1
+        self.rejected_bytes += len(reject.raw_text)
+
+    def condemn_if_hopeless(self, rows: int) -> None:
+        """Raise RawFileError where more was rejected than is borne, and over a tenth of so many rows."""
+        if self.rejected > _REJECTS_BORNE or self.rejected_bytes > _REJECTED_BYTES_BORNE:
+            self.condemn_if_bad(f"of at most {rows:,} rows so far", rows)
+
+    def condemn_if_bad(self, what: str, rows: int) -> None:
+        """Raise RawFileError where over a tenth of so many rows was rejected."""
+        if self.first and self.rejected > _REJECTED_SHARE_THAT_CONDEMNS * rows:
+            raise RawFileError(
+                self.file,
+                f"{self.rejected:,} {what} do not fit, more than a tenth; the first: {self.first.reason}",
+                "This is another file than its name says, or a damaged one: fetch it again",
+                line=self.first.line,
+            )
+
+
+def unless_hopeless(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tuple[Piece, Batch]]:
+    """What was read of a file, piece by piece.
+
+    Raises RawFileError where over a tenth of its rows was rejected: at the end of the file, or as soon as
+    more were rejected than are borne before it.
+    """
+    tally = Tally(file)
+    for piece, batch in read:
+        tally.rows += batch.rows.num_rows + len(batch.rejects)
+        for reject in batch.rejects:
+            tally.add(reject)
+        tally.condemn_if_hopeless(tally.rows)
+        yield piece, batch
+    tally.condemn_if_bad(f"of its {tally.rows:,} rows", tally.rows)

@@ -1,0 +1,192 @@
+"""Each type of columns: which texts are its values, which values they are, and that all else is rejected."""
+
+import io
+import json
+import math
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracehouse.ingest.column_types import TYPES, TypeName
+from tracehouse.ingest.declare import Column, Table
+from tracehouse.ingest.typed_csv import read_csv
+from tracehouse.ingest.values import arrow_type
+
+NAIVE, AWARE = datetime(2020, 6, 9, 18, 41, 1), datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
+
+VALUES: dict[TypeName, list[tuple[str, object]]] = {
+    "VARCHAR": [("a", "a"), (" 1 ", " 1 "), ("é", "é"), ('"', '"')],
+    "BIGINT": [("1", 1), ("-1.0", -1), ("1e+05", 100_000), (" 7\t", 7), (str(2**63 - 1), 2**63 - 1)],
+    "DOUBLE": [("1.5", 1.5), ("-1e-3", -0.001), (" 7", 7.0)],
+    "BOOLEAN": [
+        *((word, True) for word in ("true", "True", "TRUE", "1")),
+        *((word, False) for word in ("false", "False", "FALSE", "0")),
+    ],
+    "TIMESTAMPTZ": [("2022-09-11 09:12:00+08:00", AWARE), ("2022-09-11T01:12:00Z", AWARE)],
+    "TIMESTAMP": [
+        ("2020-06-09 18:41:01", NAIVE),
+        ("2020-06-09T18:41:01.000001", NAIVE + timedelta(microseconds=1)),
+        ("2020-06-09 18:41", NAIVE.replace(second=0)),
+    ],
+    "UNIX_S": [
+        ("1662858720", AWARE),
+        ("1662858720.0", AWARE),
+        ("1.66285872e9", AWARE),
+        ("1662858720.25", AWARE + timedelta(milliseconds=250)),
+        ("0", datetime(1970, 1, 1, tzinfo=UTC)),
+        ("4102444799.999999", datetime(2100, 1, 1, tzinfo=UTC) - timedelta(microseconds=1)),
+    ],
+    "UNIX_MS": [
+        ("1662858720000", AWARE),
+        ("1662858720000.5", AWARE + timedelta(microseconds=500)),
+    ],
+    "JSON": [(text, text) for text in ('{"a": [1, null]}', "[]", "1", '"x"', "null", ' {"a":1.50} ')],
+    "VARCHAR[]": [
+        ("[]", []),
+        ('["a", "b,c"]', ["a", "b,c"]),
+        ("['a', \"it's\"]", ["a", "it's"]),
+        ("[null]", [None]),
+    ],
+    "BIGINT[]": [("[1, -2]", [1, -2]), ("[None]", [None]), (f"[{2**63 - 1}]", [2**63 - 1])],
+    "DOUBLE[]": [("[1, 2.5]", [1.0, 2.5]), ("[]", [])],
+}
+FAULTS: dict[TypeName, list[str]] = {
+    "VARCHAR": ["a\0b"],
+    "BIGINT": ["1.5", "1_000", "0x10", str(2**63), "x", "nan"],
+    "DOUBLE": ["nan", "inf", "1e400", "1,5", "0x1p3"],
+    "BOOLEAN": ["yes", "t", "2", " true", "tRUE", "1.0"],
+    "TIMESTAMPTZ": ["2022-09-11 01:12:00", "2100-01-01 00:00:00Z", "2022-02-30 00:00:00Z", "1662858720"],
+    "TIMESTAMP": [
+        "2020-06-09 18:41:01+08:00",
+        "2020-06-09 18:41:01Z",
+        "1969-12-31 23:59:59",
+        "2100-01-01 00:00:00",
+        "2020-02-30 00:00:00",
+        "2020-06-09 18:41:01.0000001",
+        "09/06/2020 18:41",
+    ],
+    "UNIX_S": [
+        "1662858720000",
+        "-1",
+        "4102444800",
+        "1662858720.1234567",
+        "nan",
+        "1e999999999",
+        "1_0",
+        "0x10",
+    ],
+    "UNIX_MS": ["1662858720000000", "-0.001", "1662858720000.0001", "1e-999999999"],
+    "JSON": ["{", "NaN", "{'a': 1}", "[1,]", "Infinity", "[" * 100_000],
+    "VARCHAR[]": ["[1]", "a", "{}", "('a',)", '["a"', "[['a']]", "__import__('os')", "[" * 100_000],
+    "BIGINT[]": ["[1.0]", "[true]", f"[{2**63}]", '["1"]', "1"],
+    "DOUBLE[]": ["[NaN]", "[1e400]", "[1" + "0" * 400 + "]", '["1"]', "[True]"],
+}
+
+
+def table(kind: TypeName) -> Table:
+    return Table("t", "", "", "", r"t\.csv", (Column("x", kind, ""), Column("y", "VARCHAR", "")))
+
+
+def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
+    """The values of a column that so writes them, and why others were rejected."""
+    lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
+    data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
+    batches = list(read_csv(data, table(kind), "t.csv"))
+    values = [value for batch in batches for value in batch.rows["x"].to_pylist()]
+    assert values[len(values) - 9 * len(texts) :] == [None] * 9 * len(texts)
+    reasons = [reject.reason for batch in batches for reject in batch.rejects]
+    return values[: len(values) - 9 * len(texts)], reasons
+
+
+def test_every_type_has_texts_that_fit_and_texts_that_do_not() -> None:
+    assert TYPES.keys() == VALUES.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"), [(k, *pair) for k, all_ in VALUES.items() for pair in all_]
+)
+def test_a_text_that_fits_gives_its_value(kind: TypeName, text: str, value: object) -> None:
+    assert read(kind, [text]) == ([value], [])
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_are_the_same_beside_rows_that_do_not_fit(kind: TypeName) -> None:
+    texts, values = zip(*VALUES[kind], strict=True)
+    kept, reasons = read(kind, [*texts, FAULTS[kind][0]])
+    assert kept == list(values)
+    assert len(reasons) == 1
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FAULTS.items() for text in texts])
+def test_a_text_that_does_not_fit_is_rejected_and_said(kind: TypeName, text: str) -> None:
+    kept, reasons = read(kind, [text])
+    assert kept == []
+    assert len(reasons) == 1
+    assert reasons[0].startswith(f"column x, a {kind}: ")
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_duckdb_stores_and_reads_what_arrow_does(kind: TypeName, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    texts, values = zip(*VALUES[kind], strict=True)
+    data = io.BytesIO(b"x,y\n" + b"".join(f'"{t.replace(chr(34), chr(34) * 2)}",y\n'.encode() for t in texts))
+    (batch,) = read_csv(data, table(kind), "t.csv")
+    rows = batch.rows
+    assert rows.schema.field("x").type == arrow_type(table(kind).columns[0])
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        connection.execute(f"copy (from rows) to '{tmp_path / 'x.parquet'}'")
+        stored = connection.sql(f"select x from '{tmp_path / 'x.parquet'}'")
+        expected = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}.get(TYPES[kind].stored, TYPES[kind].stored)
+        assert [str(each) for each in stored.types] == [expected]
+        assert [value for (value,) in stored.fetchall()] == list(values)
+
+
+numbers = st.tuples(
+    st.sampled_from(["", "", "-", "+", " "]),
+    st.text("0149", max_size=13),
+    st.sampled_from(["", ".", ".0", ".5", ".000001", ".0000001"]),
+    st.sampled_from(["", "", "", "e1", "E-3", "e+9"]),
+).map("".join)
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(numbers | st.integers(0, 2**42).map(str), min_size=1),
+    unit=st.sampled_from(["UNIX_S", "UNIX_MS"]),
+)
+def test_unix_times_are_exact_or_rejected(texts: list[str], unit: TypeName) -> None:
+    expected = []
+    for text in filter(None, texts):
+        try:
+            microseconds = Fraction(Decimal(text.strip())) * {"UNIX_S": 10**6, "UNIX_MS": 10**3}[unit]
+        except ArithmeticError:
+            continue
+        if microseconds.denominator == 1 and 0 <= microseconds < 4_102_444_800 * 10**6:
+            expected.append(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(microseconds)))
+    kept, reasons = read(unit, [text for text in texts if text])
+    assert kept == expected
+    assert len(kept) + len(reasons) == len([text for text in texts if text])
+
+
+elements = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.text("a,'\" é\\")
+
+
+@settings(deadline=None)
+@given(found=st.lists(elements, max_size=3), written=st.sampled_from([json.dumps, repr]))
+@pytest.mark.parametrize(("kind", "own"), [("VARCHAR[]", str), ("BIGINT[]", int), ("DOUBLE[]", float)])
+def test_a_list_is_of_its_type_or_rejected(kind: TypeName, own: type, found: list[object], written) -> None:  # type: ignore[no-untyped-def]
+    def fits(element: object) -> bool:
+        if own is float:
+            return type(element) in (int, float) and math.isfinite(element)  # type: ignore[arg-type]
+        return type(element) is own and (own is str or -(2**63) <= element < 2**63)  # type: ignore[operator]
+
+    kept, reasons = read(kind, [written(found)])
+    if all(element is None or fits(element) for element in found):
+        assert (kept, reasons) == ([found], [])
+    else:
+        assert (kept, len(reasons)) == ([], 1)
