@@ -18,7 +18,7 @@ TABLE = Table(
     comment="Jobs.",
     grain="one row per job",
     source="made up",
-    csv_name=r"job\.csv",
+    file_name=r"job\.csv",
     columns=(
         Column("job_id", "VARCHAR", "Job"),
         Column("gpus", "BIGINT", "GPUs"),

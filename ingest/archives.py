@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import form_of, whole_name
+from tracehouse.ingest.packing import form_of, plain_name, whole_name
 
 READ_BYTES = 1 << 20
 
@@ -32,7 +32,7 @@ _ZIP_MANY_ENTRIES = 0xFFFF
 
 @dataclass(frozen=True)
 class Member:
-    """A CSV inside a raw file: its own name, that of the folder it lies in, and its bytes."""
+    """A CSV, or JSON lines, inside a raw file: its own name, that of its folder, and its bytes."""
 
     name: str
     folder: str
@@ -184,15 +184,16 @@ def _entries_at_end(file: BinaryIO) -> int:
 
 
 def _names(path: str) -> tuple[str | None, str]:
-    """The name of a CSV and that of its folder; None instead of what is no CSV."""
+    """The name of a data file and that of its folder; None instead of what is none."""
     place = PurePosixPath(path)
     name = shown_name(place.name)
-    if not name.lower().endswith(".csv") or name.startswith("._"):
+    plain = plain_name(name)
+    if plain is None or name.startswith("._"):
         return None, ""
-    return name[: -len(".csv")] + ".csv", shown_name(place.parent.name)
+    return plain, shown_name(place.parent.name)
 
 
 def _tell_of_packed(path: str, on_passed_over: Callable[[str], None]) -> None:
     name = PurePosixPath(path).name
     if form_of(whole_name(name)) and not name.startswith("._"):
-        on_passed_over(f"{shown_name(name)} in it is no plain CSV")
+        on_passed_over(f"{shown_name(name)} in it is packed once more")

@@ -16,15 +16,17 @@ from tracehouse.ingest.cells import write_cells
 from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile, differing_parts
+from tracehouse.ingest.json_lines import read_json_lines
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
+from tracehouse.ingest.packing import is_json_lines
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.rejects import Reject
 from tracehouse.ingest.runs import write_runs
 from tracehouse.ingest.store import REJECTED, StagedFile
 from tracehouse.ingest.synthetic import is_marked
 from tracehouse.ingest.typed_csv import read_csv
-from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.unpack import data_members, explained, open_raw, sha256_of
 from tracehouse.ingest.values import arrow_type
 from tracehouse.ingest.wide_csv import Lines, read_wide
 
@@ -220,7 +222,7 @@ def _said_of_copy(raw: RawFile, member_name: str, other: str) -> str:
 def _csvs(raw: RawFile) -> dict[str, str]:
     """The checksum of each CSV in a raw file, by its name."""
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        members = csv_members(stream, raw.form, raw.csv_name, raw.folder)
+        members = data_members(stream, raw.form, raw.file_name, raw.folder)
         return {member.name: _sha256(member.stream) for member in members}
 
 
@@ -344,7 +346,7 @@ def _batches(
         account.notes.append(f"{raw.relative_name}: {what}, and was passed over")
 
     with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
-        for member in csv_members(stream, raw.form, raw.csv_name, raw.folder, note_passed_over):
+        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_passed_over):
             keys = raw_input.table.key_values(member.name, member.folder)
             if member.name in raw_input.claim.elsewhere:
                 continue
@@ -392,7 +394,7 @@ def _check_equal(member: Member, raw_input: RawInput, held: Held) -> None:
         )
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
-        members = csv_members(stream, other.form, other.csv_name, other.folder)
+        members = data_members(stream, other.form, other.file_name, other.folder)
         theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
         raise _differ(raw_input.claim, other, member.name)
@@ -420,7 +422,8 @@ def _check_header_file(claim: Claim) -> None:
 
 
 def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
-    for batch in read_csv(part.member.stream, raw_input.table, part.place):
+    read = read_json_lines if is_json_lines(part.member.name) else read_csv
+    for batch in read(part.member.stream, raw_input.table, part.place):
         _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, raw_input, account)
         yield _with_keys(batch.rows, part.keys, raw_input.table)
 

@@ -65,13 +65,13 @@ class Wide:
 
 @dataclass(frozen=True)
 class Table:
-    """One base table and the raw CSVs that it is read from.
+    """One base table and the raw files that it is read from: CSVs, or JSON lines where they end in `.jsonl`.
 
-    `csv_name` is a regular expression for the whole name of a CSV, as a file or inside an archive, and
-    `folder` for the name of the folder that it must lie in, if that says anything; their named groups give
-    the values of `keys`, the columns that a publisher put in the names only.
-    `archive_stem` is the same for the archive that carries the CSV, where there is one, without its ending:
-    it may be packed in any way.
+    `file_name` is a regular expression for the whole name of a CSV or of JSON lines, by themselves or inside
+    an archive, and `folder` for the name of the folder that it must lie in, if that says anything; their
+    named groups give the values of `keys`, the columns that a publisher put in the names only.
+    `archive_stem` is the same for the archive that carries the file, where there is one, without its ending:
+    it may be packed in any way, and hold files of other tables too.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
     the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
@@ -86,7 +86,7 @@ class Table:
     comment: str
     grain: str
     source: str
-    csv_name: str
+    file_name: str
     columns: tuple[Column, ...]
     keys: tuple[Column, ...] = ()
     archive_stem: str = ""
@@ -116,9 +116,9 @@ class Table:
         )
         return (*self.columns, *offsets)
 
-    def key_values(self, csv_file_name: str, folder_name: str = "") -> dict[str, str] | None:
-        """The key columns' values in the names of a CSV and its folder, or None where they do not fit."""
-        name = re.fullmatch(self.csv_name, csv_file_name)
+    def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
+        """The key columns' values in the names of a file and its folder, or None where they do not fit."""
+        name = re.fullmatch(self.file_name, file_name)
         folder = re.fullmatch(self.folder, folder_name if self.folder else "")
         return name.groupdict() | folder.groupdict() if name and folder else None
 
@@ -126,7 +126,7 @@ class Table:
         """A hash of all that decides what the stored rows look like; another hash, another conversion."""
         layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
-        reading = (READER_VERSION, self.has_header, self.csv_name, self.ends_in_newline)
+        reading = (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline)
         parts = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 

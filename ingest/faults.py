@@ -77,8 +77,8 @@ def fault_finder(columns: Sequence[Column]) -> Callable[[bytes], str]:
             return f"{len(cells)} columns; expected {len(checks)}"
         for cell, (column, surely_fits) in zip(cells, checks, strict=True):
             # Most fields of a bad record are good, and this tells so much sooner.
-            if not surely_fits(cell) and (wrong := _wrong(cell, column)):
-                return f"column {column.name}, a {column.type}: {wrong}"
+            if not surely_fits(cell) and (wrong := value_fault(_text(cell), column)):
+                return wrong
         return ""
 
     return fault
@@ -99,11 +99,17 @@ def _cells(record: bytes) -> list[bytes] | None:
     return _FIELDS_BEHIND_COMMAS.findall(record) if _RECORD_BEHIND_A_COMMA.fullmatch(record) else None
 
 
-def _wrong(cell: bytes, column: Column) -> str:
-    """What is wrong with a field, or nothing."""
-    if not cell:
-        return "it is empty" if column.required else ""
-    text = cell[1:-1].replace(b'""', b'"') if cell.startswith(b'"') else cell
-    if column.null_texts and printable(text) in column.null_texts:
-        return ""
-    return TYPES[column.type].fault(text)
+def _text(cell: bytes) -> bytes | None:
+    """What a field says, or None where it is empty."""
+    return (cell[1:-1].replace(b'""', b'"') if cell.startswith(b'"') else cell) if cell else None
+
+
+def value_fault(text: bytes | None, column: Column) -> str:
+    """Why a text is no value of a column; empty where it is one. None is no value at all."""
+    if text is None:
+        wrong = "it is empty" if column.required else ""
+    elif column.null_texts and printable(text) in column.null_texts:
+        wrong = ""
+    else:
+        wrong = TYPES[column.type].fault(text)
+    return f"column {column.name}, a {column.type}: {wrong}" if wrong else ""

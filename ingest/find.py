@@ -16,13 +16,14 @@ from pathlib import Path
 from tracehouse.ingest.archives import Member
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.json_lines import read_names
 from tracehouse.ingest.manifest import Key
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import Form, form_of, is_archive, part_of, stem_of, whole_name
+from tracehouse.ingest.packing import Form, form_of, is_archive, is_json_lines, part_of, stem_of, whole_name
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.synthetic import MARKER_NAME
 from tracehouse.ingest.typed_csv import header_fits
-from tracehouse.ingest.unpack import csv_members, explained, open_raw
+from tracehouse.ingest.unpack import data_members, explained, open_raw
 
 Group = tuple[str, str, str]
 """Trace, table and partition: what several raw files may give together."""
@@ -69,12 +70,12 @@ class RawFile:
     @property
     def source_name(self) -> str:
         """The file's name without what says how it is packed: that which another version of it has too."""
-        return self.stem if self.is_archive else self.csv_name
+        return self.stem if self.is_archive else self.file_name
 
     @property
-    def csv_name(self) -> str:
-        """The name of the CSV in a plain or compressed file."""
-        return f"{self.stem}.csv"
+    def file_name(self) -> str:
+        """The name of a plain or compressed file when it is not compressed."""
+        return f"{self.stem}.{self.form.partition('.')[0]}"
 
     @property
     def is_archive(self) -> bool:
@@ -108,7 +109,7 @@ class Claim:
     @property
     def group(self) -> Group:
         """The table, or partition of one, that its rows go to."""
-        keys = self.table.key_values(self.raw.csv_name, self.raw.folder) or {}
+        keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
         partition = "/".join(f"{key}={keys[key]}" for key in self.table.partition_by)
         return self.trace.name, self.table.name, partition
 
@@ -144,11 +145,11 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Owner:
-    """A table that a raw file holds rows of; `csv_names` are its CSVs in an archive of several tables."""
+    """A table that a raw file holds rows of; `member_names` are its CSVs in an archive of several tables."""
 
     trace: Trace
     table: Table
-    csv_names: frozenset[str] = frozenset()
+    member_names: frozenset[str] = frozenset()
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
@@ -304,7 +305,7 @@ def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[_Entry]) -
             owner.table,
             raw,
             header_file,
-            frozenset(name for other in owners if other is not owner for name in other.csv_names),
+            frozenset(name for other in owners if other is not owner for name in other.member_names),
         )
         for owner in owners
     ]
@@ -316,21 +317,22 @@ def _owners(
     """The tables that a raw file belongs to, by its name, by its header, or by the CSVs that it holds."""
     if len(named) == 1:
         return [_Owner(*named[0])]
-    if named:
-        return [_owner_by_header(raw, named)]
-    return _owners_in_archive(raw, candidates) if raw.is_archive else []
+    if raw.is_archive:
+        # One that is known by its name is read all the same: it is damaged, or holds nothing of its tables.
+        return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
+    return [_owner_by_header(raw, named)] if named else []
 
 
 def _named_for(raw: RawFile, table: Table) -> bool:
     if raw.is_archive:
         return bool(table.archive_stem and re.fullmatch(table.archive_stem, raw.stem))
-    return table.key_values(raw.csv_name, raw.folder) is not None
+    return table.key_values(raw.file_name, raw.folder) is not None
 
 
 def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        member = next(csv_members(stream, raw.form, raw.csv_name, raw.folder))
-        header = read_header(member.stream, str(raw.paths[0]))
+        member = next(data_members(stream, raw.form, raw.file_name, raw.folder))
+        header = _names_in(member, str(raw.paths[0]))
     for trace, table in named:
         if header_fits(table, header):
             return _Owner(trace, table)
@@ -348,7 +350,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            for member in csv_members(stream, raw.form, raw.csv_name, raw.folder):
+            for member in data_members(stream, raw.form, raw.file_name, raw.folder):
                 for trace, table in _owners_of_member(member, candidates):
                     names[trace.name, table.name].add(member.name)
     except RawFileError:
@@ -371,11 +373,16 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
         if table.key_values(member.name, member.folder) is not None
     ]
     try:
-        header = read_header(member.stream, member.name) if named else []
+        header = _names_in(member, member.name) if named else []
     except RawFileError:
         return []
     fitting = [(trace, table) for trace, table in named if not table.has_header or header_fits(table, header)]
     return fitting[:1]
+
+
+def _names_in(member: Member, file: str) -> list[str]:
+    """The names of columns that a data file begins with."""
+    return (read_names if is_json_lines(member.name) else read_header)(member.stream, file)
 
 
 def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:

@@ -11,6 +11,11 @@ Form = Literal[
     "csv.bz2",
     "csv.xz",
     "csv.zst",
+    "jsonl",
+    "jsonl.gz",
+    "jsonl.bz2",
+    "jsonl.xz",
+    "jsonl.zst",
     "tar",
     "tar.gz",
     "tar.bz2",
@@ -19,13 +24,19 @@ Form = Literal[
     "zip",
 ]
 
-_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form)} | {
-    ".tgz": "tar.gz",
-    ".tbz": "tar.bz2",
-    ".tbz2": "tar.bz2",
-    ".txz": "tar.xz",
-    ".tzst": "tar.zst",
-}
+_TEXTS = ("csv", "jsonl")
+_NAMED_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form)}
+_FORMS = (
+    _NAMED_FORMS
+    | {name.replace("jsonl", "ndjson"): form for name, form in _NAMED_FORMS.items() if "jsonl" in name}
+    | {
+        ".tgz": "tar.gz",
+        ".tbz": "tar.bz2",
+        ".tbz2": "tar.bz2",
+        ".txz": "tar.xz",
+        ".tzst": "tar.zst",
+    }
+)
 # As `split` calls parts, with letters or with digits, and as other programs do. x.csv.1 is a second download.
 _PART = re.compile(
     r"(?P<whole>.+)\.(?P<number>(?P<word>part)(?:(?P<letters>[a-z]{2,4})|\d{1,4})|\d{3})", re.IGNORECASE
@@ -91,7 +102,7 @@ def whole_name(name: str) -> str:
 
 
 def form_of(whole: str) -> Form | None:
-    """How a whole file of this name is packed; None where the name is that of no CSV and no archive."""
+    """How a whole file of this name is packed; None where the name is that of no data and no archive."""
     return next((form for ending, form in _FORMS.items() if whole.lower().endswith(ending)), None)
 
 
@@ -102,7 +113,18 @@ def stem_of(whole: str) -> str:
 
 def is_archive(form: Form) -> bool:
     """Whether a file of this form holds other files, under names of their own."""
-    return not form.startswith("csv")
+    return not form.startswith(_TEXTS)
+
+
+def plain_name(name: str) -> str | None:
+    """The name of a file that is not packed, with the usual ending of its format; None for another's name."""
+    form = form_of(name)
+    return f"{stem_of(name)}.{form}" if form in _TEXTS else None
+
+
+def is_json_lines(name: str) -> bool:
+    """Whether a file of this plain name holds JSON lines."""
+    return name.endswith(".jsonl")
 
 
 def compression_of(form: Form) -> str:

@@ -193,12 +193,12 @@ def _nobody(_: str) -> None:
     """Takes note of nothing."""
 
 
-def csv_members(
-    raw: RawStream, form: Form, csv_name: str, folder: str, on_passed_over: Callable[[str], None] = _nobody
+def data_members(
+    raw: RawStream, form: Form, file_name: str, folder: str, on_passed_over: Callable[[str], None] = _nobody
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `csv_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` is told
+    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` is told
     of what may be meant as a CSV in an archive and is not read, such as a link: its name and why.
     """
     if form == "zip":
@@ -208,7 +208,7 @@ def csv_members(
     if form.startswith("tar"):
         yield from tar_members(unpacked, on_passed_over)
     else:
-        yield Member(csv_name, folder, unpacked)
+        yield Member(file_name, folder, unpacked)
 
 
 def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:

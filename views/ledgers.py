@@ -306,7 +306,7 @@ def _known_file(row: dict[str, str]) -> str:
     """The file that a figure needs; a ledger without such figures has no such column."""
     name = row.get("needs_file", "")
     tables = all_traces()[row["trace"]].tables
-    if name and not any(re.fullmatch(table.csv_name, name) for table in tables):
+    if name and not any(re.fullmatch(table.file_name, name) for table in tables):
         raise DefinitionError(f"{row['figure']}: no table of {row['trace']} is made of {name}")
     return name
 

@@ -19,7 +19,7 @@ def main() -> None:
     """Convert each table's CSV."""
     trace, csvs, out, order = sys.argv[1:]
     for table in all_traces()[trace].tables:
-        (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.csv_name, path.name))
+        (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))
         with duckdb.connect() as connection:
             connection.execute("set preserve_insertion_order = false")
             connection.execute(copy(table, csv, Path(out), is_sorted=order == "sorted"))

@@ -38,7 +38,7 @@ JOB_TRACE = Table(
     ),
     grain="one row per (cluster, job_id)",
     source="README of InternLM/AcmeTrace, Job Trace",
-    csv_name=r"trace_(?P<cluster>seren|kalos)\.csv",
+    file_name=r"trace_(?P<cluster>seren|kalos)\.csv",
     keys=(Column("cluster", "VARCHAR", "Cluster, from the file's name: seren or kalos"),),
     key=(
         "cluster",
@@ -119,7 +119,7 @@ CLUSTER_SUMMARY = Table(
     ),
     grain="one row per id",
     source="data/cluster_summary.csv of InternLM/AcmeTrace; its columns are nowhere described",
-    csv_name=r"cluster_summary\.csv",
+    file_name=r"cluster_summary\.csv",
     key=("id",),
     never_empty=(
         "id",
@@ -284,7 +284,7 @@ GPU_METRIC = Table(
     grain="one row per (cluster, metric, device, time)",
     source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
     folder=r"(?P<cluster>seren|kalos)",
-    csv_name=f"(?P<metric>{_GPU_METRICS}){_TIMES}",
+    file_name=f"(?P<metric>{_GPU_METRICS}){_TIMES}",
     keys=(
         _CLUSTER,
         Column(
@@ -317,7 +317,7 @@ NODE_METRIC = Table(
     grain="one row per (cluster, metric, device, time)",
     source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
     folder=r"(?P<cluster>seren|kalos)",
-    csv_name=f"(?P<metric>{_NODE_METRICS}){_TIMES}",
+    file_name=f"(?P<metric>{_NODE_METRICS}){_TIMES}",
     keys=(
         _CLUSTER,
         Column(
@@ -346,7 +346,7 @@ SERVER_POWER = Table(
     ),
     grain="one row per sample of a server",
     source="data/generate_utilization_pkl.ipynb of InternLM/AcmeTrace",
-    csv_name=r"(?P<server_group>GPU_AB|GPU_C|CPU_D)_Power\.csv",
+    file_name=r"(?P<server_group>GPU_AB|GPU_C|CPU_D)_Power\.csv",
     keys=(
         Column(
             "server_group",

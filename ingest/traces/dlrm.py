@@ -35,7 +35,7 @@ INSTANCE = Table(
     ),
     grain="one row per instance_sn",
     source="README of cluster-trace-gpu-v2025",
-    csv_name=r"disaggregated_DLRM_trace\.csv",
+    file_name=r"disaggregated_DLRM_trace\.csv",
     columns=(
         Column("instance_sn", "VARCHAR", "Instance"),
         Column("role", "VARCHAR", "CN, on a CPU node, or HN, on a GPU node"),

@@ -32,7 +32,7 @@ NODE = Table(
     ),
     grain="one row per (node_list, sn)",
     source="README of cluster-trace-gpu-v2023, openb_node_list_all_node.csv",
-    csv_name=r"openb_node_list_(?P<node_list>\w+)\.csv",
+    file_name=r"openb_node_list_(?P<node_list>\w+)\.csv",
     keys=(
         Column(
             "node_list",
@@ -74,7 +74,7 @@ POD = Table(
     ),
     grain="one row per (variant, name)",
     source="README of cluster-trace-gpu-v2023, openb_pod_list_default.csv",
-    csv_name=r"openb_pod_list_(?P<variant>\w+)\.csv",
+    file_name=r"openb_pod_list_(?P<variant>\w+)\.csv",
     keys=(
         Column(
             "variant",

@@ -38,7 +38,7 @@ TRAIN = Table(
     ),
     grain="one row per (dataset, network, batch_size, optimizer, run, target_metric)",
     source="README of the Zeus traces, Train trace",
-    csv_name=r"summary_train\.csv",
+    file_name=r"summary_train\.csv",
     key=(
         "dataset",
         "network",
@@ -90,7 +90,7 @@ POWER = Table(
     ),
     grain="one row per (gpu, dataset, network, batch_size, optimizer, power_limit)",
     source="README of the Zeus traces, Power trace",
-    csv_name=r"summary_power_(?P<gpu>\w+)\.csv",
+    file_name=r"summary_power_(?P<gpu>\w+)\.csv",
     keys=(Column("gpu", "VARCHAR", "GPU model, from the file's name: a40, p100, rtx6000 or v100"),),
     key=(
         "gpu",
@@ -139,7 +139,7 @@ ALIBABA_GROUP = Table(
     ),
     grain="one row per job of a recurring group; no key is documented",
     source="README of the Zeus traces, Alibaba group trace",
-    csv_name=r"alibaba_groups\.csv",
+    file_name=r"alibaba_groups\.csv",
     columns=(
         Column("group", "VARCHAR", "Group of the job, as in PAI's pai_group_tag_table"),
         # Floats, as published, and of the same type as the PAI tables that they come from.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tracehouse.ingest.column_types import TYPES
 from tracehouse.sql.query_files import QUERY_KEYS
 from tracehouse.views.ledgers import CHECK_KEYS
 from tracehouse.views.view_files import VIEW_KEYS
@@ -15,9 +16,9 @@ CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 
 
 def keys_of(section: str) -> dict[str, str]:
-    """The table of keys below a heading that begins so."""
+    """The table of keys, or of types, below a heading that begins so."""
     [text] = re.findall(rf"^## {section}.*?\n(.*?)(?=^## |\Z)", CONTRIBUTING, re.S | re.M)
-    return dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", text, re.M))
+    return dict(re.findall(r"^\| `([\w[\]]+)` \| (.*?) \|$", text, re.M))
 
 
 def test_every_header_key_is_there_with_its_meaning() -> None:
@@ -26,6 +27,12 @@ def test_every_header_key_is_there_with_its_meaning() -> None:
     assert keys_of("Add a named query") == {k: m for k, m in QUERY_KEYS.items() if k not in shared}
     assert shared <= set(QUERY_KEYS)
     assert keys_of("Add a figure") == CHECK_KEYS
+
+
+def test_every_type_of_columns_is_there_with_how_it_is_written() -> None:
+    assert keys_of("Add a trace") == {kind.name: kind.written for kind in TYPES.values()}
+    stored_as_another = {kind.name: kind.stored for kind in TYPES.values() if kind.stored != kind.name}
+    assert stored_as_another == {"UNIX_S": "TIMESTAMPTZ", "UNIX_MS": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 
 
 @pytest.mark.parametrize("page", PAGES)

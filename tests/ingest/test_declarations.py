@@ -44,7 +44,7 @@ def test_a_table_is_described(table: Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_keys_are_the_named_groups_of_the_names(table: Table) -> None:
-    groups = [*re.compile(table.csv_name).groupindex, *re.compile(table.folder).groupindex]
+    groups = [*re.compile(table.file_name).groupindex, *re.compile(table.folder).groupindex]
     assert sorted(key.name for key in table.keys) == sorted(groups)
 
 
@@ -81,8 +81,8 @@ def test_every_column_is_described(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_published_checksums_belong_to_files_of_the_table(table: Table) -> None:
     for name, sha256 in table.published_sha256.items():
-        csv_name = name.removesuffix(".tar.gz").removesuffix(".header").removesuffix(".csv")
-        assert table.key_values(f"{csv_name}.csv") is not None, name
+        stem = name.removesuffix(".tar.gz").removesuffix(".header").removesuffix(".csv")
+        assert table.key_values(f"{stem}.csv") is not None, name
         assert re.fullmatch("[0-9a-f]{64}", sha256), name
 
 

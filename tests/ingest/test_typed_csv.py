@@ -42,7 +42,7 @@ Row = tuple[object, ...]
 
 
 def table_of(columns: Sequence[Column] = COLUMNS, **options: object) -> Table:
-    options = {"csv_name": r"t\.csv", **options}
+    options = {"file_name": r"t\.csv", **options}
     return Table(name="t", comment="", grain="", source="", columns=tuple(columns), **options)
 
 
@@ -870,7 +870,7 @@ def test_an_offset_is_kept_as_it_was_written() -> None:
         comment="",
         grain="",
         source="",
-        csv_name=r"t\.csv",
+        file_name=r"t\.csv",
         columns=(Column("at", "TIMESTAMPTZ", "", offset_name="offset"), Column("count", "BIGINT", "")),
     )
     data = b"at,count\n2023-03-01 08:00:00+08:00,1\n2023-03-01T00:00:00Z,2.0\n,3\n2023-03-01 00:00:00,4\n"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import Form
-from tracehouse.ingest.unpack import csv_members, explained, open_raw, sha256_of
+from tracehouse.ingest.packing import Form, form_of
+from tracehouse.ingest.unpack import data_members, explained, open_raw, sha256_of
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -41,7 +41,7 @@ def add(archive: tarfile.TarFile, members: dict[str, bytes]) -> None:
 def contents(paths: Sequence[Path], form: str) -> dict[str, bytes]:
     """What is in a raw file, read to its end as an ingest reads it."""
     with open_raw(paths) as raw, explained(paths):
-        found = {member.name: member.stream.read() for member in csv_members(raw, form, "x.csv", "folder")}
+        found = {member.name: member.stream.read() for member in data_members(raw, form, "x.csv", "folder")}
         assert raw.sha256_of_rest() == hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
     return found
 
@@ -102,7 +102,18 @@ COMPRESSED = [form for form in FORMS if form not in ("csv", "tar")]
 
 
 def test_every_form_is_tested() -> None:
-    assert list(FORMS) == list(get_args(Form))
+    assert list(FORMS) == [form for form in get_args(Form) if not form.startswith("jsonl")]
+
+
+@pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_json_lines_are_packed_as_csvs_are(compression: str, tmp_path: Path) -> None:
+    form = form_of(f"x.ndjson{compression}")
+    assert form == form_of(f"x.jsonl{compression}") == f"jsonl{compression}"
+    path = write(tmp_path, f"x.{form}", FORMS[f"csv{compression}"](CSV))
+    assert contents([path], form) == {"x.csv": CSV}
+    members = {"d/a.JSONL": CSV, "b.ndjson": CSV, "c.jsonl.gz": CSV, "e.json": CSV}
+    archive = write(tmp_path, "x.tar", tar_of(members))
+    assert contents([archive], "tar") == {"a.jsonl": CSV, "b.jsonl": CSV}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -171,7 +182,7 @@ def test_members_that_are_not_read_are_passed(tmp_path: Path) -> None:
     with open_raw([path]) as raw:
         read = [
             member.stream.read()
-            for member in csv_members(raw, "tar.gz", "", "folder")
+            for member in data_members(raw, "tar.gz", "", "folder")
             if member.name != "a.csv"
         ]
     assert read == [CSV[:100], CSV]
@@ -204,7 +215,7 @@ def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -
     paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})), 3)
     counted: list[int] = []
     with open_raw(paths, counted.append) as raw:
-        first = next(csv_members(raw, "tar.gz", "x.csv", "folder"))
+        first = next(data_members(raw, "tar.gz", "x.csv", "folder"))
         assert first.name == "a.csv"
     with open_raw(paths, counted.append) as raw:
         counted.clear()
@@ -218,7 +229,7 @@ def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(form: str, tmp_pat
     data = FORMS[form](os.urandom(2 << 20))
     path = write(tmp_path, f"x.{form}", data)
     with open_raw([path]) as raw:
-        members = csv_members(raw, form, "x.csv", "folder")
+        members = data_members(raw, form, "x.csv", "folder")
         assert next(members).stream.read(10)
         members.close()
         assert raw.sha256_of_rest() == hashlib.sha256(data).hexdigest()
@@ -334,7 +345,9 @@ def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) 
     path = write(tmp_path, "x.tar", packed.getvalue())
     told: list[str] = []
     with open_raw([path]) as raw:
-        found = {member.name: member.stream.read() for member in csv_members(raw, "tar", "", "", told.append)}
+        found = {
+            member.name: member.stream.read() for member in data_members(raw, "tar", "", "", told.append)
+        }
     assert found == {"a.csv": CSV, "d.csv": CSV[:9]}
     is_link = kind in (tarfile.SYMTYPE, tarfile.LNKTYPE)
     assert told == [f"b.csv in it is {'a link' if is_link else 'no file'}"]
@@ -348,9 +361,9 @@ def test_what_is_packed_once_more_in_an_archive_is_told_of(
     path = write(tmp_path, f"x.{form}", pack(dict.fromkeys(names, b"x")))
     told: list[str] = []
     with open_raw([path]) as raw:
-        found = [member.name for member in csv_members(raw, form, "", "", told.append)]
+        found = [member.name for member in data_members(raw, form, "", "", told.append)]
     assert found == ["a.csv"]
-    assert told == [f"{name} in it is no plain CSV" for name in ("b.csv.gz", "d.tar", "e.csv.part1")]
+    assert told == [f"{name} in it is packed once more" for name in ("b.csv.gz", "d.tar", "e.csv.part1")]
 
 
 def test_a_file_in_a_tar_may_be_called_anything(tmp_path: Path) -> None:
@@ -514,7 +527,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(form: str, tmp_path: Pa
         open_raw([path]) as raw,
         explained([path]),
     ):
-        for member in csv_members(raw, form, "x.csv", "folder"):
+        for member in data_members(raw, form, "x.csv", "folder"):
             member.stream.read(10)
             os.utime(path, (0, 0))
         raw.sha256_of_rest()
@@ -528,7 +541,7 @@ def test_a_part_that_vanishes_while_another_is_read_is_an_error_about_it(form: s
         open_raw(paths, lambda _: paths[1].unlink(missing_ok=True)) as raw,
         explained(paths),
     ):
-        for member in csv_members(raw, form, "x.csv", "folder"):
+        for member in data_members(raw, form, "x.csv", "folder"):
             member.stream.read()
     assert str(refused.value).startswith(f"{paths[1]}: it cannot be read (No such file or directory)")
 

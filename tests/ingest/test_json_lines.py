@@ -1,0 +1,237 @@
+"""JSON lines: every line is kept or rejected, as Python's own reader and each type's rules say."""
+
+import gzip
+import importlib
+import io
+import json
+import sys
+import tarfile
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracehouse.engines.duckdb.write import base_tables
+from tracehouse.ingest import pipeline, store, traces
+from tracehouse.ingest.declare import Column, Table, all_traces
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.json_lines import read_json_lines
+from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.rejects import Reject
+
+TABLE = Table(
+    name="request",
+    comment="",
+    grain="",
+    source="",
+    file_name=r"request\.jsonl",
+    columns=(
+        Column("id", "VARCHAR", "", required=True),
+        Column("tokens", "BIGINT", ""),
+        Column("at", "UNIX_MS", ""),
+        Column("models", "VARCHAR[]", "", null_texts=("none",)),
+        Column("detail", "JSON", ""),
+        Column("ok", "BOOLEAN", ""),
+        Column("submitted", "TIMESTAMPTZ", "", offset_name="utc_offset"),
+    ),
+    optional=frozenset({"ok", "submitted"}),
+)
+FIRST = '{"id": "a", "tokens": 3, "at": 1662858720000, "models": ["x", "y"], "detail": {"n": 1.50}}'
+AT = datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
+FIRST_ROW = ("a", 3, AT, ["x", "y"], '{"n": 1.50}', None, None, None)
+
+
+def read(data: str | bytes, chunk_bytes: int = 4 << 20) -> tuple[list[tuple], list[Reject]]:
+    stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
+    batches = list(read_json_lines(stream, TABLE, "request.jsonl", chunk_bytes))
+    rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
+    return rows, [reject for batch in batches for reject in batch.rejects]
+
+
+def read_among_good(line: str | bytes) -> tuple[list[tuple], list[Reject]]:
+    line = line.encode() if isinstance(line, str) else line
+    rows, rejects = read(b"\n".join([FIRST.encode(), line, *[FIRST.encode()] * 20]))
+    assert rows[0] == FIRST_ROW and rows[-20:] == [FIRST_ROW] * 20
+    return rows[1:-20], rejects
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("chunk_bytes", [1, 50, 4 << 20])
+def test_each_line_is_a_row(newline: str, end: str, chunk_bytes: int) -> None:
+    second = (
+        '{"submitted": "2022-09-11 09:12:00+08:00", "detail": "x", "models": "none", "at": null,'
+        ' "tokens": "8", "id": "é\\u2028\\n", "ok": true}'
+    )
+    rows, rejects = read(newline.join([FIRST, second]) + end, chunk_bytes)
+    assert rows == [FIRST_ROW, ("é\u2028\n", 8, None, None, '"x"', True, AT, "+08:00")]
+    assert rejects == []
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (FIRST[:-1], "no JSON: Expecting ',' delimiter, at character"),
+        ("[1]", "no JSON object"),
+        (FIRST.replace("3", "NaN"), "no JSON: NaN"),
+        (FIRST.replace("3", "7.5"), "column tokens, a BIGINT: invalid value '7.5'"),
+        (FIRST.replace("3", "9223372036854775808"), "column tokens, a BIGINT: invalid value"),
+        (FIRST.replace("3", "true"), "column tokens, a BIGINT: invalid value 'true'"),
+        (FIRST.replace("3", "[7]"), "column tokens, a BIGINT: a list or an object"),
+        (FIRST.replace('"a"', '{"x": 1}'), "column id, a VARCHAR: a list or an object"),
+        (FIRST.replace('"a"', "null"), "column id, a VARCHAR: it is empty"),
+        (FIRST.replace('"a"', '"a\\u0000"'), "column id, a VARCHAR: a zero byte"),
+        (FIRST.replace('"a"', '"\\ud800"'), "column id, a VARCHAR: invalid UTF8 data"),
+        (FIRST.replace('["x", "y"]', "[1]"), "column models, a VARCHAR[]: no list of its type: '[1]'"),
+        (FIRST.replace('"tokens": 3, ', ""), "no value of tokens"),
+        (FIRST.replace('"tokens"', '"id": "b", "tokens"'), "a name is in it twice"),
+        (FIRST.replace('{"n": 1.50}', '{"n": 1, "n": 2}'), "a name is in it twice"),
+        (FIRST.replace('"tokens"', '"more": 1, "tokens"'), "a value of more, which is no column"),
+        (FIRST.replace('{"n": 1.50}', "[" * 100_000 + "]" * 100_000), "nested too deeply"),
+        (FIRST.encode().replace(b'"a"', b'"\xff"'), "invalid UTF8 data"),
+    ],
+)
+def test_a_line_that_does_not_fit_is_rejected_and_said(line: str | bytes, reason: str) -> None:
+    rows, [reject] = read_among_good(line)
+    assert rows == []
+    assert reject.line == 2
+    assert reason in reject.reason
+    assert reject.raw_text == (line if isinstance(line, str) else line.decode(errors="backslashreplace"))
+
+
+@pytest.mark.parametrize("text", ["1.50", "1e400", "123456789012345678901234567890", "-0.0", '"\\u00e9"'])
+def test_no_digit_of_a_json_value_is_lost(text: str) -> None:
+    [row], rejects = read_among_good(FIRST.replace("1.50", text))
+    assert rejects == []
+    assert row[4] == f'{{"n": {text}}}'.replace("\\u00e9", "é")
+
+
+@pytest.mark.parametrize("data", ["id,tokens\na,1\n", '{"id": "a"}\n', "[]\n", "\n"])
+def test_a_file_of_something_else_is_refused(data: str) -> None:
+    with pytest.raises(RawFileError, match=r"^request\.jsonl"):
+        read(data)
+
+
+def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused() -> None:
+    with pytest.raises(RawFileError, match="more than a tenth"):
+        read("\n".join([FIRST] * 8 + ["{}"]))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None)
+@given(
+    found=st.lists(values, min_size=1, max_size=5), is_ascii=st.booleans(), chunk_bytes=st.integers(1, 500)
+)
+def test_json_is_kept_as_python_reads_it(found: list[object], is_ascii: bool, chunk_bytes: int) -> None:
+    lines = [
+        json.dumps({"id": "a", "tokens": 1, "at": 0, "models": [], "detail": value}, ensure_ascii=is_ascii)
+        for value in found
+    ]
+    rows, rejects = read("\n".join(lines), chunk_bytes)
+    assert rejects == []
+    assert [None if row[4] is None else json.loads(row[4]) for row in rows] == found
+
+
+PROBE = """
+from tracehouse.ingest.declare import Column, Table, Trace
+
+REQUEST = Table(
+    name="request", comment="Requests", grain="one row per id", source="here", file_name=r"request\\\\.jsonl",
+    archive_stem="probe", columns=(
+        Column("id", "VARCHAR", "Request"), Column("at", "UNIX_S", "Arrival"),
+        Column("wall", "TIMESTAMP", "Arrival, zone unknown"), Column("ok", "BOOLEAN", "Served"),
+        Column("models", "VARCHAR[]", "Models"), Column("detail", "JSON", "Detail"),
+    ),
+    key=("id",), order_by=("at",),
+)
+NODE = Table(
+    name="node", comment="Nodes", grain="one row per name", source="here", file_name=r"node\\\\.csv",
+    archive_stem="probe", columns=(Column("name", "VARCHAR", "Node"), Column("sizes", "BIGINT[]", "Sizes")),
+)
+TRACE = Trace("probe", "Probe", "Nobody", "", "", "", "", (REQUEST, NODE))
+"""
+REQUESTS = (
+    b'{"id": "b", "at": 1662858720.5, "wall": "2022-09-11 01:12:00", "ok": true,'
+    b' "models": [], "detail": [1]}\n'
+    b'{"id": "a", "at": 1662858720, "wall": null, "ok": false, "models": ["x"], "detail": null}\n'
+)
+NODES = b'name,sizes\nn1,"[1, 2]"\n'
+PROBE_ROWS = [
+    ("a", AT, None, False, ["x"], None),
+    ("b", AT.replace(microsecond=500_000), datetime(2022, 9, 11, 1, 12), True, [], "[1]"),
+]
+
+
+@pytest.fixture
+def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A trace more, of JSON lines and a CSV that come in one archive."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "probe.py").write_text(textwrap.dedent(PROBE).replace("\\\\", "\\"))
+    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
+    importlib.invalidate_caches()
+    all_traces.cache_clear()
+    yield
+    sys.modules.pop(f"{traces.__name__}.probe", None)
+    all_traces.cache_clear()
+
+
+def ingest(folder: Path, files: dict[str, bytes]) -> IngestResult:
+    raw, warehouse = folder / "raw", folder / "warehouse"
+    raw.mkdir(exist_ok=True)
+    for name, data in files.items():
+        (raw / name).write_bytes(data)
+    with store.lock(warehouse):
+        outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def tar_gz(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return packed.getvalue()
+
+
+DUMPS = {
+    "an archive by its name": {"probe.tar.gz": tar_gz({"x/request.jsonl": REQUESTS, "x/node.csv": NODES})},
+    "an archive of another name": {"all.tar.gz": tar_gz({"node.csv": NODES, "request.ndjson": REQUESTS})},
+    "files": {"request.jsonl.gz": gzip.compress(REQUESTS), "node.csv": NODES},
+}
+
+
+@pytest.mark.parametrize("dump", DUMPS)
+@pytest.mark.usefixtures("probe")
+def test_tables_of_one_archive_are_read_and_stored_with_their_types(dump: str, tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, DUMPS[dump])
+    assert (outcome.problems, outcome.unrecognised, outcome.notes) == ((), (), ())
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        probe = [all_traces()["probe"]]
+        base_tables.create_base_tables(
+            connection, probe, outcome.conversions, (tmp_path / "warehouse").absolute(), materialize=False
+        )
+        assert connection.sql("from probe.request").fetchall() == PROBE_ROWS
+        assert connection.sql("from probe.node").fetchall() == [("n1", [1, 2])]
+
+
+@pytest.mark.usefixtures("probe")
+def test_an_archive_of_known_name_that_holds_nothing_of_its_tables_is_an_error(tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, {"probe.tar.gz": tar_gz({"other.csv": b"a,b\n1,2\n"})})
+    assert outcome.conversions == ()
+    [problem] = outcome.problems
+    assert "holds no" in str(problem)
