@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from tracehouse.ingest.declare import all_traces
 from tracehouse.views import each_trace
 from tracehouse.views.base_columns import declared, read_by
-from tracehouse.views.sql_text import normal, statements
+from tracehouse.views.sql_text import normal
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
 
 LOCK = VIEWS / "versions.lock"
@@ -76,7 +76,7 @@ def read_lock(text: str) -> Lock:
 
 def meaning(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> Meaning:
     """What a view means, given all views by their versioned names, and what is declared of base columns."""
-    comments = sorted(normal(comment) for comment in statements(view.text)[1:])
+    comments = sorted(normal(comment) for comment in view.comments)
     read = read_by(view, views, columns)
     return Meaning(
         view.sha256[:_DIGITS], _hash(comments), _hash(f"{name} {read[name]}" for name in sorted(read))

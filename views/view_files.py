@@ -1,4 +1,4 @@
-"""Reads view files, `views/<schema>/<name>.v<N>.sql`: header comments, references, hash."""
+"""Reads view files, `views/<schema>/<name>.v<N>.sql`: header, comments, references, hash."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -11,7 +11,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tracehouse.ingest.errors import DefinitionError
-from tracehouse.views.sql_text import first_statement, has_block_comments, has_capitals, sql_hash
+from tracehouse.views.sql_text import (
+    first_statement,
+    has_block_comments,
+    has_capitals,
+    normal,
+    sql_hash,
+    statements,
+)
 
 VIEWS = Path(__file__).parent
 
@@ -72,6 +79,11 @@ class ViewFile:
         """The name that the newest version also has: `itp.job`."""
         return f"{self.schema}.{self.name}"
 
+    @property
+    def comments(self) -> list[str]:
+        """The statements that comment on the view and its columns."""
+        return comments_on(f"view {self.versioned}", self.text, self.header.title)
+
 
 def view_files(folder: Path = VIEWS) -> list[ViewFile]:
     """Every view file, in order of schema, name and version."""
@@ -130,6 +142,19 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
         elif not fields:
             title.append(line.removeprefix("--").strip())
     return Header(" ".join(title), fields)
+
+
+def comments_on(created: str, text: str, title: str) -> list[str]:
+    """The comments in a SQL file, as statements. `created` is what the file creates: `view itp.job_v1`.
+
+    Where none is on that itself, but on its columns only, the title of the file becomes one that is.
+    """
+    of_file = statements(text)[1:]
+    on_itself = f"comment on {created} is "
+    if not title or any(normal(comment).startswith(on_itself) for comment in of_file):
+        return of_file
+    doubled = title.replace("'", "''")
+    return [f"{on_itself}'{doubled}'", *of_file]
 
 
 def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:

@@ -107,6 +107,18 @@ def test_a_change_is_told_by_what_was_changed(
             release(["itp.thing_v1"])
 
 
+def test_a_title_that_is_the_comment_on_a_view_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    without = VIEW.replace("comment on view itp.thing_v1 is 'What it holds.';\n", "")
+    write(tmp_path, "thing", without)
+    assert found_broken(tmp_path) == []
+    write(tmp_path, "thing", without.replace("What it holds.", "What it really holds."))
+    [problem] = found_broken(tmp_path)
+    assert problem.startswith("itp.thing_v1 is released, and its comments were changed")
+
+
 def test_a_released_view_that_is_gone_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     (tmp_path / "itp" / "thing.v1.sql").unlink()

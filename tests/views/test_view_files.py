@@ -46,6 +46,37 @@ def test_a_view_file_is_read_with_header_and_references(tmp_path: Path) -> None:
     assert view.references == {"itp.raw_job"}
 
 
+@pytest.mark.parametrize(
+    ("more", "comments"),
+    [
+        ("", ["comment on view itp.thing_v1 is 'What it ''holds'', in two lines.'"]),
+        (
+            "comment on column itp.thing_v1.job_id is 'comment on view itp.thing_v1 is ';",
+            [
+                "comment on view itp.thing_v1 is 'What it ''holds'', in two lines.'",
+                "comment on column itp.thing_v1.job_id is 'comment on view itp.thing_v1 is '",
+            ],
+        ),
+        ("Comment on  view itp.thing_v1\nis 'More.';", ["Comment on  view itp.thing_v1\nis 'More.'"]),
+    ],
+)
+def test_the_title_is_the_comment_on_a_view_that_has_none(
+    tmp_path: Path, more: str, comments: list[str]
+) -> None:
+    text = VIEW.replace("it holds", "it 'holds'") + more
+    assert read_view_file(write_view(tmp_path, text=text)).comments == comments
+
+
+def test_without_a_title_there_is_no_comment(tmp_path: Path) -> None:
+    view = read_view_file(write_view(tmp_path, text=VIEW.split("lines.\n")[1]))
+    assert (view.header.title, view.comments) == ("", [])
+
+
+def test_no_view_file_says_its_title_twice() -> None:
+    titles = {view: view.header.title.replace("'", "''") for view in view_files()}
+    assert [view.path for view, title in titles.items() if f"'{title}'" in view.text] == []
+
+
 def test_a_file_must_create_what_its_name_says(tmp_path: Path) -> None:
     path = write_view(tmp_path, text=VIEW.replace("{name}", "other"))
     with pytest.raises(DefinitionError, match=r"creates itp\.other_v1; .* itp\.thing_v1"):

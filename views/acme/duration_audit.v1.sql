@@ -23,7 +23,6 @@ select
 from acme.job_v1
 group by cluster, state;
 
-comment on view acme.duration_audit_v1 is 'Which rule the published duration, queue and GPU time of Acme''s jobs follow, by cluster and final state.';
 comment on column acme.duration_audit_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.duration_audit_v1.state is 'Final state, as published; NULL where there is none; measured.';
 comment on column acme.duration_audit_v1.jobs is 'Jobs, with and without GPUs; derived.';

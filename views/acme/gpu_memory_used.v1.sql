@@ -13,7 +13,6 @@ select
 from acme.gpu_metric
 where metric = 'FB_USED' and node is not null and value is not null;
 
-comment on view acme.gpu_memory_used_v1 is 'How much of its memory each of Acme''s GPUs held, sample by sample.';
 comment on column acme.gpu_memory_used_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.gpu_memory_used_v1.node is 'IP address of the node; measured.';
 comment on column acme.gpu_memory_used_v1.gpu is 'GPU on its node, from 0; NULL where the publisher names the node only; measured.';

@@ -64,7 +64,6 @@ select
     end as duration_rule
 from seconds;
 
-comment on view acme.job_v1 is 'Every Acme job, with wait, run and GPU time recomputed from its timestamps beside the publisher''s own.';
 comment on column acme.job_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.job_v1.job_id is 'Job id, unique within a cluster; measured.';
 comment on column acme.job_v1.user_id is 'User; measured.';

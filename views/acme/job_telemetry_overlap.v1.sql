@@ -85,7 +85,6 @@ select
     'node: no job names one' as not_joinable_on
 from counted;
 
-comment on view acme.job_telemetry_overlap_v1 is 'How many of Acme''s jobs ran while there is telemetry of their cluster, all that joins the two.';
 comment on column acme.job_telemetry_overlap_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.job_telemetry_overlap_v1.jobs is 'Jobs, those without a GPU included; derived.';
 comment on column acme.job_telemetry_overlap_v1.first_submit is 'First submission of a job; derived.';

@@ -49,7 +49,6 @@ select
     cast(all_samples as bigint) as samples
 from halves;
 
-comment on view acme.metric_cdf_v1 is 'The distribution of each of Acme''s metrics: its value at every half percentile.';
 comment on column acme.metric_cdf_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.metric_cdf_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
 comment on column acme.metric_cdf_v1.percentile is 'Percentile: 0, 0.5, 1 to 100; derived.';

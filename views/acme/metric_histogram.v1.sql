@@ -44,7 +44,6 @@ select
 from rounded
 group by cluster, metric, value;
 
-comment on view acme.metric_histogram_v1 is 'How often each of Acme''s metrics took each value, values rounded to four significant digits.';
 comment on column acme.metric_histogram_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.metric_histogram_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
 comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million as they are, all others rounded to four significant digits, the only approximation; derived.';

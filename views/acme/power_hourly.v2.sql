@@ -81,7 +81,6 @@ from hours
 left join sampled_gpus
     on hours.cluster = sampled_gpus.cluster and hours.hour_number = sampled_gpus.hour_number;
 
-comment on view acme.power_hourly_v2 is 'What Acme''s GPUs drew, hour by hour: mean power, and energy over the time that samples cover.';
 comment on column acme.power_hourly_v2.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.power_hourly_v2.hour is 'Begin of the hour; derived.';
 comment on column acme.power_hourly_v2.gpus is 'GPUs with a sample in the hour; derived.';

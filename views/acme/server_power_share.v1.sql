@@ -40,7 +40,6 @@ select
 from with_rest
 group by server_group, has_memory_power;
 
-comment on view acme.server_power_share_v1 is 'What Seren''s servers drew, and how much of it neither their processors nor their memory did: the GPUs'' part, and the rest.';
 comment on column acme.server_power_share_v1.server_group is 'Types of server: GPU_AB and GPU_C with GPUs, CPU_D without; measured.';
 comment on column acme.server_power_share_v1.has_memory_power is 'Whether the samples have the memory''s power; where not, it is in the rest; derived.';
 comment on column acme.server_power_share_v1.samples is 'Samples of all servers; derived.';

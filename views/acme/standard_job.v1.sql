@@ -46,5 +46,3 @@ select
     workload_type as workload,
     cluster as partition_name
 from seconds;
-
-comment on view acme.standard_job_v1 is 'Acme''s jobs in the field''s standard terms.';

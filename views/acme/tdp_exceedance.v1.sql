@@ -13,7 +13,6 @@ from acme.gpu_metric
 where metric = 'POWER_USAGE' and node is not null and value is not null
 group by cluster;
 
-comment on view acme.tdp_exceedance_v1 is 'How often Acme''s GPUs drew more than the 400 W that an A100 is designed for.';
 comment on column acme.tdp_exceedance_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.tdp_exceedance_v1.samples is 'Samples of all GPUs; derived.';
 comment on column acme.tdp_exceedance_v1.over_tdp_samples is 'Those above 400 W; derived.';

@@ -153,7 +153,6 @@ select
     100.0 * devices / published_devices as devices_pct
 from with_fleet;
 
-comment on view acme.telemetry_coverage_v1 is 'What of Acme''s telemetry is there, metric by metric: times, gaps, devices, samples and empty cells.';
 comment on column acme.telemetry_coverage_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.telemetry_coverage_v1.source_table is 'Base table: gpu_metric, node_metric or server_power; derived.';
 comment on column acme.telemetry_coverage_v1.metric is 'Metric, or types of server in server_power; measured.';

@@ -79,7 +79,6 @@ select
     100.0 * zeros / nullif(samples, 0) as zero_pct
 from hours;
 
-comment on view acme.utilization_hourly_v1 is 'How busy Acme''s GPUs, their memory and the nodes'' processors were, hour by hour.';
 comment on column acme.utilization_hourly_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.utilization_hourly_v1.metric is 'Metric of utilisation, of GPUs or, where it begins with NODE, of nodes; measured.';
 comment on column acme.utilization_hourly_v1.hour is 'Begin of the hour; derived.';

@@ -68,7 +68,6 @@ select
 from with_most
 group by cluster, burst;
 
-comment on view acme.xid_burst_v1 is 'Errors on Acme''s GPUs that came up together: onsets no more than a minute apart.';
 comment on column acme.xid_burst_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.xid_burst_v1.burst_start is 'First onset; more than 60 s after the one before; derived.';
 comment on column acme.xid_burst_v1.burst_end is 'Last onset; derived.';

@@ -75,7 +75,6 @@ where
     errors.time > first_seen.first_time
     and (errors.previous_error_time is null or errors.previous_error_time < steps.previous_time);
 
-comment on view acme.xid_onset_v1 is 'When an error code came up on each of Acme''s GPUs.';
 comment on column acme.xid_onset_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.xid_onset_v1.node is 'IP address of the node; measured.';
 comment on column acme.xid_onset_v1.gpu is 'GPU on its node, from 0; NULL where the publisher names the node only; measured.';

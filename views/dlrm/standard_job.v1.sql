@@ -28,6 +28,5 @@ select
     role as partition_name
 from dlrm.instance;
 
-comment on view dlrm.standard_job_v1 is 'DLRM''s instances as jobs in the field''s standard terms.';
 comment on column dlrm.standard_job_v1.group_id is 'Service that the instance belongs to; measured.';
 comment on column dlrm.standard_job_v1.partition_name is 'CN, on a CPU node, or HN, on a GPU node; measured.';

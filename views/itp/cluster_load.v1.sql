@@ -60,7 +60,6 @@ select
     peak_offered_gpus > simulated_gpus as exceeds_capacity
 from loads;
 
-comment on view itp.cluster_load_v1 is 'What each ITP cluster was offered: jobs, GPU-hours, mean and peak of the GPUs, beside the simulated capacity.';
 comment on column itp.cluster_load_v1.cluster is 'Cluster: the name of its CSV; measured.';
 comment on column itp.cluster_load_v1.jobs is 'Jobs; derived.';
 comment on column itp.cluster_load_v1.gpu_h is 'GPU-hours of all jobs; derived.';

@@ -34,7 +34,6 @@ select
 from itp.raw_job as raw
 left join generated on raw.source_file = generated.source_file and raw.job_id = generated.job_id;
 
-comment on view itp.job_v1 is 'Every ITP job: how long it ran on how many GPUs, and how tight its generated deadline is.';
 comment on column itp.job_v1.cluster is 'Cluster that ran the job: the name of its CSV; measured.';
 comment on column itp.job_v1.job_id is 'Job id, unique within a cluster; measured.';
 comment on column itp.job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';

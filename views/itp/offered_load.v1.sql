@@ -43,7 +43,6 @@ select
 from changes
 window so_far as (partition by cluster order by at_s rows between unbounded preceding and current row);
 
-comment on view itp.offered_load_v1 is 'GPUs that each ITP cluster''s jobs would hold over time if every job had started when it was submitted.';
 comment on column itp.offered_load_v1.cluster is 'Cluster: the name of its CSV; measured.';
 comment on column itp.offered_load_v1.from_s is 'Second since the start of the collection at which a job starts or ends; derived.';
 comment on column itp.offered_load_v1.to_s is 'The next such second, up to which the row holds; NULL at the last; derived.';

@@ -20,6 +20,5 @@ from (
     ('cluster10', 256)
 ) as known (cluster, simulated_gpus);
 
-comment on view itp.simulated_capacity_v1 is 'How many GPUs the ElasticFlow simulation gives each ITP cluster, whose true size nobody published.';
 comment on column itp.simulated_capacity_v1.cluster is 'Cluster; synthetic.';
 comment on column itp.simulated_capacity_v1.simulated_gpus is 'GPUs that the simulation gives the cluster; synthetic.';

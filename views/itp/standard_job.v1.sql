@@ -30,5 +30,4 @@ select
     cluster as partition_name
 from itp.job_v1;
 
-comment on view itp.standard_job_v1 is 'ITP''s jobs in the field''s standard terms.';
 comment on column itp.standard_job_v1.workload is 'Model; drawn at random, not what the job trained; synthetic.';

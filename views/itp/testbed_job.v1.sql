@@ -70,7 +70,6 @@ left join collected
         and testbed.num_gpu = collected.num_gpu
 left join generated on testbed.job_id = generated.job_id;
 
-comment on view itp.testbed_job_v1 is 'The jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline that it gave them there.';
 comment on column itp.testbed_job_v1.job_id is 'Job id; the same job has it in cluster02; measured.';
 comment on column itp.testbed_job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';
 comment on column itp.testbed_job_v1.run_s is 'How long the job ran on its cluster, in seconds; no queue is part of it; measured.';

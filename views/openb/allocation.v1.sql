@@ -40,7 +40,6 @@ cross join capacity
 -- A list without phases has but its sum.
 where requested.is_all or requested.pod_phase is not null;
 
-comment on view openb.allocation_v1 is 'What openb''s GPU pods requested beside what the GPU nodes have: per last phase, and all together.';
 comment on column openb.allocation_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.allocation_v1.pod_phase is 'The last phase that the pods were seen in, or all for the pods of every phase; measured.';
 comment on column openb.allocation_v1.gpu_pods is 'Pods that request a GPU; derived.';

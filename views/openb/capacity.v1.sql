@@ -14,7 +14,6 @@ select
 from openb.node
 group by node_list, model;
 
-comment on view openb.capacity_v1 is 'What the openb cluster has: nodes, GPUs, CPU and memory per GPU model.';
 comment on column openb.capacity_v1.node_list is 'Node list: all_node, or gpu_node for those with GPUs; never add the two; measured.';
 comment on column openb.capacity_v1.model is 'GPU model, some under other names; NULL for nodes without a GPU; measured.';
 comment on column openb.capacity_v1.nodes is 'Nodes; derived.';

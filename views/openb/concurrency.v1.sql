@@ -58,7 +58,6 @@ select
 from changes
 window so_far as (partition by variant order by from_s rows between unbounded preceding and current row);
 
-comment on view openb.concurrency_v1 is 'How many of openb''s pods ran at once, and the GPUs that they held, from each start or end of a pod to the next.';
 comment on column openb.concurrency_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.concurrency_v1.from_s is 'When a pod was scheduled or deleted, in seconds since the first pod; measured.';
 comment on column openb.concurrency_v1.to_s is 'When the next one was; NULL at the last; derived.';

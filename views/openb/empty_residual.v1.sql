@@ -22,7 +22,6 @@ select
     cast(1000 as bigint) as free_gpu_milli
 from gpus;
 
-comment on view openb.empty_residual_v1 is 'What is free on each GPU of openb''s GPU nodes while no pod runs: everything.';
 comment on column openb.empty_residual_v1.sn is 'Node, as the list of GPU nodes names it; measured.';
 comment on column openb.empty_residual_v1.model is 'GPU model; measured.';
 comment on column openb.empty_residual_v1.gpu_number is 'GPU of the node, from 0; derived.';

@@ -33,7 +33,6 @@ inner join expected
         and node.cpu_milli is not distinct from expected.cpu_milli
 where node.node_list = 'gpu_node';
 
-comment on view openb.fragmentation_v1 is 'How many GPUs of each of openb''s GPU nodes, empty, are fragmented for the pods to be expected, by FGD''s measure.';
 comment on column openb.fragmentation_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.fragmentation_v1.sn is 'Node, as the list of GPU nodes names it; measured.';
 comment on column openb.fragmentation_v1.model is 'GPU model; measured.';

@@ -17,6 +17,5 @@ from (
     ('V100M32', 32)
 ) as assumed (model, assumed_memory_gb);
 
-comment on view openb.gpu_memory_v1 is 'How much memory each of openb''s GPU models is taken to have, where a figure needs it: the trace does not say.';
 comment on column openb.gpu_memory_v1.model is 'GPU model, as the node lists name it; measured.';
 comment on column openb.gpu_memory_v1.assumed_memory_gb is 'Memory of one GPU in GB: assumed, as G2 and G3 are undisclosed and an A10 is sold with 24; synthetic.';

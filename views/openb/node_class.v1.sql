@@ -49,7 +49,6 @@ select
     cast(case when can_run then 0 else gpus end as double) as fragmented_gpus_per_node
 from fits;
 
-comment on view openb.node_class_v1 is 'Which of FGD''s task classes each type of openb''s GPU nodes can run while empty, and the GPUs that are fragmented for it.';
 comment on column openb.node_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.node_class_v1.class_number is 'Task class, as in openb.task_class; derived.';
 comment on column openb.node_class_v1.model is 'GPU model of the nodes; measured.';

@@ -12,7 +12,6 @@ select
 from openb.pod_lifecycle_v1
 group by variant, qos, pod_phase;
 
-comment on view openb.phase_v1 is 'How openb''s pods ended: pods and the GPUs that they requested per quality of service and last phase.';
 comment on column openb.phase_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.phase_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';
 comment on column openb.phase_v1.pod_phase is 'The last phase that a pod was seen in; measured.';

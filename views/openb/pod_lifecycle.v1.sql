@@ -28,7 +28,6 @@ select
     deletion_time - scheduled_time as run_s
 from openb.pod;
 
-comment on view openb.pod_lifecycle_v1 is 'Every openb pod: what it requested, in which tier of GPU sharing, how long it waited and ran.';
 comment on column openb.pod_lifecycle_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.pod_lifecycle_v1.name is 'Pod, numbered anew in each variant; measured.';
 comment on column openb.pod_lifecycle_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';

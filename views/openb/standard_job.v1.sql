@@ -34,5 +34,3 @@ select
 from openb.pod_lifecycle_v1
 -- The other variants are resampled from the default list: they are no jobs of their own.
 where variant = 'default';
-
-comment on view openb.standard_job_v1 is 'openb''s pods as jobs in the field''s standard terms.';

@@ -69,7 +69,6 @@ select
     pods / sum(pods) over (partition by variant) as popularity
 from kept;
 
-comment on view openb.task_class_v1 is 'FGD''s task classes: the requests that most of openb''s pods make, and how often.';
 comment on column openb.task_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.task_class_v1.class_number is 'Place among the classes of the list, from 1: most pods first, then by least requests; derived.';
 comment on column openb.task_class_v1.cpu_milli is 'CPU that a pod of the class requests, in thousandths of a core; measured.';

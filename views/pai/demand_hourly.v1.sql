@@ -139,7 +139,6 @@ select
     cast(unended_instances as bigint) as unended_instances
 from running;
 
-comment on view pai.demand_hourly_v1 is 'What PAI''s running instances held of their tasks'' plans, hour by hour: CPU cores, memory and GPUs, shared and whole.';
 comment on column pai.demand_hourly_v1.hour is 'Hour of the shifted clock, counted from its zero; derived.';
 comment on column pai.demand_hourly_v1.hour_start_s is 'Begin of the hour in seconds of the shifted clock; derived.';
 comment on column pai.demand_hourly_v1.weekday is 'Day of the week in China, 1 Monday to 7 Sunday, which is true although the date is not; derived.';

@@ -18,7 +18,6 @@ select
 from sized
 group by requests_gpu, gang_size;
 
-comment on view pai.gang_v1 is 'How many instances PAI''s tasks launch together: gangs by size, with a GPU and without.';
 comment on column pai.gang_v1.requests_gpu is 'Whether the tasks request a GPU or a part of one; derived.';
 comment on column pai.gang_v1.gang_size is 'Instances that a task launches; NULL where it does not say; measured.';
 comment on column pai.gang_v1.tasks is 'Tasks of that size; derived.';

@@ -68,7 +68,6 @@ select
     earlier_job = later_job as is_same_job
 from overlapping;
 
-comment on view pai.gpu_sharing_v1 is 'Pairs of PAI workers that ran on the same GPU at the same time.';
 comment on column pai.gpu_sharing_v1.machine is 'Machine of the GPU, as its sensors say; measured.';
 comment on column pai.gpu_sharing_v1.gpu_name is 'Device of the GPU on its machine; measured.';
 comment on column pai.gpu_sharing_v1.worker_name is 'Worker of the pair whose name comes first; measured.';

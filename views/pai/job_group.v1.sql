@@ -19,7 +19,6 @@ select
 from pai.job as job
 left join pai.group_tag as tag on job.inst_id = tag.inst_id;
 
-comment on view pai.job_group_v1 is 'Each PAI job with its group tag: the recurring group, the requested GPU type and the workload.';
 comment on column pai.job_group_v1.job_name is 'Job; measured.';
 comment on column pai.job_group_v1.inst_id is 'Id of the job, despite its name; measured.';
 comment on column pai.job_group_v1.user_id is 'User; measured.';

@@ -307,7 +307,6 @@ select
 from joins
 left join accounts on joins.join_name = accounts.join_name;
 
-comment on view pai.join_coverage_v1 is 'How many rows each documented join of PAI''s tables matches, on either side: nothing is lost unseen.';
 comment on column pai.join_coverage_v1.join_name is 'Name of the join: its two tables; derived.';
 comment on column pai.join_coverage_v1.left_table is 'Table or view on the left; derived.';
 comment on column pai.join_coverage_v1.right_table is 'Table on the right; derived.';

@@ -22,7 +22,6 @@ from pai.job as job
 inner join first_task on job.job_name = first_task.job_name
 where job.start_time > 0;
 
-comment on view pai.scheduling_latency_v1 is 'Scheduling latency of PAI jobs as the publisher defines it: from the job''s start to its first task''s.';
 comment on column pai.scheduling_latency_v1.job_name is 'Job; measured.';
 comment on column pai.scheduling_latency_v1.status is 'Final status of the job; measured.';
 comment on column pai.scheduling_latency_v1.submit_s is 'Start of the job, which the publisher calls its submission, in seconds of the shifted clock; measured.';

@@ -69,5 +69,4 @@ left join pai.job as job on launched.job_name = job.job_name
 left join pai.group_tag as tag on job.inst_id = tag.inst_id
 left join runs on launched.job_name = runs.job_name and launched.task_name = runs.task_name;
 
-comment on view pai.standard_job_v1 is 'PAI''s tasks as jobs in the field''s standard terms.';
 comment on column pai.standard_job_v1.job_id is 'Job and task, joined by a slash; measured.';

@@ -34,7 +34,6 @@ select
     100.0 * entries / sum(entries) over (partition by level) as share_pct
 from counted;
 
-comment on view pai.status_by_level_v1 is 'How PAI''s jobs, tasks and instances ended: each status, counted at each level.';
 comment on column pai.status_by_level_v1.level is 'What is counted: job, task or instance; derived.';
 comment on column pai.status_by_level_v1.status is 'Status; only Terminated is a success; NULL where none is recorded; measured.';
 comment on column pai.status_by_level_v1.entries is 'Rows with that status; derived.';

@@ -46,7 +46,6 @@ select
 from pai.task as task
 left join launched on task.job_name = launched.job_name and task.task_name = launched.task_name;
 
-comment on view pai.task_run_v1 is 'How long the instances of each PAI task ran, and whether all of them are in that time.';
 comment on column pai.task_run_v1.job_name is 'Job; measured.';
 comment on column pai.task_run_v1.task_name is 'Task, its role in the job; measured.';
 comment on column pai.task_run_v1.status is 'Final status of the task; measured.';

@@ -46,7 +46,6 @@ select
 from worker
 group by job_name, task_name, gpu_type, plan_cpu, plan_gpu, plan_mem;
 
-comment on view pai.task_usage_v2 is 'What each PAI task planned against what its workers used: CPU, GPU and memory.';
 comment on column pai.task_usage_v2.job_name is 'Job; measured.';
 comment on column pai.task_usage_v2.task_name is 'Task, its role in the job; measured.';
 comment on column pai.task_usage_v2.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';

@@ -27,7 +27,6 @@ inner join first_instance
     on task.job_name = first_instance.job_name and task.task_name = first_instance.task_name
 where task.start_time > 0;
 
-comment on view pai.task_wait_v1 is 'How long each PAI task waited for its first instance.';
 comment on column pai.task_wait_v1.job_name is 'Job; measured.';
 comment on column pai.task_wait_v1.task_name is 'Task, its role in the job; measured.';
 comment on column pai.task_wait_v1.status is 'Final status of the task; measured.';

@@ -63,7 +63,6 @@ select
     row_number() over (order by instances desc, user_id asc) as instance_rank
 from totals;
 
-comment on view pai.user_load_v2 is 'What each PAI user ran: jobs, tasks, instances and GPU-hours, and the user''s rank by instances.';
 comment on column pai.user_load_v2.user_id is 'User; measured.';
 comment on column pai.user_load_v2.jobs is 'Jobs of the user; derived.';
 comment on column pai.user_load_v2.tasks is 'Tasks of those jobs; derived.';

@@ -106,7 +106,6 @@ select
     coalesce(status, '') = 'Waiting' and terminated_runs > 0 as is_waiting_over_terminated
 from timed;
 
-comment on view pai.worker_v1 is 'One row for each PAI worker, re-runs removed by the publisher''s own rule.';
 comment on column pai.worker_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_v1.job_name is 'Job; measured.';
 comment on column pai.worker_v1.task_name is 'Task, its role in the job; measured.';

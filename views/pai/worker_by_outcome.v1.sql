@@ -120,7 +120,6 @@ select
     is_publishers_choice
 from kept;
 
-comment on view pai.worker_by_outcome_v1 is 'One row for each PAI worker, re-runs removed by their outcome: the run that came furthest is kept.';
 comment on column pai.worker_by_outcome_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_by_outcome_v1.job_name is 'Job; measured.';
 comment on column pai.worker_by_outcome_v1.task_name is 'Task, its role in the job; measured.';

@@ -26,7 +26,6 @@ from pai.machine_metric as metric
 inner join pai.worker_v1 as worker on metric.worker_name = worker.worker_name
 left join pai.machine_spec as spec on metric.machine = spec.machine;
 
-comment on view pai.worker_machine_v1 is 'Each PAI worker with what its machine did while it ran: CPU, GPU, load and network of the whole host.';
 comment on column pai.worker_machine_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_machine_v1.job_name is 'Job; measured.';
 comment on column pai.worker_machine_v1.task_name is 'Task, its role in the job; measured.';

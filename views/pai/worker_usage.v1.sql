@@ -39,7 +39,6 @@ left join pai.task as task
     on worker.job_name = task.job_name and worker.task_name = task.task_name
 left join pai.machine_spec as spec on sensor.machine = spec.machine;
 
-comment on view pai.worker_usage_v1 is 'What each PAI worker planned against what it used: CPU, GPU, main memory and GPU memory.';
 comment on column pai.worker_usage_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_usage_v1.job_name is 'Job; measured.';
 comment on column pai.worker_usage_v1.task_name is 'Task, its role in the job; measured.';

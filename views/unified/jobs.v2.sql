@@ -28,7 +28,6 @@ select
     partition_name
 from each_trace.standard_job_v1;
 
-comment on view unified.jobs_v2 is 'Every job of every trace in the field''s standard terms (SWF), NULL where a trace has no such thing.';
 comment on column unified.jobs_v2.trace is 'Trace that the job is from; measured.';
 comment on column unified.jobs_v2.cluster is 'Cluster, where a trace tells them apart; measured.';
 comment on column unified.jobs_v2.job_id is 'Job within its trace and cluster; for PAI job and task, as the literature counts its jobs; measured.';

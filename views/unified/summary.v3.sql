@@ -86,7 +86,6 @@ select
     failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu
 from counted;
 
-comment on view unified.summary_v3 is 'Each cluster in the layout of the table that sets Acme beside Philly, Helios and PAI, measured on its jobs.';
 comment on column unified.summary_v3.trace is 'Trace; measured.';
 comment on column unified.summary_v3.cluster is 'Cluster, where a trace tells them apart; measured.';
 comment on column unified.summary_v3.jobs is 'Jobs; for PAI tasks, for openb the pods of the default list; derived.';

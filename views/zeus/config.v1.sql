@@ -74,7 +74,6 @@ select
     batch_size = default_batch_size and power_limit_w = max_power_w as is_baseline
 from reached;
 
-comment on view zeus.config_v1 is 'Time and energy to the publisher''s default target, of the configurations whose every run reached it.';
 comment on column zeus.config_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.config_v1.dataset is 'Data set; measured.';
 comment on column zeus.config_v1.network is 'Model; measured.';

@@ -53,7 +53,6 @@ select
 from sides
 group by gpu, dataset, network, optimizer, batch_size;
 
-comment on view zeus.coverage_v1 is 'Which training configurations were trained and which were profiled, on each GPU.';
 comment on column zeus.coverage_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.coverage_v1.dataset is 'Data set; measured.';
 comment on column zeus.coverage_v1.network is 'Model; measured.';

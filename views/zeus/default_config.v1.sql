@@ -20,7 +20,6 @@ from (
     ('squad', 'bert_base_uncased', 84.0, 32)
 ) as known (dataset, network, target_metric, default_batch_size);
 
-comment on view zeus.default_config_v1 is 'The target and batch size that Zeus is compared against: the defaults of the publisher''s replay script.';
 comment on column zeus.default_config_v1.dataset is 'Data set; synthetic.';
 comment on column zeus.default_config_v1.network is 'Model; synthetic.';
 comment on column zeus.default_config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate; synthetic.';

@@ -56,7 +56,6 @@ inner join reached
         and power.optimizer = reached.optimizer
         and power.batch_size = reached.batch_size;
 
-comment on view zeus.energy_to_accuracy_v1 is 'Time and energy that a training configuration takes to reach a target of accuracy.';
 comment on column zeus.energy_to_accuracy_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.energy_to_accuracy_v1.dataset is 'Data set; measured.';
 comment on column zeus.energy_to_accuracy_v1.network is 'Model; measured.';

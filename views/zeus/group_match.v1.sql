@@ -34,7 +34,6 @@ select
 from groups
 left join tagged on groups.group_id = tagged.group_id;
 
-comment on view zeus.group_match_v1 is 'The groups of recurring jobs that Zeus replays, beside the same groups in PAI.';
 comment on column zeus.group_match_v1.group_id is 'Group, as in PAI''s table of tags; measured.';
 comment on column zeus.group_match_v1.dataset is 'Data set that the publisher mapped the group''s jobs to; derived.';
 comment on column zeus.group_match_v1.jobs is 'Jobs of the group in the schedule; derived.';

@@ -54,7 +54,6 @@ inner join so_far
         and config.network = so_far.network
         and config.time_to_accuracy_s = so_far.time_to_accuracy_s;
 
-comment on view zeus.pareto_v1 is 'The same configurations, and which of them no other beats in both time and energy.';
 comment on column zeus.pareto_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.pareto_v1.dataset is 'Data set; measured.';
 comment on column zeus.pareto_v1.network is 'Model; measured.';

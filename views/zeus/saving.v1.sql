@@ -86,7 +86,6 @@ left join baselines
         and best.dataset = baselines.dataset
         and best.network = baselines.network;
 
-comment on view zeus.saving_v1 is 'What the choice of batch size and power limit saves of the energy of the publisher''s default, on each GPU.';
 comment on column zeus.saving_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.saving_v1.dataset is 'Data set; measured.';
 comment on column zeus.saving_v1.network is 'Model; measured.';

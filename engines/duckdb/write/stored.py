@@ -10,9 +10,10 @@ from tracehouse.views.view_files import ViewFile
 @cache
 def stored_view(view: ViewFile) -> str:
     """The statements that create a view and its comments."""
-    if not has_fractions(view.tree):
-        return view.text
-    return view.text.replace(view.statement, exact_sums(view.tree.copy()).sql(dialect="duckdb"))
+    statement = view.statement
+    if has_fractions(view.tree):
+        statement = exact_sums(view.tree.copy()).sql(dialect="duckdb")
+    return ";\n".join([statement, *view.comments])
 
 
 @cache

@@ -1,0 +1,43 @@
+"""How a view is stored in a database: with the comment of its file, or else with its title."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.engines.duckdb.write.stored import stored_view
+from tracehouse.views.view_files import read_view_file
+
+VIEW = """-- What the publisher's file
+-- holds.
+-- grain: one row
+create or replace view itp.thing_v1 as
+select {column} as one
+from (select 0.5::double as half) as halves;
+
+comment on column itp.thing_v1.one is 'Its column; derived.';
+"""
+
+
+@pytest.mark.parametrize("column", ["half", "fsum(half)"])
+@pytest.mark.parametrize(
+    ("more", "comment"),
+    [
+        ("", "What the publisher's file holds."),
+        ("comment on view itp.thing_v1 is 'More than that.'", "More than that."),
+    ],
+)
+def test_a_view_has_its_own_comment_or_else_its_title(
+    tmp_path: Path, column: str, more: str, comment: str
+) -> None:
+    path = tmp_path / "itp" / "thing.v1.sql"
+    path.parent.mkdir()
+    path.write_text(VIEW.format(column=column) + more)
+    with duckdb.connect() as connection:
+        connection.execute("create schema itp")
+        connection.execute(stored_view(read_view_file(path)))
+        of_view = connection.execute("select comment from duckdb_views() where schema_name = 'itp'")
+        assert of_view.fetchall() == [(comment,)]
+        of_column = connection.execute("select comment from duckdb_columns() where schema_name = 'itp'")
+        assert of_column.fetchall() == [("Its column; derived.",)]
+        assert connection.execute("from itp.thing_v1").fetchall() == [(0.5,)]
