@@ -10,16 +10,19 @@ where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unp
 import ctypes
 import json
 import os
+import pickle
 import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import wraps
 from itertools import count
+from pathlib import Path
 from typing import Any, NoReturn
 
 # What an ingest imports late, so that no child does.
-import duckdb  # noqa: F401
+import duckdb
 import polars  # noqa: F401
 import pyarrow.compute
 import pyarrow.csv
@@ -27,11 +30,15 @@ import pyarrow.parquet  # noqa: F401
 
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
-from tracehouse.engines.duckdb.write import database  # noqa: F401
+from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.ingest.declare import all_traces
 from tracehouse.publish import export  # noqa: F401
 from tracehouse.sql.query_files import query_files
-from tracehouse.views.view_files import view_files
+from tracehouse.views import caveats
+from tracehouse.views.columns import columns_read
+from tracehouse.views.each_trace import expanded
+from tracehouse.views.order import in_order
+from tracehouse.views.view_files import newest, view_files
 
 # Path and shutil call these, too.
 STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
@@ -40,9 +47,7 @@ STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
 def main() -> None:
     """Answer requests until there are no more; in a child, become the command line."""
     all_traces()
-    # Parsed but once a process: no child has to.
-    query_files()
-    view_files()
+    read_all_sql()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
@@ -51,6 +56,25 @@ def main() -> None:
         print(json.dumps({"pid": child}), flush=True)
         _, status = os.waitpid(child, 0)
         print(json.dumps({"code": os.waitstatus_to_exitcode(status)}), flush=True)
+
+
+def read_all_sql() -> None:
+    """Find out once which columns views and queries read, as a process remembers it: no child has to."""
+    with tempfile.TemporaryDirectory() as folder:
+        known = Path(folder) / "columns"
+        child = os.fork()
+        if not child:
+            # DuckDB starts threads, which no fork takes along: it has to stay out of this process.
+            with duckdb.connect(str(database.build(Path(folder)))) as connection:
+                known.write_bytes(pickle.dumps(catalog.column_types(connection)))
+            os._exit(0)
+        os.waitpid(child, 0)
+        columns = pickle.loads(known.read_bytes())
+    views = expanded(view_files())
+    tables = columns.keys() - {view.versioned for view in views} - newest(views).keys()
+    caveats.of_views(in_order(views, tables), columns)
+    for query in query_files():
+        columns_read(query.tree, query.references, columns, query.path)
 
 
 def become(request: dict[str, Any]) -> NoReturn:

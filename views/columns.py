@@ -69,16 +69,22 @@ def columns_read(
 
     Raises DefinitionError where sqlglot cannot tell.
     """
+    return _columns_read(query, _as_read(references, types), place)
+
+
+# A process may build several databases, and each asks this of every view and query.
+@cache
+def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     try:
         qualified = qualify.qualify(
             query.copy(),
-            schema=_schema(_as_read(references, types)),
+            schema=_schema(read),
             dialect="duckdb",
             identify=False,
             # The parameters of a macro stand where columns do.
             validate_qualify_columns=False,
         )
-        found: dict[str, set[str]] = {name: set() for name in references}
+        found: dict[str, set[str]] = {name: set() for name, _ in read}
         for scope in traverse_scope(qualified):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
@@ -86,7 +92,7 @@ def columns_read(
                     found[f"{source.db}.{source.name}"].add(column.name)
     except SqlglotError as error:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
-    written = {(name, column.lower()): column for name in found for column in types.get(name, {})}
+    written = {(name, column.lower()): column for name, columns in read for column, _ in columns}
     return {
         name: {written.get((name, column.lower()), column) for column in columns}
         for name, columns in found.items()

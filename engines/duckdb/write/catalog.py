@@ -83,11 +83,14 @@ def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[
             if caveat not in known:
                 raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
             touched[caveat].append(name)
-    for caveat, names in touched.items():
-        connection.execute(
-            "update catalog.caveats set objects = list_concat(objects, $names) where caveat = $caveat",
-            {"names": names, "caveat": caveat},
-        )
+    connection.execute(
+        """
+        update catalog.caveats set objects = list_concat(objects, touched.names)
+        from (select unnest($caveats) as caveat, unnest($names) as names) as touched
+        where caveats.caveat = touched.caveat
+        """,
+        {"caveats": list(touched), "names": list(touched.values())},
+    )
 
 
 def fill_columns(

@@ -20,10 +20,11 @@ def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Hel
     """
     queries = query_files()
     columns = column_types(connection)
+    for schema in {query.schema for query in queries}:
+        connection.execute(f'create schema if not exists "{schema}"')
     for query in queries:
         _check_parameter_names(query, columns)
         _check_values(query, columns)
-        connection.execute(f'create schema if not exists "{query.schema}"')
         try:
             connection.execute(stored_query(query))
         except duckdb.Error as error:

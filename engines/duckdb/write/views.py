@@ -16,6 +16,8 @@ from tracehouse.views.view_files import DefinitionError, ViewFile, newest, view_
 def create_views(connection: DuckDBPyConnection) -> list[ViewFile]:
     """Create every view, and its plain name for the newest version. Returns them in the order of creation."""
     views = in_order(expanded(view_files()), _existing(connection))
+    for schema in {view.schema for view in views}:
+        connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
         _create(connection, view)
     _unite_comments(connection, views)
@@ -32,7 +34,6 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
 
 
 def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
-    connection.execute(f'create schema if not exists "{view.schema}"')
     try:
         connection.execute(stored_view(view))
     except DuckDBError as error:
