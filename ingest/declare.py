@@ -27,6 +27,7 @@ class Column:
 
     `null_texts` are what this publisher writes there for a missing value, beside the empty field. A row
     without a `required` value is rejected.
+    A number of seconds or milliseconds is a time on one of the trace's clocks, unless it `is_duration`.
     A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
     keeps the UTC offset that the publisher wrote.
     """
@@ -39,6 +40,13 @@ class Column:
     offset_name: str = ""
     null_texts: tuple[str, ...] = ()
     required: bool = False
+    is_duration: bool = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its values are times, which a clock tells."""
+        is_count = self.unit in ("s", "ms") and not self.is_duration
+        return is_count or self.stored_type.startswith("TIMESTAMP")
 
     @property
     def stored_type(self) -> str:

@@ -486,7 +486,7 @@ UNIFIED = (
 
 
 UNIFIED_V2 = [*UNIFIED]
-UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["hour_of_day", "weekday"]
+UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
 UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "requested_gpus_per_instance")
 
 
@@ -606,6 +606,7 @@ def with_clock(jobs: pd.DataFrame) -> pd.DataFrame:
     per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
     jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
     submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
+    jobs["local_submit_s"] = submitted + 8 * 3_600
     hours = submitted // 3_600 + 8
     jobs["hour_of_day"] = hours % 24
     jobs["weekday"] = (hours // 24 + 3) % 7 + 1
@@ -616,7 +617,9 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
     """The jobs of one trace, in the columns that all have in common."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
     return (
-        with_clock(jobs_of(raw).astype(object)).reindex(columns=UNIFIED_V2).drop(columns=["trace", "gpu_s"])
+        with_clock(jobs_of(raw).astype(object))
+        .reindex(columns=UNIFIED_V2)
+        .drop(columns=["trace", "gpu_s", "hour_of_day", "weekday"])
     )
 
 

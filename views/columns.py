@@ -23,6 +23,7 @@ PROVENANCES = ("measured", "derived", "synthetic")
 # What a column's last word says of its unit.
 UNITS = {
     "s": "s",
+    "ms": "ms",
     "h": "h",
     "w": "W",
     "j": "J",

@@ -50,6 +50,7 @@ CHECK_KEYS = {
     "caveat": "the trap that explains breaches in the published data",
 }
 
+_MAY_BE_NEGATIVE = ("value", "local_offset_s")
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
 
@@ -67,13 +68,19 @@ class Caveat:
 
 @dataclass(frozen=True)
 class Clock:
-    """How the times in some columns are to be read: what they count from, where, and what is true of them."""
+    """How the times in some columns are to be read: what they count from, where, and what is true of them.
+
+    While it counts a second, `scale` of them pass. `local_offset_s` is to be added to what it counts to have
+    seconds of which hour and weekday are those where the cluster is; None where nobody knows.
+    """
 
     name: str
     trace: str
     objects: tuple[str, ...]
     epoch: str
     zone: str
+    local_offset_s: float | None
+    scale: float
     resolution_s: float
     true_parts: str
     fake_parts: str
@@ -151,7 +158,7 @@ def caveats(folder: Path = VIEWS) -> list[Caveat]:
 def clocks(folder: Path = VIEWS) -> list[Clock]:
     """Every clock of every ledger. Raises DefinitionError on one that makes no sense.
 
-    So it does where a column of instants has no clock.
+    So it does where a column of times has no clock.
     """
     found = [
         Clock(
@@ -160,6 +167,8 @@ def clocks(folder: Path = VIEWS) -> list[Clock]:
             _objects(row, row["clock"]),
             row["epoch"],
             row["zone"],
+            None if row["local_offset_s"] == "unknown" else _number(row, "clock", "local_offset_s"),
+            _number(row, "clock", "scale"),
             _number(row, "clock", "resolution_s"),
             row["true_parts"],
             row["fake_parts"],
@@ -167,18 +176,21 @@ def clocks(folder: Path = VIEWS) -> list[Clock]:
         )
         for row in _named_rows(folder, "clocks.csv", "clock")
     ]
-    _check_instants(found, {path.parent.name for path in folder.glob("*/clocks.csv")})
+    _check_times(found, {path.name for path in folder.iterdir()})
     return found
 
 
-def _check_instants(clocks: Sequence[Clock], traces: Collection[str]) -> None:
-    timed = {name for clock in clocks for name in clock.objects}
+def _check_times(clocks: Sequence[Clock], traces: Collection[str]) -> None:
+    told = {name for clock in clocks for name in clock.objects}
     for trace in all_traces().values():
         for table in trace.tables if trace.name in traces else ():
             for column in table.columns:
                 name = f"{trace.name}.{table.name}.{column.name}"
-                if column.type == "TIMESTAMPTZ" and name not in timed:
-                    raise DefinitionError(f"{trace.name}/clocks.csv: no clock tells the time of {name}")
+                if column.is_time and name not in told:
+                    raise DefinitionError(
+                        f"{trace.name}/clocks.csv: no clock tells the time of {name}; where it is how long "
+                        "something took, its declaration says `is_duration=True`"
+                    )
 
 
 def _named_rows(folder: Path, file: str, key: str) -> list[dict[str, str]]:
@@ -312,12 +324,12 @@ def _known_file(row: dict[str, str]) -> str:
 
 
 def _number(row: dict[str, str], named: str, key: str) -> float:
-    """A finite number; not under 0, unless it is a value."""
+    """A finite number; not under 0, unless it is a value or an offset."""
     try:
         value = float(row[key])
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or (key != "value" and value < 0):
+    if not math.isfinite(value) or (key not in _MAY_BE_NEGATIVE and value < 0):
         raise DefinitionError(f"{row[named]}: its {key} is {row[key]!r}")
     return value
 

@@ -27,6 +27,7 @@ Traps:
 - An error code stands in XID_ERRORS until it is cleared: it is a state, not an event.
 """
 
+from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declare import Column, Table, Trace, Wide
 
 JOB_TRACE = Table(
@@ -89,6 +90,7 @@ JOB_TRACE = Table(
             "Execution time, documented as end_time - start_time; in the published Kalos examples"
             " end_time - submit_time",
             unit="s",
+            is_duration=True,
             provenance="derived",
         ),
         Column(
@@ -96,6 +98,7 @@ JOB_TRACE = Table(
             "DOUBLE",
             "Queueing time, documented as start_time - submit_time",
             unit="s",
+            is_duration=True,
             provenance="derived",
         ),
         Column(
@@ -109,6 +112,17 @@ JOB_TRACE = Table(
     optional=frozenset({"mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time"}),
     order_by=("cluster", "submit_time", "job_id"),
 )
+
+
+def _summed(name: str, kind: TypeName, meaning: str, unit: str, is_duration: bool = False) -> Column:
+    """A figure that the publisher computed of jobs."""
+    return Column(name, kind, meaning, unit, provenance="derived", is_duration=is_duration)
+
+
+def _summed_s(name: str, meaning: str) -> Column:
+    """A figure of the publisher's of how long jobs waited or ran."""
+    return _summed(name, "DOUBLE", meaning, "s", is_duration=True)
+
 
 CLUSTER_SUMMARY = Table(
     name="cluster_summary",
@@ -137,55 +151,29 @@ CLUSTER_SUMMARY = Table(
     ),
     columns=(
         Column("id", "VARCHAR", "Trace: Seren, Kalos, Philly, Helios or PAI", provenance="derived"),
-        Column("job_num", "BIGINT", "All jobs; for PAI, tasks", unit="jobs", provenance="derived"),
-        Column(
+        _summed("job_num", "BIGINT", "All jobs; for PAI, tasks", "jobs"),
+        _summed(
             "cpu_job_num",
             "BIGINT",
             "Jobs without a GPU; 0 for Philly and PAI, which does not mean that PAI had none",
-            unit="jobs",
-            provenance="derived",
+            "jobs",
         ),
-        Column(
-            "gpu_job_num",
-            "BIGINT",
-            "Jobs with a GPU; for PAI, tasks that request one",
-            unit="jobs",
-            provenance="derived",
-        ),
-        Column("avg_run_time_gpu", "DOUBLE", "Mean run of GPU jobs", unit="s", provenance="derived"),
-        Column("avg_que_time_gpu", "DOUBLE", "Mean queue of GPU jobs", unit="s", provenance="derived"),
-        Column("avg_gpu_num", "DOUBLE", "Mean GPUs of a GPU job", unit="GPUs", provenance="derived"),
-        Column("med_run_time_gpu", "DOUBLE", "Median run of GPU jobs", unit="s", provenance="derived"),
-        Column(
-            "med_que_time_gpu",
-            "DOUBLE",
-            "Median queue of GPU jobs",
-            unit="s",
-            provenance="derived",
-        ),
-        Column("med_gpu_num", "DOUBLE", "Median GPUs of a GPU job", unit="GPUs", provenance="derived"),
-        Column("max_run_time_gpu", "DOUBLE", "Longest run of a GPU job", unit="s", provenance="derived"),
-        Column("max_gpu", "DOUBLE", "Most GPUs of one job", unit="GPUs", provenance="derived"),
-        Column(
-            "complete_rate_gpu",
-            "DOUBLE",
-            "Share of GPU jobs that completed",
-            unit="fraction",
-            provenance="derived",
-        ),
-        Column(
-            "cancel_rate_gpu",
-            "DOUBLE",
-            "Share of GPU jobs that were cancelled",
-            unit="fraction",
-            provenance="derived",
-        ),
-        Column(
+        _summed("gpu_job_num", "BIGINT", "Jobs with a GPU; for PAI, tasks that request one", "jobs"),
+        _summed_s("avg_run_time_gpu", "Mean run of GPU jobs"),
+        _summed_s("avg_que_time_gpu", "Mean queue of GPU jobs"),
+        _summed("avg_gpu_num", "DOUBLE", "Mean GPUs of a GPU job", "GPUs"),
+        _summed_s("med_run_time_gpu", "Median run of GPU jobs"),
+        _summed_s("med_que_time_gpu", "Median queue of GPU jobs"),
+        _summed("med_gpu_num", "DOUBLE", "Median GPUs of a GPU job", "GPUs"),
+        _summed_s("max_run_time_gpu", "Longest run of a GPU job"),
+        _summed("max_gpu", "DOUBLE", "Most GPUs of one job", "GPUs"),
+        _summed("complete_rate_gpu", "DOUBLE", "Share of GPU jobs that completed", "fraction"),
+        _summed("cancel_rate_gpu", "DOUBLE", "Share of GPU jobs that were cancelled", "fraction"),
+        _summed(
             "fail_rate_gpu",
             "DOUBLE",
             "Share of GPU jobs that failed, by a wider rule than state = FAILED",
-            unit="fraction",
-            provenance="derived",
+            "fraction",
         ),
         Column(
             "complete_gpu_time",
@@ -208,58 +196,20 @@ CLUSTER_SUMMARY = Table(
             unit="GPU-s",
             provenance="derived",
         ),
-        Column(
-            "complete_rate_gpu_time",
-            "DOUBLE",
-            "Share of the GPU time in jobs that completed",
-            unit="fraction",
-            provenance="derived",
+        _summed(
+            "complete_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that completed", "fraction"
         ),
-        Column(
-            "cancel_rate_gpu_time",
-            "DOUBLE",
-            "Share of the GPU time in jobs that were cancelled",
-            unit="fraction",
-            provenance="derived",
+        _summed(
+            "cancel_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that were cancelled", "fraction"
         ),
-        Column(
-            "fail_rate_gpu_time",
-            "DOUBLE",
-            "Share of the GPU time in jobs that failed",
-            unit="fraction",
-            provenance="derived",
-        ),
-        Column("avg_run_time_cpu", "DOUBLE", "Mean run of CPU jobs", unit="s", provenance="derived"),
-        Column("avg_que_time_cpu", "DOUBLE", "Mean queue of CPU jobs", unit="s", provenance="derived"),
-        Column("med_run_time_cpu", "DOUBLE", "Median run of CPU jobs", unit="s", provenance="derived"),
-        Column(
-            "med_que_time_cpu",
-            "DOUBLE",
-            "Median queue of CPU jobs",
-            unit="s",
-            provenance="derived",
-        ),
-        Column(
-            "complete_rate_cpu",
-            "DOUBLE",
-            "Share of CPU jobs that completed",
-            unit="fraction",
-            provenance="derived",
-        ),
-        Column(
-            "cancel_rate_cpu",
-            "DOUBLE",
-            "Share of CPU jobs that were cancelled",
-            unit="fraction",
-            provenance="derived",
-        ),
-        Column(
-            "fail_rate_cpu",
-            "DOUBLE",
-            "Share of CPU jobs that failed",
-            unit="fraction",
-            provenance="derived",
-        ),
+        _summed("fail_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that failed", "fraction"),
+        _summed_s("avg_run_time_cpu", "Mean run of CPU jobs"),
+        _summed_s("avg_que_time_cpu", "Mean queue of CPU jobs"),
+        _summed_s("med_run_time_cpu", "Median run of CPU jobs"),
+        _summed_s("med_que_time_cpu", "Median queue of CPU jobs"),
+        _summed("complete_rate_cpu", "DOUBLE", "Share of CPU jobs that completed", "fraction"),
+        _summed("cancel_rate_cpu", "DOUBLE", "Share of CPU jobs that were cancelled", "fraction"),
+        _summed("fail_rate_cpu", "DOUBLE", "Share of CPU jobs that failed", "fraction"),
     ),
     order_by=("id",),
 )

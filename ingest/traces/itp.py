@@ -43,6 +43,7 @@ DURATION = Column(
     "BIGINT",
     "How long the job ran; a queue before it is not in the trace; at least 600 in every row",
     unit="s",
+    is_duration=True,
 )
 NUM_GPU = Column(
     "num_gpu",

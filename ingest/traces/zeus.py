@@ -120,7 +120,7 @@ POWER = Table(
             "Power limit set on the GPU; the highest differs by GPU",
             unit="W",
         ),
-        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s"),
+        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s", is_duration=True),
         Column(
             "average_power",
             "DOUBLE",

@@ -33,22 +33,29 @@ with chosen_node as (
         ) as node
 ),
 
--- A day of UTC+8 begins 28,800 s before that of UTC.
+clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'acme.telemetry'
+),
+
+-- A day where the clusters are begins before that of UTC.
 chosen_day as (
     select
         coalesce(
-            epoch(on_day) - 28800,
+            epoch(on_day),
             (
-                select 86400 * floor((epoch(time) + 28800) / 86400) - 28800
+                select 86400 * floor((epoch(time) + (select clock.local_offset_s from clock)) / 86400)
                 from acme.gpu_metric
                 where cluster = on_cluster and metric = on_metric and on_day is null
                 order by time
                 limit 1
             )
-        ) as start_s
+        ) - (select clock.local_offset_s from clock) as start_s
 ),
 
--- What is given stands here too, so that blocks of other nodes and days are not read.
+-- What is given stands here too, so that blocks of other nodes and days are not read: wherever a day is, it lies
+-- within a day of UTC's.
 samples as (
     select
         node,
@@ -60,8 +67,8 @@ samples as (
         and metric = on_metric
         and (gpu = on_gpu or (on_gpu is null and gpu is null))
         and (on_node is null or node = on_node)
-        and (on_day is null or time >= to_timestamp(epoch(on_day) - 28800))
-        and (on_day is null or time < to_timestamp(epoch(on_day) + 57600))
+        and (on_day is null or time >= to_timestamp(epoch(on_day) - 86400))
+        and (on_day is null or time < to_timestamp(epoch(on_day) + 172800))
 )
 
 select

@@ -1,14 +1,30 @@
 -- How much energy do Acme's GPUs use a day?
 -- chart: line x=day y=energy_kwh color=cluster
 create or replace macro acme.power_by_day() as table
-with days as (
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'acme.telemetry'
+),
+
+hours as (
     select
         cluster,
-        cast(floor((epoch(hour) + 28800) / 86400) as integer) as day_number,
+        epoch(hour) + (select clock.local_offset_s from clock) as start_s,
         energy_kwh,
         mean_power_w,
         samples
     from acme.power_hourly
+),
+
+days as (
+    select
+        cluster,
+        cast(floor(start_s / 86400) as integer) as day_number,
+        energy_kwh,
+        mean_power_w,
+        samples
+    from hours
 )
 
 select

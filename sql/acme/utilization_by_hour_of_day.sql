@@ -3,22 +3,37 @@
 -- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION
 -- chart: line x=hour_of_day y=mean_pct color=cluster
 create or replace macro acme.utilization_by_hour_of_day(on_metric varchar := 'GPU_UTIL') as table
-with hours as (
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'acme.telemetry'
+),
+
+hours as (
     select
         cluster,
-        -- Before 1970, a remainder may be below 0.
-        (cast(floor((epoch(hour) + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+        epoch(hour) + (select clock.local_offset_s from clock) as start_s,
         mean_pct,
         samples
     from acme.utilization_hourly
     where metric = on_metric
+),
+
+hours_of_day as (
+    select
+        cluster,
+        -- Before 1970, a remainder may be below 0.
+        (cast(floor(start_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+        mean_pct,
+        samples
+    from hours
 )
 
 select
     cluster,
     hour_of_day,
     fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
-from hours
+from hours_of_day
 group by cluster, hour_of_day
 order by cluster, hour_of_day;
 

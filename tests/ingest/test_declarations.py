@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tracehouse.ingest.declare import Table, Trace, all_traces
-from tracehouse.views import ledgers
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
@@ -91,15 +90,6 @@ def test_no_checksum_is_printed_twice() -> None:
         sha256 for trace in TRACES for table in trace.tables for sha256 in table.published_sha256.values()
     ]
     assert len(set(sums)) == len(sums)
-
-
-@pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_every_time_column_has_a_clock(trace: Trace) -> None:
-    timed = {name for clock in ledgers.clocks() for name in clock.objects}
-    for table in trace.tables:
-        for column in table.columns:
-            if column.type == "TIMESTAMPTZ" or re.search("(start|end|ion|ed)_time$", column.name):
-                assert f"{trace.name}.{table.name}.{column.name}" in timed
 
 
 @needs_real_files

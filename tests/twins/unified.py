@@ -36,8 +36,15 @@ def all_jobs(raw: Path) -> pd.DataFrame:
     for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
         twin = importlib.import_module(f"twins.{found.name}")
         if hasattr(twin, "standard_job"):
-            jobs = twin.standard_job(raw).assign(trace=found.name)
-            frames.append(jobs.assign(gpu_s=jobs["requested_gpus"] * jobs["run_s"])[raw_frames.UNIFIED_V2])
+            jobs = twin.standard_job(raw)
+            hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
+            jobs = jobs.assign(
+                trace=found.name,
+                gpu_s=jobs["requested_gpus"] * jobs["run_s"],
+                hour_of_day=hours % 24,
+                weekday=(hours // 24 + 3) % 7 + 1,
+            )
+            frames.append(jobs[raw_frames.UNIFIED_V2])
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tracehouse.ingest.declare import Column
 from tracehouse.ingest.errors import DefinitionError
 from tracehouse.views import ledgers
 
@@ -17,9 +18,11 @@ CAVEAT = {
 }
 CLOCK = {
     "clock": "itp.time",
-    "objects": "itp.raw_job.submission_time",
+    "objects": "itp.raw_job.submission_time itp.elasticflow_job.submission_time itp.elasticflow_job.deadline",
     "epoch": "start",
     "zone": "unknown",
+    "local_offset_s": "unknown",
+    "scale": "1",
     "resolution_s": "1",
     "true_parts": "order",
     "fake_parts": "none",
@@ -75,6 +78,9 @@ def test_a_caveat_is_there_once(tmp_path: Path) -> None:
     [
         ({"objects": "itp.raw_job.submitted"}, "itp.time: itp.raw_job.submitted is no table or column"),
         ({"resolution_s": "fine"}, "itp.time: its resolution_s is 'fine'"),
+        ({"scale": "-1"}, "itp.time: its scale is '-1'"),
+        ({"local_offset_s": ""}, "itp.time: its local_offset_s is empty"),
+        ({"objects": "itp.raw_job"}, r"no clock tells the time of itp\.raw_job\.submission_time"),
         ({"zone": ""}, "itp.time: its zone is empty"),
     ],
 )
@@ -91,7 +97,27 @@ def test_a_ledger_of_no_trace_is_refused(tmp_path: Path) -> None:
             read(write(tmp_path, name, row, trace="mars"))
 
 
-def test_instants_have_a_clock(tmp_path: Path) -> None:
+def test_a_clock_is_where_the_cluster_is_and_may_be_scaled(tmp_path: Path) -> None:
+    (clock,) = ledgers.clocks(write(tmp_path, "clocks.csv", CLOCK))
+    assert (clock.local_offset_s, clock.scale) == (None, 1.0)
+    west = CLOCK | {"local_offset_s": "-28800", "scale": "0.95"}
+    (clock,) = ledgers.clocks(write(tmp_path, "clocks.csv", west))
+    assert (clock.local_offset_s, clock.scale) == (-28800.0, 0.95)
+
+
+def test_every_time_has_a_clock(tmp_path: Path) -> None:
     clock = CLOCK | {"clock": "acme.jobs", "objects": "acme.job_trace.submit_time"}
     with pytest.raises(DefinitionError, match=r"no clock tells the time of acme\.job_trace\.start_time"):
         ledgers.clocks(write(tmp_path, "clocks.csv", clock, trace="acme"))
+    (tmp_path / "acme" / "clocks.csv").unlink()
+    (tmp_path / "acme").rmdir()
+    clock = CLOCK | {"objects": "itp.raw_job.submission_time itp.elasticflow_job.submission_time"}
+    with pytest.raises(DefinitionError, match=r"no clock .* itp\.elasticflow_job\.deadline; .*is_duration"):
+        ledgers.clocks(write(tmp_path, "clocks.csv", clock))
+
+
+def test_a_time_is_an_instant_or_a_count_that_is_no_duration() -> None:
+    assert Column("at", "TIMESTAMP", "").is_time and Column("at", "UNIX_MS", "").is_time
+    assert Column("at", "BIGINT", "", unit="ms").is_time
+    assert not Column("ran", "DOUBLE", "", unit="s", is_duration=True).is_time
+    assert not Column("power", "DOUBLE", "", unit="W").is_time

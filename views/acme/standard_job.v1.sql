@@ -4,7 +4,14 @@
 -- engine: duckdb (epoch)
 -- caveat: acme.failure_needs_a_rule: status
 create or replace view acme.standard_job_v1 as
-with seconds as (
+-- Both clusters are in China, and Kalos's times are instants as well.
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'acme.seren_jobs'
+),
+
+seconds as (
     select
         cluster,
         job_id,
@@ -28,10 +35,7 @@ select
     cast(null as varchar) as group_id,
     submit_time,
     submit_s,
-    -- Both clusters are in China, eight hours ahead of UTC. Before 1970, a remainder may be below 0.
-    (cast(floor((submit_s + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
-    -- Day 0 was a Thursday.
-    ((cast(floor((submit_s + 28800) / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     wait_s,
     run_s,
     end_s,

@@ -91,6 +91,8 @@ create table catalog.clocks (
     objects varchar[],
     epoch varchar,
     zone varchar,
+    local_offset_s double,
+    scale double,
     resolution_s double,
     true_parts varchar,
     fake_parts varchar,
@@ -102,6 +104,8 @@ comment on column catalog.clocks.trace is 'Trace whose times it tells.';
 comment on column catalog.clocks.objects is 'Tables or columns that hold its times.';
 comment on column catalog.clocks.epoch is 'What its zero stands for.';
 comment on column catalog.clocks.zone is 'Time zone of its hours and weekdays.';
+comment on column catalog.clocks.local_offset_s is 'Seconds to add to what it counts, so that hour and weekday are those where the cluster is; NULL where they are unknown.';
+comment on column catalog.clocks.scale is 'Seconds that pass while it counts one.';
 comment on column catalog.clocks.resolution_s is 'Smallest step in seconds.';
 comment on column catalog.clocks.true_parts is 'What can be read off it: hour of day, weekday, date, differences.';
 comment on column catalog.clocks.fake_parts is 'What cannot.';

@@ -10,8 +10,15 @@
 -- caveat: pai.tasks_without_instances: wait_s run_s
 -- settles: pai.sentinel_zero_start
 create or replace view pai.standard_job_v1 as
+-- The publisher took a constant off that keeps hour and weekday.
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'pai.shifted'
+),
+
 -- A task that has not ended has instances that have: they tell when it started, not how long it ran.
-with runs as (
+runs as (
     select
         job_name,
         task_name,
@@ -43,10 +50,7 @@ select
     tag."group" as group_id,
     cast(null as timestamptz) as submit_time,
     launched.submit_s,
-    -- The publisher took a constant off that keeps hour and weekday, as they are eight hours ahead of UTC.
-    (cast(floor((launched.submit_s + 28800) / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
-    -- Day 0 was a Thursday.
-    ((cast(floor((launched.submit_s + 28800) / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    launched.submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     runs.first_start_s - launched.submit_s as wait_s,
     runs.last_end_s - runs.first_start_s as run_s,
     coalesce(runs.last_end_s, launched.end_s) as end_s,

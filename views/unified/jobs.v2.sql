@@ -10,8 +10,11 @@ select
     group_id,
     submit_time,
     submit_s,
-    hour_of_day,
-    weekday,
+    local_submit_s,
+    -- Before 1970, a remainder may be below 0.
+    (cast(floor(local_submit_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+    -- Day 0 was a Thursday.
+    ((cast(floor(local_submit_s / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
     wait_s,
     run_s,
     end_s,
@@ -35,6 +38,7 @@ comment on column unified.jobs_v2.user_id is 'User; NULL for ITP and openb; meas
 comment on column unified.jobs_v2.group_id is 'Group of recurring jobs; PAI alone has it; measured.';
 comment on column unified.jobs_v2.submit_time is 'Submission as an instant; Acme alone has true dates; measured.';
 comment on column unified.jobs_v2.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
+comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds of which hour and weekday are those where the cluster is; NULL where the trace''s clock does not tell them, see catalog.clocks; derived.';
 comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL where the trace''s clock does not tell it; derived.';
 comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL where the trace''s clock does not tell it; derived.';
 comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; NULL for ITP, which records none, and for jobs that never started; derived.';
