@@ -70,6 +70,8 @@ def read_all_sql() -> None:
             os._exit(0)
         os.waitpid(child, 0)
         columns = pickle.loads(known.read_bytes())
+    # A child may be told of another folder than this one has looked up.
+    tempfile.tempdir = None
     views = expanded(view_files())
     tables = columns.keys() - {view.versioned for view in views} - newest(views).keys()
     caveats.of_views(in_order(views, tables), columns)

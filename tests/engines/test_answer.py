@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.engines.duckdb.read import answer
@@ -233,3 +234,23 @@ def test_caveats_are_those_of_the_traces_in_the_answer(opened: DuckDBPyConnectio
     assert set(rows["trace"].to_pylist()) == {"acme", "pai"}
     assert {note.name.split(".")[0] for note in notes} == {"acme", "pai", "synthetic data"}
     assert "itp." not in notes[-1].text
+
+
+def test_notes_name_what_is_not_in_the_warehouse(tmp_path: Path, real_warehouse: Path) -> None:
+    def of(warehouse: Path, name: str) -> dict[str, str]:
+        with answer.connect(warehouse) as connection:
+            _, notes = answer.answered(connection, answer.named_question(connection, name, {}))
+        return {note.name: note.text for note in notes}
+
+    nothing = "nothing of it is in the warehouse"
+    assert "no data" not in of(real_warehouse, "itp.gpu_hours")
+    # Nobody has the telemetry: it is 80 GB.
+    assert of(real_warehouse, "acme.gpu_day")["no data"] == f"acme: {nothing}"
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "openb_node_list_all_node.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,1,T4\n")
+    with raw_dumps.ingested(raw, tmp_path / "warehouse"):
+        pass
+    assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"openb.pod: {nothing}"
+    everything = "acme, dlrm, itp, openb, pai"
+    assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{everything}: {nothing}"

@@ -37,7 +37,8 @@ def drawn() -> Callable[[str, str], dict]:
             connection.execute("create table catalog.caveats (caveat text, trace text, objects text[])")
             connection.execute("alter table catalog.caveats add what_goes_wrong text")
             connection.execute("alter table catalog.caveats add what_to_do text")
-            connection.execute("create table catalog.tables (table_name text, synthetic boolean)")
+            connection.execute("create table catalog.tables (table_name text, trace text, synthetic boolean)")
+            connection.execute("alter table catalog.tables add row_count bigint")
             connection.execute("alter table catalog.queries add reads text[]")
             connection.execute(
                 "create table catalog.views (view_name text, versioned_name text, version int, reads text[])"

@@ -215,15 +215,15 @@ def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple
     connection.execute(f"create temp table answer as {question.sql}", question.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
     at_hand = Question("from temp.answer", {}, question.name)
-    return at_hand, notes(connection, question.name, [trace for (trace,) in rows])
+    return at_hand, notes(connection, question.name, [trace for (trace,) in rows] or None)
 
 
 def notes(
     connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str] | None = None
 ) -> list[Note]:
-    """What to know about a named object's numbers: its caveats, and whether its data are synthetic.
+    """What to know about a named object's numbers: its caveats, and whether data are synthetic or not there.
 
-    Only caveats of the traces given, where any are.
+    Only of the traces given, where any are.
     """
     caveats = connection.execute(
         """
@@ -233,14 +233,22 @@ def notes(
         """,
         {"name": name, "traces": traces},
     ).fetchall()
-    synthetic = sorted(
-        table
-        for table in base_tables(connection, [name]) & _synthetic_tables(connection)
-        if traces is None or table.split(".")[0] in traces
-    )
+    tables = connection.execute(
+        """
+        select table_name, trace, row_count = 0, synthetic from catalog.tables
+        where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
+        order by table_name
+        """,
+        {"read": list(base_tables(connection, [name])), "traces": traces},
+    ).fetchall()
     found = [Note(caveat, text) for caveat, text in caveats]
+    synthetic = [table for table, _, _, is_synthetic in tables if is_synthetic]
     if synthetic:
         found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
+    with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
+    empty = [table if trace in with_rows else trace for table, trace, is_empty, _ in tables if is_empty]
+    if empty:
+        found.append(Note("no data", f"{', '.join(dict.fromkeys(empty))}: nothing of it is in the warehouse"))
     return found
 
 
@@ -347,8 +355,3 @@ def _listed(name: str, known: Iterable[_Parameter]) -> str:
     if not lines:
         return "It takes none"
     return "\n".join([f"Parameters of {name}:", *lines])
-
-
-def _synthetic_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    rows = connection.execute("select table_name from catalog.tables where synthetic").fetchall()
-    return {name for (name,) in rows}
