@@ -15,7 +15,6 @@ with sizes as (
     group by requested_gpus
 ),
 
--- DuckDB 1.4.0 takes no arithmetic on a window.
 shares as (
     select
         requested_gpus,

@@ -27,7 +27,6 @@ requests as (
     group by gpu_request, num_gpu
 ),
 
--- Apart, as DuckDB 1.4.0 reads no window back from within a nullif in a macro.
 with_totals as (
     select
         gpu_request,
