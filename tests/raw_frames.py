@@ -270,12 +270,18 @@ def happened(times: pd.Series) -> pd.Series:
 
 
 def pai_instance_spans(raw: Path) -> pd.DataFrame:
-    """First start and last end of each task's instances; an instance that never started has no end."""
+    """First start and last end of each task's instances, and how long all of them held what they had.
+
+    An instance that never started has no end.
+    """
     instances = pai_table(raw, "pai_instance_table")
     instances["start"] = happened(instances["start_time"])
     instances["end"] = happened(instances["end_time"]).where(instances["start"].notna())
+    instances["held"] = instances["end"] - instances["start"]
+    instances["held"] = instances["held"].where(instances["held"] > 0)
     groups = instances.groupby(["job_name", "task_name"])
-    return groups.agg(first_start=("start", "min"), last_end=("end", "max")).reset_index()
+    spans = groups.agg(first_start=("start", "min"), last_end=("end", "max"))
+    return spans.assign(held_s=groups["held"].sum(min_count=1)).reset_index()
 
 
 def pai_scheduling_latency(raw: Path) -> pd.DataFrame:
@@ -488,6 +494,10 @@ UNIFIED = (
 UNIFIED_V2 = [*UNIFIED]
 UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
 UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "requested_gpus_per_instance")
+UNIFIED_V2.remove("gpu_s")
+UNIFIED_V2[UNIFIED_V2.index("status") : UNIFIED_V2.index("status") + 1] = [
+    *("span_gpu_s", "held_gpu_s", "status", "is_censored"),
+]
 
 
 def unified_itp(raw: Path) -> pd.DataFrame:
@@ -503,6 +513,7 @@ def unified_itp(raw: Path) -> pd.DataFrame:
             "allocated_gpus": jobs["requested_gpus"],
             "status": "unknown",
             "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
+            "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "workload": jobs["model_name"],
             "partition_name": jobs["cluster"],
         }
@@ -529,6 +540,9 @@ def unified_openb(raw: Path) -> pd.DataFrame:
             "requested_memory_gib": pods["memory_mib"] / 1024,
             "status": pods["pod_phase"].map(outcome),
             "gpu_s": requested * run,
+            "held_gpu_s": requested * run,
+            "is_censored": (pods["pod_phase"] == "Running")
+            & (pods["deletion_time"] == pods["deletion_time"].max()),
             "partition_name": pods["gpu_spec"],
         }
     )
@@ -561,6 +575,8 @@ def unified_pai(raw: Path) -> pd.DataFrame:
             "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],
             "status": tasks["status"].map(outcome),
             "gpu_s": requested * run,
+            "held_gpu_s": tasks["plan_gpu"].fillna(0) / 100 * tasks["held_s"],
+            "is_censored": tasks["status"] == "Running",
             "workload": tasks["workload"],
             "partition_name": tasks["gpu_type"],
         }
@@ -586,6 +602,9 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
             "status": jobs["state"].map(ACME_OUTCOMES).fillna("unknown"),
             "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
+            "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
+            "is_censored": jobs["state"] == "RUNNING",
+            "is_preempted": jobs["state"] == "PREEMPTED",
             "workload": jobs["workload_type"],
             "partition_name": jobs["cluster"],
         }
@@ -598,11 +617,17 @@ def unified_jobs(raw: Path) -> pd.DataFrame:
 
 
 def unified_jobs_v2(raw: Path) -> pd.DataFrame:
-    return with_clock(jobs_of_each_trace(raw)).reindex(columns=UNIFIED_V2)
+    return as_version_2(jobs_of_each_trace(raw)).reindex(columns=UNIFIED_V2)
 
 
-def with_clock(jobs: pd.DataFrame) -> pd.DataFrame:
-    """With hour and weekday at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday."""
+def as_version_2(jobs: pd.DataFrame) -> pd.DataFrame:
+    """With preempted jobs apart, and the GPU time of the span under its own name.
+
+    Hour and weekday are at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday.
+    """
+    if "is_preempted" in jobs:
+        jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
+    jobs["span_gpu_s"] = jobs["gpu_s"]
     per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
     jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
     submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
@@ -617,9 +642,9 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
     """The jobs of one trace, in the columns that all have in common."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
     return (
-        with_clock(jobs_of(raw).astype(object))
+        as_version_2(jobs_of(raw).astype(object))
         .reindex(columns=UNIFIED_V2)
-        .drop(columns=["trace", "gpu_s", "hour_of_day", "weekday"])
+        .drop(columns=["trace", "span_gpu_s", "hour_of_day", "weekday"])
     )
 
 

@@ -45,7 +45,7 @@ METRICS = (
 CHECK_KEYS = {
     "check": "its name: the table or view, and what is checked",
     "object": "the table or view whose rows it is about",
-    "kind": "key, reference, range or derived",
+    "kind": "key, reference, range, derived, coverage, or agreement of views that claim one quantity",
     "rule": "what must hold",
     "caveat": "the trap that explains breaches in the published data",
 }

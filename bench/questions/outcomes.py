@@ -16,10 +16,16 @@ def run_by_status_pandas(parquet: Path) -> pd.DataFrame:
     instances = read(parquet, "instance", [*TASK, "start_time", "end_time"])
     instances = instances[instances["start_time"] > 0]
     instances["end_time"] = instances["end_time"].where(instances["end_time"] > 0)
-    spans = instances.groupby(TASK, sort=False).agg(first=("start_time", "min"), last=("end_time", "max"))
-    tasks = tasks.merge(spans.reset_index(), on=TASK, how="left")
+    run = instances["end_time"] - instances["start_time"]
+    instances["held"] = run.where(run > 0)
+    groups = instances.groupby(TASK, sort=False)
+    spans = groups.agg(first=("start_time", "min"), last=("end_time", "max"))
+    spans["held_s"] = groups["held"].sum(min_count=1)
+    tasks = tasks[tasks["plan_gpu"] > 0].merge(spans.reset_index(), on=TASK, how="left")
     tasks["run_s"] = tasks["last"] - tasks["first"]
-    tasks["gpu_h"] = tasks["run_s"] * tasks["inst_num"] * tasks["plan_gpu"] / 100 / 3600
+    gpu_h = tasks["plan_gpu"] / 100 / 3600
+    tasks["held_gpu_h"] = gpu_h * tasks["held_s"]
+    tasks["span_gpu_h"] = gpu_h * tasks["inst_num"] * tasks["run_s"]
     groups = tasks.groupby("status", dropna=False)
     return pd.DataFrame(
         {
@@ -27,21 +33,30 @@ def run_by_status_pandas(parquet: Path) -> pd.DataFrame:
             "tasks_with_run": groups["run_s"].count(),
             "median_run_s": groups["run_s"].median(),
             "mean_run_s": groups["run_s"].mean(),
-            "gpu_h": groups["gpu_h"].sum(min_count=1),
+            "held_gpu_h": groups["held_gpu_h"].sum(min_count=1),
+            "span_gpu_h": groups["span_gpu_h"].sum(min_count=1),
         }
     ).reset_index()
 
 
 def run_by_status_polars(parquet: Path) -> pl.DataFrame:
+    held = happened("end_time") - pl.col("start_time")
+    held = held.filter(held > 0)
     spans = (
         scan(parquet, "instance")
         .filter(pl.col("start_time") > 0)
         .group_by(TASK)
-        .agg(first=pl.col("start_time").min(), last=happened("end_time").max())
+        .agg(
+            first=pl.col("start_time").min(),
+            last=happened("end_time").max(),
+            held_s=pl.when(held.count() > 0).then(held.sum()),
+        )
     )
-    gpu_h = pl.col("run_s") * pl.col("inst_num") * pl.col("plan_gpu") / 100 / 3600
+    gpu_h = pl.col("plan_gpu") / 100 / 3600
+    held_gpu_h, span_gpu_h = gpu_h * pl.col("held_s"), gpu_h * pl.col("inst_num") * pl.col("run_s")
     return (
         scan(parquet, "task")
+        .filter(pl.col("plan_gpu") > 0)
         .join(spans, on=TASK, how="left")
         .with_columns(run_s=pl.col("last") - pl.col("first"))
         .group_by("status")
@@ -50,7 +65,8 @@ def run_by_status_polars(parquet: Path) -> pl.DataFrame:
             tasks_with_run=pl.col("run_s").count(),
             median_run_s=pl.col("run_s").median(),
             mean_run_s=pl.col("run_s").mean(),
-            gpu_h=pl.when(gpu_h.count() > 0).then(gpu_h.sum()),
+            held_gpu_h=pl.when(held_gpu_h.count() > 0).then(held_gpu_h.sum()),
+            span_gpu_h=pl.when(span_gpu_h.count() > 0).then(span_gpu_h.sum()),
         )
         .sort("status", nulls_last=True)
         .collect()

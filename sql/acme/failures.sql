@@ -2,18 +2,21 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
--- param: with_preempted: count preempted jobs as failed, as cluster_summary.csv seems to
+-- param: gpu_only: count only jobs that request a GPU
+-- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to
 -- chart: bar x=cluster y=failed_gpu_h_pct
-create or replace macro acme.failures(with_preempted boolean := false) as table
+create or replace macro acme.failures(
+    gpu_only boolean := true, preempted_fails boolean := false
+) as table
 with told as (
     select
         cluster,
         published_gpu_h,
         coalesce(
-            state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') or (with_preempted and state = 'PREEMPTED'), false
+            state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') or (preempted_fails and state = 'PREEMPTED'), false
         ) as has_failed
     from acme.job
-    where requested_gpus > 0
+    where not gpu_only or requested_gpus > 0
 ),
 
 counted as (
@@ -36,4 +39,4 @@ select
 from counted
 order by cluster;
 
-comment on macro table acme.failures is 'GPU jobs that ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked, and their published GPU-hours, in percent of the cluster''s GPU jobs and of their published GPU-hours.';
+comment on macro table acme.failures is 'Jobs that ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked, and their published GPU-hours, in percent of the cluster''s jobs and of their published GPU-hours.';

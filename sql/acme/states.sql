@@ -1,24 +1,44 @@
 -- How do Acme's jobs end, by count and by GPU time?
 -- caveat: acme.states_beyond_readme
+-- caveat: acme.failure_needs_a_rule
+-- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- param: gpu_only: count only jobs that request a GPU
--- chart: bar x=state y=gpu_h_pct
-create or replace macro acme.states(on_cluster varchar := 'seren', gpu_only boolean := true) as table
-with states as (
+-- param: by_outcome: completed, cancelled and failed, instead of the states as published
+-- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to; matters by outcome alone
+-- chart: bar x=final_state y=gpu_h_pct
+create or replace macro acme.states(
+    on_cluster varchar := 'seren',
+    gpu_only boolean := true,
+    by_outcome boolean := false,
+    preempted_fails boolean := false
+) as table
+with ended as (
     select
-        state,
-        count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        gpu_h,
+        case
+            when not by_outcome then state
+            when state = 'PREEMPTED' and not preempted_fails then 'preempted'
+            else outcome
+        end as final_state
     from acme.job
     where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
-    group by state
+),
+
+states as (
+    select
+        final_state,
+        count(*) as jobs,
+        fsum(gpu_h) as gpu_h
+    from ended
+    group by final_state
 ),
 
 with_totals as (
     select
-        state,
+        final_state,
         jobs,
         gpu_h,
         sum(jobs) over () as all_jobs,
@@ -27,12 +47,12 @@ with_totals as (
 )
 
 select
-    state,
+    final_state,
     jobs,
     100.0 * jobs / all_jobs as jobs_pct,
     gpu_h,
     100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
 from with_totals
-order by jobs desc, state asc;
+order by final_state is null asc, jobs desc, final_state asc;
 
-comment on macro table acme.states is 'Jobs and GPU-hours, recomputed from the timestamps, per final state as published.';
+comment on macro table acme.states is 'Jobs and their GPU-hours, recomputed from the timestamps, per final state as published or per outcome, and the percentages of all; NULL where neither is known.';

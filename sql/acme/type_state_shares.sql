@@ -5,16 +5,30 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
+-- param: gpu_only: count only jobs that request a GPU
+-- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome
-create or replace macro acme.type_state_shares(on_cluster varchar := 'seren') as table
-with outcomes as (
+create or replace macro acme.type_state_shares(
+    on_cluster varchar := 'seren',
+    gpu_only boolean := true,
+    preempted_fails boolean := false
+) as table
+with ended as (
+    select
+        workload_type,
+        gpu_h,
+        case when state = 'PREEMPTED' and not preempted_fails then 'preempted' else outcome end as outcome
+    from acme.job
+    where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
+),
+
+outcomes as (
     select
         workload_type,
         outcome,
         count(*) as jobs,
         fsum(gpu_h) as gpu_h
-    from acme.job
-    where cluster = on_cluster and requested_gpus > 0
+    from ended
     group by workload_type, outcome
 ),
 
@@ -39,4 +53,4 @@ select
 from with_totals
 order by workload_type asc nulls last, outcome asc nulls last;
 
-comment on macro table acme.type_state_shares is 'GPU jobs and their GPU-hours, recomputed from the timestamps, per type of work and outcome, in percent of all GPU jobs and of all GPU time of the cluster.';
+comment on macro table acme.type_state_shares is 'Jobs and their GPU-hours, recomputed from the timestamps, per type of work and outcome, in percent of all jobs and of all GPU time of the cluster; preempted is an outcome of its own unless it counts as failed.';

@@ -2,13 +2,14 @@
 -- caveat: pai.plan_is_per_instance
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=status y=median_run_s
-create or replace macro pai.run_by_status(gpu_only boolean := false) as table
+create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (
     select
         run.status,
         run.run_s,
         task.plan_gpu,
-        run.run_s * task.inst_num * task.plan_gpu / 100.0 as gpu_s
+        task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
+        task.plan_gpu / 100.0 * task.inst_num * run.run_s as span_gpu_s
     from pai.task_run as run
     inner join pai.task as task
         on
@@ -22,10 +23,11 @@ select
     count(run_s) as tasks_with_run,
     median(run_s) as median_run_s,
     favg(run_s) as mean_run_s,
-    fsum(gpu_s) / 3600.0 as gpu_h
+    fsum(held_gpu_s) / 3600.0 as held_gpu_h,
+    fsum(span_gpu_s) / 3600.0 as span_gpu_h
 from runs
 where not gpu_only or plan_gpu > 0
 group by status
 order by status asc nulls last;
 
-comment on macro table pai.run_by_status is 'Tasks per status, those of them whose instances have a start and an end, the time from the first start to the last end, and the GPU-hours that all instances would hold in that time.';
+comment on macro table pai.run_by_status is 'Tasks per status, those of them whose instances have a start and an end, the time from the first start to the last end, the GPU-hours that their instances held, and those that all instances would have held from the first start to the last end.';

@@ -1,27 +1,52 @@
 -- Which share of each cluster's jobs fails, and of its GPU time?
--- chart: bar x=trace y=failed_pct color=cluster
-create or replace macro unified.failure_share() as table
-with counted as (
+-- param: gpu_only: count only jobs that request a GPU
+-- param: preempted_fails: count a preempted job as failed
+-- chart: bar x=trace y=failed_of_known_pct color=cluster
+create or replace macro unified.failure_share(
+    gpu_only boolean := true, preempted_fails boolean := false
+) as table
+with outcomes as (
     select
         trace,
         cluster,
-        count(*) filter (where status <> 'unknown') as known_jobs,
-        count(*) filter (where status = 'failed') as failed_jobs,
-        count(*) filter (where status = 'cancelled') as cancelled_jobs,
-        fsum(gpu_s) filter (where status <> 'unknown') as known_gpu_s,
-        fsum(gpu_s) filter (where status = 'failed') as failed_gpu_s
+        held_gpu_s,
+        is_censored,
+        status,
+        status <> 'unknown' as is_known,
+        status = 'failed' or (preempted_fails and status = 'preempted') as has_failed
     from unified.jobs
+    where not gpu_only or requested_gpus > 0
+),
+
+counted as (
+    select
+        trace,
+        cluster,
+        count(*) as jobs,
+        count(*) filter (where is_known) as known_jobs,
+        count(*) filter (where has_failed) as failed_jobs,
+        count(held_gpu_s) filter (where has_failed) as covered_failed_jobs,
+        count(*) filter (where status = 'cancelled') as cancelled_jobs,
+        fsum(held_gpu_s) as held_gpu_s,
+        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s,
+        fsum(held_gpu_s) filter (where is_known) as known_gpu_s,
+        fsum(held_gpu_s) filter (where has_failed) as failed_gpu_s
+    from outcomes
     group by trace, cluster
 )
 
 select
     trace,
     cluster,
-    counted.known_jobs,
-    100.0 * failed_jobs / nullif(counted.known_jobs, 0) as failed_pct,
-    100.0 * cancelled_jobs / nullif(counted.known_jobs, 0) as cancelled_pct,
-    100.0 * coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_pct
+    jobs,
+    100.0 * known_jobs / jobs as known_pct,
+    case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
+    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct,
+    100.0 * cancelled_jobs / nullif(known_jobs, 0) as cancelled_of_known_pct,
+    100.0 * coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_pct,
+    100.0 * covered_failed_jobs / nullif(failed_jobs, 0) as covered_failed_pct,
+    100.0 * coalesce(censored_gpu_s, 0) / nullif(held_gpu_s, 0) as censored_gpu_time_pct
 from counted
 order by trace, cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs of known outcome per cluster, with and without GPUs, the percentages that failed and were cancelled, and of their GPU time the percentage in failed jobs; NULL where no outcome is known.';
+comment on macro table unified.failure_share is 'Jobs per cluster, the percentage whose outcome is known, those that failed in percent of all and of the known, and those cancelled; of the GPU time held by jobs of known outcome the percentage in failed ones, which have a GPU time in covered_failed_pct of the cases; and the percentage of all GPU time in jobs that the trace''s end cuts off. NULL where no outcome is known.';

@@ -11,7 +11,9 @@ loads as (
         trace,
         requested_gpus,
         count(*) as jobs,
-        fsum(gpu_s) as gpu_s
+        count(held_gpu_s) as covered_jobs,
+        fsum(held_gpu_s) as held_gpu_s,
+        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s
     from unified.jobs
     where requested_gpus > 0
     group by trace, requested_gpus
@@ -22,11 +24,14 @@ select
     cast(sizes.at_most_gpus as double) as at_most_gpus,
     100.0 * coalesce(sum(loads.jobs) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
     / sum(loads.jobs) as jobs_pct,
-    100.0 * coalesce(fsum(loads.gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
-    / nullif(fsum(loads.gpu_s), 0) as gpu_time_pct
+    100.0 * coalesce(fsum(loads.held_gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
+    / nullif(fsum(loads.held_gpu_s), 0) as gpu_time_pct,
+    100.0 * sum(loads.covered_jobs) / sum(loads.jobs) as covered_pct,
+    100.0 * coalesce(fsum(loads.censored_gpu_s), 0)
+    / nullif(fsum(loads.held_gpu_s), 0) as censored_gpu_time_pct
 from loads
 cross join sizes
 group by loads.trace, sizes.at_most_gpus
 order by loads.trace, sizes.at_most_gpus;
 
-comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request so many GPUs or fewer, and of the GPU time in such jobs, per trace; a PAI job is a task, all its instances together.';
+comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request so many GPUs or fewer, and of the GPU time held by such jobs, per trace; a PAI job is a task, all its instances together. Of all GPU jobs of the trace, the percentage that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';

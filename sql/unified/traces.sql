@@ -1,21 +1,43 @@
 -- What do the traces look like side by side?
 -- param: gpu_only: count only jobs that request a GPU
--- chart: stack x=trace y=gpu_h color=cluster
-create or replace macro unified.traces(gpu_only boolean := true) as table
+-- param: preempted_fails: count a preempted job as failed
+-- chart: stack x=trace y=held_gpu_h color=cluster
+create or replace macro unified.traces(
+    gpu_only boolean := true, preempted_fails boolean := false
+) as table
+with counted as (
+    select
+        trace,
+        cluster,
+        count(*) as jobs,
+        count(held_gpu_s) as covered_jobs,
+        fsum(held_gpu_s) as held_gpu_s,
+        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s,
+        favg(requested_gpus) as mean_gpus,
+        median(run_s) as median_run_s,
+        median(wait_s) as median_wait_s,
+        count(*) filter (where status <> 'unknown') as known_jobs,
+        count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
+    from unified.jobs
+    where not gpu_only or requested_gpus > 0
+    group by trace, cluster
+)
+
 select
     trace,
     cluster,
-    count(*) as jobs,
-    fsum(gpu_s) / 3600.0 as gpu_h,
-    favg(requested_gpus) as mean_gpus,
-    median(run_s) as median_run_s,
-    median(wait_s) as median_wait_s,
-    100.0 * count(*) filter (where status <> 'unknown') / count(*) as known_outcome_pct,
-    100.0 * count(*) filter (where status = 'failed')
-    / nullif(count(*) filter (where status <> 'unknown'), 0) as failed_pct
-from unified.jobs
-where not gpu_only or requested_gpus > 0
-group by trace, cluster
+    jobs,
+    held_gpu_s / 3600.0 as held_gpu_h,
+    100.0 * covered_jobs / jobs as covered_pct,
+    100.0 * coalesce(censored_gpu_s, 0) / nullif(held_gpu_s, 0) as censored_gpu_time_pct,
+    mean_gpus,
+    median_run_s,
+    median_wait_s,
+    100.0 * known_jobs / jobs as known_pct,
+    -- Where no outcome is known, nobody can tell.
+    case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
+    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
+from counted
 order by trace, cluster;
 
-comment on macro table unified.traces is 'Jobs, GPU-hours, size, run and wait per trace and cluster, and the share that failed of those whose outcome is known; NULL where a trace does not record it.';
+comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run and wait per trace and cluster. covered_pct of the jobs have a GPU time, and censored_gpu_time_pct of that is of jobs that the trace''s end cuts off; known_pct of the jobs have a known outcome; failed are percentages of all, and of the known. NULL where a trace does not record it.';

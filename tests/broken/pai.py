@@ -4,7 +4,7 @@ FILES = {
     "pai/pai_job_table.csv": [
         "j1,i1,u1,Terminated,100.0,200.0",
         "j2,i2,u1,Running,100.0,",
-        "j2,i3,u1,Running,100.0,",  # key
+        "j2,i3,u1,Running,100.0,",  # key, standard_job_v1.held_gpu_s (of its task)
         "j4,i1,u1,Waiting,,",  # inst_id_key
         "j5,i5,u1,Killed,-1.0,0.0",  # status, times
         "j6,i6,u1,Failed,200.0,100.0",  # times
@@ -29,6 +29,7 @@ FILES = {
         "j1,ps,2.0,Terminated,100.0,200.0,600.0,10.0,,",  # key, launched
         "j1,chief,0.0,Failed,,,,,0.0,",  # inst_num, start_unless_waiting, plan_gpu, has_instances
         "j1,,1.0,Waiting,,,,,,",  # complete
+        "j2,worker,1.0,Running,100.0,,600.0,10.0,50.0,T4",
         "j1,evaluator,,Waiting,0.0,0.0,,,,",  # sized, has_instances
         # in_job, inst_num, status, times, plan, gpu_type, has_instances
         "j99,worker,1.5,Killed,-1.0,200.0,-1.0,10.0,50.0,K80",
@@ -40,6 +41,7 @@ FILES = {
         "j1,worker,c,w3,i7,Killed,99.0,200.0,m9",  # inst_id, status, starts_after_task, machine, has_sensor
         "j1,reducer,d,,i1,Waiting,0.0,50.0,",  # in_task, start_where_ended, named
         "j1,worker,e,w5,i1,,100.0,200.0,m1",  # complete, has_sensor
+        "j2,worker,h,w7,i2,Terminated,100.0,200.0,m1",  # inst_id (of its second job), has_sensor
         "j98,worker,g,w2,i1,Failed,100.0,200.0,m1",  # in_task, worker_name_key, one_task
     ],
     "pai/pai_sensor_table.csv": [
@@ -71,7 +73,8 @@ FILES = {
 
 # Every other rule is broken once.
 BROKEN_MORE_OFTEN = {
-    "pai.instance.has_sensor": 2,
+    "pai.instance.has_sensor": 3,
+    "pai.instance.inst_id": 2,
     "pai.instance.in_task": 2,
     "pai.instance.worker_name_key": 2,
     "pai.job.end_where_ended": 2,

@@ -432,16 +432,28 @@ def type_shares(raw: Path, on_cluster: str) -> pd.DataFrame:
     return rows.sort_values(["gpu_h", "workload_type"], ascending=[False, True])
 
 
-def state_shares(raw: Path, on_cluster: str, by_outcome: bool) -> pd.DataFrame:
-    rows = shares(gpu_jobs_on(raw, on_cluster), ["outcome" if by_outcome else "state"])
+def ended(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+    """Jobs of a cluster, their outcome by a rule for those that were preempted."""
+    jobs = raw_frames.acme_job(raw)
+    jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
+    preempted = "failed" if preempted_fails else "preempted"
+    return jobs.assign(outcome=jobs["outcome"].mask(jobs["state"] == "PREEMPTED", preempted))
+
+
+def states(
+    raw: Path, on_cluster: str, gpu_only: bool, by_outcome: bool = False, preempted_fails: bool = False
+) -> pd.DataFrame:
+    jobs = ended(raw, on_cluster, gpu_only, preempted_fails)
+    rows = shares(jobs, ["outcome" if by_outcome else "state"])
     rows = rows.rename(columns={rows.columns[0]: "final_state"})
     rows["is_unknown"] = rows["final_state"].isna()
     order = ["is_unknown", "jobs", "final_state"]
     return rows.sort_values(order, ascending=[True, False, True]).drop(columns="is_unknown")
 
 
-def type_state_shares(raw: Path, on_cluster: str) -> pd.DataFrame:
-    rows = shares(gpu_jobs_on(raw, on_cluster), ["workload_type", "outcome"])
+def type_state_shares(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+    jobs = ended(raw, on_cluster, gpu_only, preempted_fails)
+    rows = shares(jobs, ["workload_type", "outcome"])
     return rows.sort_values(["workload_type", "outcome"])
 
 
@@ -501,10 +513,11 @@ def wait_by_size(raw: Path, by_publisher: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def failures(raw: Path, with_preempted: bool) -> pd.DataFrame:
+def failures(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
     rows = []
-    states = [*FAILURES, "PREEMPTED"] if with_preempted else list(FAILURES)
-    for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
+    states = [*FAILURES, "PREEMPTED"] if preempted_fails else list(FAILURES)
+    all_jobs = gpu_jobs(raw) if gpu_only else raw_frames.acme_job(raw)
+    for cluster, jobs in all_jobs.groupby("cluster"):
         failed = jobs[jobs["state"].isin(states)]
         gpu_h = failed["published_gpu_h"].sum()
         shares_of_all = percent(len(failed), len(jobs)), percent(gpu_h, jobs["published_gpu_h"].sum())
@@ -804,15 +817,6 @@ def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 
-def states(raw: Path, on_cluster: str, gpu_only: bool) -> pd.DataFrame:
-    jobs = raw_frames.acme_job(raw)
-    jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
-    groups = jobs.groupby("state", dropna=False)
-    counts, hours = groups.size(), groups["gpu_h"].sum(min_count=1)
-    states = {"jobs": counts, "jobs_pct": 100 * counts / len(jobs)}
-    return pd.DataFrame({**states, "gpu_h": hours, "gpu_h_pct": 100 * hours / hours.sum()}).reset_index()
-
-
 def wait_by_type(raw: Path, on_cluster: str) -> pd.DataFrame:
     jobs = raw_frames.acme_job(raw)
     groups = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] > 0)].groupby(
@@ -865,12 +869,21 @@ VIEWS = {
 JOB_QUERIES = {
     "acme.type_shares()": (type_shares, ("seren",), None),
     "acme.type_shares(on_cluster := 'kalos')": (type_shares, ("kalos",), None),
-    "acme.state_shares()": (state_shares, ("seren", False), None),
-    "acme.state_shares(on_cluster := 'kalos')": (state_shares, ("kalos", False), None),
-    "acme.state_shares(by_outcome := true)": (state_shares, ("seren", True), None),
-    "acme.state_shares(on_cluster := 'kalos', by_outcome := true)": (state_shares, ("kalos", True), None),
-    "acme.type_state_shares()": (type_state_shares, ("seren",), None),
-    "acme.type_state_shares(on_cluster := 'kalos')": (type_state_shares, ("kalos",), None),
+    "acme.states()": (states, ("seren", True), None),
+    "acme.states(on_cluster := 'kalos')": (states, ("kalos", True), None),
+    "acme.states(on_cluster := 'kalos', gpu_only := false)": (states, ("kalos", False), None),
+    "acme.states(by_outcome := true)": (states, ("seren", True, True), None),
+    "acme.states(gpu_only := false, by_outcome := true, preempted_fails := true)": (
+        states,
+        ("seren", False, True, True),
+        None,
+    ),
+    "acme.type_state_shares()": (type_state_shares, ("seren", True, False), None),
+    "acme.type_state_shares(on_cluster := 'kalos', gpu_only := false, preempted_fails := true)": (
+        type_state_shares,
+        ("kalos", False, True),
+        None,
+    ),
     "acme.gpu_count_cdf()": (gpu_count_cdf, (), None),
     "acme.duration_cdf()": (duration_cdf, (True,), ["cluster", "run_s"]),
     "acme.duration_cdf(by_publisher := false)": (duration_cdf, (False,), ["cluster", "run_s"]),
@@ -879,8 +892,8 @@ JOB_QUERIES = {
     "acme.wait_cdf(by_publisher := false)": (wait_cdf, ("seren", False), ["workload_type", "wait_s"]),
     "acme.wait_by_size()": (wait_by_size, (True,), None),
     "acme.wait_by_size(by_publisher := false)": (wait_by_size, (False,), None),
-    "acme.failures()": (failures, (False,), ["cluster"]),
-    "acme.failures(with_preempted := true)": (failures, (True,), ["cluster"]),
+    "acme.failures()": (failures, (True, False), ["cluster"]),
+    "acme.failures(gpu_only := false, preempted_fails := true)": (failures, (False, True), ["cluster"]),
     "acme.short_jobs()": (short_jobs, (300,), ["cluster"]),
     "acme.short_jobs(under_s := 18.5)": (short_jobs, (18.5,), ["cluster"]),
     "acme.arrivals()": (arrivals, ("seren",), None),
@@ -975,8 +988,6 @@ TELEMETRY_QUERIES = {
 }
 SUMMARY_QUERIES = {"acme.published_summary()": (published_summary, (), ["cluster"])}
 STATE_QUERIES = {
-    "acme.states()": (states, ("seren", True), ["state"]),
-    "acme.states(on_cluster := 'kalos', gpu_only := false)": (states, ("kalos", False), ["state"]),
     "acme.wait_by_type()": (wait_by_type, ("seren",), ["workload_type"]),
     "acme.wait_by_type(on_cluster := 'kalos')": (wait_by_type, ("kalos",), ["workload_type"]),
 }

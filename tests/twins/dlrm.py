@@ -30,7 +30,9 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "allocated_gpus": None,
         "requested_memory_gib": found["memory_request"],
         "allocated_memory_gib": None,
+        "held_gpu_s": found["gpu_request"] * (found["deletion_time"] - found["scheduled_time"]),
         "status": "unknown",
+        "is_censored": found["deletion_time"].isna(),
         "workload": "recommendation",
         "partition_name": found["role"],
     }

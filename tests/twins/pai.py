@@ -95,6 +95,7 @@ def task_run(raw: Path) -> pd.DataFrame:
     rows["ended"] = rows["started"] & rows["end_s"].notna()
     rows["last_end"] = rows["end_s"].where(rows["ended"])
     rows["run"] = rows["last_end"] - rows["start_s"]
+    rows["held"] = rows["run"].where(rows["run"] > 0)
     spans = rows.groupby(TASK_KEY).agg(
         launched_instances=("started", "size"),
         started_instances=("started", "sum"),
@@ -103,6 +104,7 @@ def task_run(raw: Path) -> pd.DataFrame:
         last_end_s=("last_end", "max"),
         instance_run_s=("run", "mean"),
     )
+    spans["held_s"] = rows.groupby(TASK_KEY)["held"].sum(min_count=1)
     tasks = tasks_of(raw).merge(spans.reset_index(), on=TASK_KEY, how="left", validate="many_to_one")
     counts = ["launched_instances", "started_instances", "ended_instances"]
     tasks[counts] = tasks[counts].fillna(0)
@@ -119,9 +121,14 @@ def task_run(raw: Path) -> pd.DataFrame:
             "last_end_s": tasks["last_end_s"],
             "run_s": tasks["last_end_s"] - tasks["first_start_s"],
             "instance_run_s": tasks["instance_run_s"],
+            "held_s": tasks["held_s"],
             "is_run_whole": (launched > 0) & (tasks["ended_instances"] == launched),
         }
     )
+
+
+def task_run_v1(raw: Path) -> pd.DataFrame:
+    return task_run(raw).drop(columns="held_s")
 
 
 def worker_usage(raw: Path) -> pd.DataFrame:
@@ -592,14 +599,16 @@ def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:
     assert tasks[TASK_KEY].equals(plans[TASK_KEY])
     if gpu_only:
         tasks = tasks[tasks["plan_gpu"] > 0]
-    tasks["gpu_h"] = tasks["run_s"] * tasks["instances"] * tasks["plan_gpu"] / 100 / HOUR_S
+    tasks["held_gpu_h"] = tasks["held_s"] * tasks["plan_gpu"] / 100 / HOUR_S
+    tasks["span_gpu_h"] = tasks["run_s"] * tasks["instances"] * tasks["plan_gpu"] / 100 / HOUR_S
     groups = tasks.groupby("status", dropna=False)
     columns = {
         "tasks": groups.size(),
         "tasks_with_run": groups["run_s"].count(),
         "median_run_s": groups["run_s"].median(),
         "mean_run_s": groups["run_s"].mean(),
-        "gpu_h": groups["gpu_h"].sum(min_count=1),
+        "held_gpu_h": groups["held_gpu_h"].sum(min_count=1),
+        "span_gpu_h": groups["span_gpu_h"].sum(min_count=1),
     }
     return pd.DataFrame(columns).reset_index()
 
@@ -645,7 +654,8 @@ VIEWS = {
     "pai.worker_machine_v1": (raw_frames.pai_worker_machine, ["worker_name"]),
     "pai.job_group_v1": (raw_frames.pai_job_group, ["job_name"]),
     "pai.worker_by_outcome_v1": (worker_by_outcome, ["worker_name"]),
-    "pai.task_run_v1": (task_run, ["job_name", "task_name"]),
+    "pai.task_run_v1": (task_run_v1, ["job_name", "task_name"]),
+    "pai.task_run_v2": (task_run, ["job_name", "task_name"]),
     "pai.worker_usage_v1": (worker_usage, ["worker_name"]),
     "pai.gpu_sharing_v1": (gpu_sharing, ["worker_name", "other_worker_name"]),
     "pai.demand_hourly_v1": (demand_hourly, ["hour"]),
@@ -694,8 +704,8 @@ QUERIES = MACHINE_QUERIES | {
     "pai.gpu_sharing_by_type()": (gpu_sharing_by_type, (), None),
     "pai.usage_by_gpu_type()": (usage_by_gpu_type, (), ["gpu_type"]),
     "pai.machine_use_by_type()": (machine_use_by_type, (), ["gpu_type"]),
-    "pai.run_by_status()": (run_by_status, (False,), ["status"]),
-    "pai.run_by_status(gpu_only := true)": (run_by_status, (True,), ["status"]),
+    "pai.run_by_status()": (run_by_status, (True,), ["status"]),
+    "pai.run_by_status(gpu_only := false)": (run_by_status, (False,), ["status"]),
     "pai.coverage()": (coverage, (), ["join_name"]),
     "pai.failures_over_time()": (failures_over_time, (4,), None),
     "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),

@@ -18,8 +18,9 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 UTC_OFFSET_H = 8
 OUTCOMES = ("completed", "cancelled", "failed")
+KNOWN = (*OUTCOMES, "preempted")
 CLUSTER = ["trace", "cluster"]
-NUMBERS = ["submit_s", "wait_s", "run_s", "requested_gpus", "gpu_s"]
+NUMBERS = ["submit_s", "wait_s", "run_s", "requested_gpus", "span_gpu_s", "held_gpu_s"]
 
 
 def percent(part: float, whole: float) -> float | None:
@@ -40,7 +41,7 @@ def all_jobs(raw: Path) -> pd.DataFrame:
             hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
             jobs = jobs.assign(
                 trace=found.name,
-                gpu_s=jobs["requested_gpus"] * jobs["run_s"],
+                span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
                 hour_of_day=hours % 24,
                 weekday=(hours // 24 + 3) % 7 + 1,
             )
@@ -65,7 +66,25 @@ def by_cluster(jobs: pd.DataFrame) -> Iterator[tuple[dict[str, str | None], pd.D
 
 
 def known_of(jobs: pd.DataFrame) -> pd.DataFrame:
-    return jobs[jobs["status"].isin(OUTCOMES)]
+    return jobs[jobs["status"].isin(KNOWN)]
+
+
+def as_printed(jobs: pd.DataFrame) -> pd.DataFrame:
+    """In the published table's three classes a preempted job has failed."""
+    return jobs.assign(status=jobs["status"].replace("preempted", "failed"))
+
+
+def has_failed(jobs: pd.DataFrame, preempted_fails: bool) -> pd.Series:
+    return jobs["status"].isin(["failed", "preempted"] if preempted_fails else ["failed"])
+
+
+def coverage_of(jobs: pd.DataFrame) -> dict[str, float | None]:
+    """What part of the jobs has a GPU time, and what part of that the end of the trace cuts off."""
+    held, is_censored = jobs["held_gpu_s"], jobs["is_censored"].fillna(False).astype(bool)
+    return {
+        "covered_pct": percent(held.notna().sum(), len(jobs)),
+        "censored_gpu_time_pct": percent(held[is_censored].sum(), held.sum()),
+    }
 
 
 # Views.
@@ -88,12 +107,12 @@ def shares_of_jobs(jobs: pd.DataFrame, ending: str = "") -> dict[str, float | No
     return {f"{name}_share{ending}": share((known == name).sum(), len(known)) for name in OUTCOMES}
 
 
-def gpu_time_of(jobs: pd.DataFrame) -> dict[str, float | None]:
+def gpu_time_of(jobs: pd.DataFrame, gpu_s: str) -> dict[str, float | None]:
     """Where no outcome is known, the GPU-time of an outcome is not known either, rather than 0."""
-    known = known_of(jobs).dropna(subset="gpu_s")
-    sums = {name: known.loc[known["status"] == name, "gpu_s"].sum() for name in OUTCOMES}
+    known = known_of(jobs).dropna(subset=gpu_s)
+    sums = {name: known.loc[known["status"] == name, gpu_s].sum() for name in OUTCOMES}
     row = {f"{name}_gpu_s": seconds if len(known) else None for name, seconds in sums.items()}
-    return row | {f"{name}_gpu_time_share": share(sums[name], known["gpu_s"].sum()) for name in OUTCOMES}
+    return row | {f"{name}_gpu_time_share": share(sums[name], known[gpu_s].sum()) for name in OUTCOMES}
 
 
 SUMMARY = ["trace", "cluster", "jobs", "cpu_jobs", "gpu_jobs", "mean_run_s", "mean_wait_s", "mean_gpus"]
@@ -103,9 +122,10 @@ SUMMARY += [f"{name}_gpu_s" for name in OUTCOMES]
 SUMMARY += [f"{name}_gpu_time_share" for name in OUTCOMES]
 SUMMARY += ["mean_run_s_cpu", "mean_wait_s_cpu", "median_run_s_cpu", "median_wait_s_cpu"]
 SUMMARY += [f"{name}_share_cpu" for name in OUTCOMES]
+COVERAGE = ["gpu_jobs_with_run", "gpu_jobs_with_gpu_time", "censored_gpu_jobs"]
 
 
-def summary_rows(raw: Path) -> list[dict[str, object]]:
+def summary_rows(raw: Path, gpu_s: str = "held_gpu_s") -> list[dict[str, object]]:
     per_instance = gpus_per_instance(raw)
     rows = []
     for names, jobs in by_cluster(jobs_of(raw)):
@@ -117,14 +137,18 @@ def summary_rows(raw: Path) -> list[dict[str, object]]:
         for name in ("run_s", "wait_s", "gpus"):
             row |= spread_of(on_gpus, name)
         row |= {"max_run_s": on_gpus["run_s"].max(), "max_gpus": gpus.max()}
-        row |= shares_of_jobs(on_gpus) | gpu_time_of(on_gpus)
+        on_gpus, on_cpus = as_printed(on_gpus), as_printed(on_cpus)
+        row |= shares_of_jobs(on_gpus) | gpu_time_of(on_gpus, gpu_s)
         row |= spread_of(on_cpus, "run_s", "_cpu") | spread_of(on_cpus, "wait_s", "_cpu")
-        rows.append(row | shares_of_jobs(on_cpus, "_cpu"))
+        row |= shares_of_jobs(on_cpus, "_cpu")
+        row |= {"gpu_jobs_with_run": on_gpus["run_s"].count()}
+        row |= {"gpu_jobs_with_gpu_time": on_gpus["held_gpu_s"].count()}
+        rows.append(row | {"censored_gpu_jobs": (on_gpus["is_censored"] == True).sum()})  # noqa: E712
     return rows
 
 
 def summary(raw: Path) -> pd.DataFrame:
-    return pd.DataFrame(summary_rows(raw), columns=SUMMARY)
+    return pd.DataFrame(summary_rows(raw), columns=SUMMARY + COVERAGE)
 
 
 # Named queries. The two that are older come first.
@@ -132,39 +156,51 @@ def summary(raw: Path) -> pd.DataFrame:
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 
-def traces(raw: Path, gpu_only: bool) -> pd.DataFrame:
+def traces(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
     rows = []
     for names, jobs in by_cluster(gpu_jobs_of(raw) if gpu_only else jobs_of(raw)):
-        known = known_of(jobs)["status"]
         row = {
             "jobs": len(jobs),
-            "gpu_h": jobs["gpu_s"].sum() / HOUR_S,
+            "held_gpu_h": jobs["held_gpu_s"].sum(min_count=1) / HOUR_S,
+            **coverage_of(jobs),
             "mean_gpus": jobs["requested_gpus"].mean(),
             "median_run_s": jobs["run_s"].median(),
             "median_wait_s": jobs["wait_s"].median(),
-            "known_outcome_pct": percent(len(known), len(jobs)),
-            "failed_pct": percent((known == "failed").sum(), len(known)),
+            **failures_of(jobs, preempted_fails),
         }
         rows.append(names | row)
     return pd.DataFrame(rows)
 
 
+def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | None]:
+    known, failed = len(known_of(jobs)), has_failed(jobs, preempted_fails).sum()
+    return {
+        "known_pct": percent(known, len(jobs)),
+        "failed_of_all_pct": percent(failed, len(jobs)) if known else None,
+        "failed_of_known_pct": percent(failed, known),
+    }
+
+
 def run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
     """Each percentile is a run that occurs: the least that so many percent of the jobs do not exceed."""
-    jobs = gpu_jobs_of(raw)
     rows = []
-    for trace, values in jobs[jobs["run_s"] >= min_run_s].groupby("trace")["run_s"]:
-        ordered = sorted(values)
-        for percentile in PERCENTILES:
+    for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
+        long = jobs[jobs["run_s"] >= min_run_s]
+        shares = (
+            percent(jobs["run_s"].count(), len(jobs)),
+            percent((long["is_censored"] == True).sum(), len(long)),  # noqa: E712
+        )
+        ordered = sorted(long["run_s"])
+        for percentile in PERCENTILES if ordered else ():
             rank = -(-percentile * len(ordered) // 100)
-            rows.append((trace, percentile, ordered[rank - 1]))
-    return pd.DataFrame(rows, columns=["trace", "percentile", "run_s"])
+            rows.append((trace, percentile, ordered[rank - 1], *shares))
+    return pd.DataFrame(rows, columns=["trace", "percentile", "run_s", "covered_pct", "censored_pct"])
 
 
 # What the published table calls a column of the summary; both tables have the same columns in one order.
 def summary_v1(raw: Path) -> pd.DataFrame:
-    """The first version holds these traces alone."""
-    rows = summary(raw)
+    """The first version holds these traces alone, and the GPU time of the span."""
+    rows = pd.DataFrame(summary_rows(raw, "span_gpu_s"), columns=SUMMARY)
     return rows[rows["trace"].isin(["acme", "itp", "openb", "pai"])]
 
 
@@ -225,55 +261,66 @@ def size_cdf(raw: Path) -> pd.DataFrame:
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
         for at_most in SIZES:
             small = jobs[jobs["requested_gpus"] <= at_most]
-            gpu_time_pct = percent(small["gpu_s"].sum(), jobs["gpu_s"].sum())
-            rows.append((trace, at_most, percent(len(small), len(jobs)), gpu_time_pct))
-    return pd.DataFrame(rows, columns=["trace", "at_most_gpus", "jobs_pct", "gpu_time_pct"])
+            row = {"trace": trace, "at_most_gpus": at_most, "jobs_pct": percent(len(small), len(jobs))}
+            row |= {"gpu_time_pct": percent(small["held_gpu_s"].sum(), jobs["held_gpu_s"].sum())}
+            rows.append(row | coverage_of(jobs))
+    return pd.DataFrame(rows)
 
 
-def top_share(gpu_s: pd.Series, top_pct: float) -> tuple[int, int, float | None]:
+def top_share(held: pd.Series, top_pct: float) -> tuple[int, int, float | None]:
     """How many there are, how many of them are the top, and what part of all GPU-time the top has."""
-    ranked = gpu_s.fillna(0).sort_values(ascending=False)
+    ranked = held.fillna(0).sort_values(ascending=False)
     top = math.ceil(len(ranked) * top_pct / 100)
     return len(ranked), top, percent(ranked.head(top).sum(), ranked.sum())
 
 
 def gpu_time_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
-    groups = gpu_jobs_of(raw).groupby("trace")["gpu_s"]
-    rows = [(trace, *top_share(gpu_s, top_pct)) for trace, gpu_s in groups]
-    return pd.DataFrame(rows, columns=["trace", "gpu_jobs", "top_jobs", "top_gpu_time_pct"])
+    rows = []
+    for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
+        count, top, share_pct = top_share(jobs["held_gpu_s"], top_pct)
+        row = {"trace": trace, "gpu_jobs": count, "top_jobs": top, "top_gpu_time_pct": share_pct}
+        rows.append(row | coverage_of(jobs))
+    return pd.DataFrame(rows)
 
 
 def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
-    jobs = gpu_jobs_of(raw).dropna(subset="user_id")
-    users = jobs.groupby(["trace", "user_id"])["gpu_s"].sum()
-    rows = [(trace, *top_share(gpu_s, top_pct)) for trace, gpu_s in users.groupby(level="trace")]
-    return pd.DataFrame(rows, columns=["trace", "users", "top_users", "top_gpu_time_pct"])
-
-
-def failure_share(raw: Path) -> pd.DataFrame:
     rows = []
-    for names, jobs in by_cluster(jobs_of(raw)):
+    for trace, jobs in gpu_jobs_of(raw).dropna(subset="user_id").groupby("trace"):
+        count, top, share_pct = top_share(jobs.groupby("user_id")["held_gpu_s"].sum(), top_pct)
+        row = {"trace": trace, "users": count, "top_users": top, "top_gpu_time_pct": share_pct}
+        rows.append(row | coverage_of(jobs))
+    names = ["trace", "users", "top_users", "top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+    rows = []
+    for names, jobs in by_cluster(gpu_jobs_of(raw) if gpu_only else jobs_of(raw)):
         known = known_of(jobs)
-        is_failed = known["status"] == "failed"
+        failed = jobs[has_failed(jobs, preempted_fails)]
         row = {
-            "known_jobs": len(known),
-            "failed_pct": percent(is_failed.sum(), len(known)),
-            "cancelled_pct": percent((known["status"] == "cancelled").sum(), len(known)),
-            "failed_gpu_time_pct": percent(known.loc[is_failed, "gpu_s"].sum(), known["gpu_s"].sum()),
+            "jobs": len(jobs),
+            **failures_of(jobs, preempted_fails),
+            "cancelled_of_known_pct": percent((known["status"] == "cancelled").sum(), len(known)),
+            "failed_gpu_time_pct": percent(failed["held_gpu_s"].sum(), known["held_gpu_s"].sum()),
+            "covered_failed_pct": percent(failed["held_gpu_s"].count(), len(failed)),
+            "censored_gpu_time_pct": coverage_of(jobs)["censored_gpu_time_pct"],
         }
         rows.append(names | row)
     return pd.DataFrame(rows)
 
 
-def arrivals(raw: Path) -> pd.DataFrame:
+def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
     rows = []
     for names, jobs in by_cluster(jobs_of(raw).dropna(subset="submit_s")):
-        times = jobs["submit_s"].sort_values()
+        skipped = math.floor(len(jobs) * skip_first_pct / 100)
+        times = jobs["submit_s"].sort_values().iloc[skipped:]
         gaps = times.diff().dropna()
         days = (times.max() - times.min()) / DAY_S
         in_one_second = (times // 1).duplicated(keep=False).sum()
         row = {
             "jobs": len(times),
+            "skipped_jobs": skipped,
             "span_days": days,
             "jobs_per_day": share(len(times), days),
             "mean_gap_s": gaps.mean(),
@@ -324,8 +371,8 @@ VIEWS = {
 }
 
 QUERIES = {
-    "unified.traces()": (traces, (True,), CLUSTER),
-    "unified.traces(gpu_only := false)": (traces, (False,), CLUSTER),
+    "unified.traces()": (traces, (True, False), CLUSTER),
+    "unified.traces(gpu_only := false, preempted_fails := true)": (traces, (False, True), CLUSTER),
     "unified.run_cdf()": (run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 0)": (run_cdf, (0,), ["trace", "percentile"]),
     "unified.summary_against_published()": (summary_against_published, (), [*CLUSTER, "measure"]),
@@ -335,8 +382,14 @@ QUERIES = {
     "unified.gpu_time_concentration(top_pct := 100)": (gpu_time_concentration, (100,), ["trace"]),
     "unified.user_concentration()": (user_concentration, (5,), ["trace"]),
     "unified.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["trace"]),
-    "unified.failure_share()": (failure_share, (), CLUSTER),
-    "unified.arrivals()": (arrivals, (), CLUSTER),
+    "unified.failure_share()": (failure_share, (True, False), CLUSTER),
+    "unified.failure_share(gpu_only := false, preempted_fails := true)": (
+        failure_share,
+        (False, True),
+        CLUSTER,
+    ),
+    "unified.arrivals()": (arrivals, (1,), CLUSTER),
+    "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (33.5,), CLUSTER),
     "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),
     "unified.weekday_profile()": (weekday_profile, (), ["trace", "weekday"]),
 }

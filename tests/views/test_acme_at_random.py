@@ -355,7 +355,7 @@ def assert_parts_make_the_whole(connection: duckdb.DuckDBPyConnection) -> None:
         ("count(*) from acme.server_power", "sum(samples) from acme.server_power_share_v1"),
     ):
         assert number(connection, f"select {whole}") == (number(connection, f"select {parts}") or 0)
-    for call in ("type_shares()", "state_shares(by_outcome := true)", "type_state_shares()"):
+    for call in ("type_shares()", "states(by_outcome := true)", "type_state_shares()"):
         for name in ("jobs_pct", "gpu_h_pct"):
             assert number(connection, f"select sum({name}) from acme.{call}") == pytest.approx(100)
 

@@ -78,14 +78,17 @@ def test_duration_audit(seren: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_an_unknown_end_stands_last(seren: duckdb.DuckDBPyConnection) -> None:
-    shares = "select final_state, jobs, round(gpu_h * 3600, 9) from acme.state_shares(by_outcome := true)"
+    by_outcome = "acme.states(by_outcome := true, preempted_fails := true)"
+    shares = f"select final_state, jobs, round(gpu_h * 3600, 9) from {by_outcome}"
     assert rows(seren, shares) == [
         ("failed", 2, 1_120),
         ("cancelled", 1, None),
         ("completed", 1, 20),
         (None, 3, 2),
     ]
-    by_state = rows(seren, "select final_state, jobs_pct from acme.state_shares()")
+    apart = "select final_state, jobs from acme.states(by_outcome := true) where final_state like '%ed'"
+    assert dict(rows(seren, apart)) == {"failed": 1, "preempted": 1, "cancelled": 1, "completed": 1}
+    by_state = rows(seren, "select final_state, jobs_pct from acme.states()")
     assert [state for state, _ in by_state] == [
         *("ASLEEP", "CANCELLED", "COMPLETED", "FAILED", "PREEMPTED", "RUNNING", None)
     ]
@@ -130,8 +133,8 @@ def test_sizes(seren: duckdb.DuckDBPyConnection) -> None:
 
 def test_failures(seren: duckdb.DuckDBPyConnection) -> None:
     time = 20 + 800 + 320 + 14
-    for with_preempted, jobs, failed in (("false", 1, 800), ("true", 2, 1_120)):
-        call = f"acme.failures(with_preempted := {with_preempted})"
+    for preempted_fails, jobs, failed in (("false", 1, 800), ("true", 2, 1_120)):
+        call = f"acme.failures(preempted_fails := {preempted_fails})"
         assert rows(seren, f"select failed_jobs, failed_jobs_pct, failed_gpu_h * 3600 from {call}") == [
             (jobs, pytest.approx(100 * jobs / 7), pytest.approx(failed))
         ]

@@ -141,16 +141,20 @@ def test_shares_of_gpu_time(connection: duckdb.DuckDBPyConnection) -> None:
     assert sizes[0] == (0.25, pytest.approx(100 / 3), 0)
     assert sizes[1:] == [(size, pytest.approx(pct), share) for size, pct, share in expected_sizes()]
     (row,) = rows_of(connection, "*", "unified.gpu_time_concentration(top_pct := 33)")
-    assert row == ("pai", 3, 1, 75)
+    # Half a GPU for 100 s, as one of the two instances is known, and a GPU for 300 s; one never started.
+    assert row == ("pai", 3, 1, pytest.approx(30_000 / 350), pytest.approx(200 / 3), 0)
     (row,) = rows_of(connection, "*", "unified.user_concentration(top_pct := 50)")
-    assert row == ("pai", 2, 1, 75)
+    assert row == ("pai", 2, 1, pytest.approx(30_000 / 350), pytest.approx(200 / 3), 0)
 
 
 def expected_sizes() -> list[tuple[float, float, float]]:
     return [(0.5, 100 / 3, 0), *((2**power, 100, 100) for power in range(11))]
 
 
-def test_failures_are_a_share_of_the_known(connection: duckdb.DuckDBPyConnection) -> None:
-    names = "trace, known_jobs, failed_pct, cancelled_pct, failed_gpu_time_pct"
+def test_failures_are_a_share_of_all_and_of_the_known(connection: duckdb.DuckDBPyConnection) -> None:
+    names = "trace, jobs, known_pct, failed_of_all_pct, failed_of_known_pct, failed_gpu_time_pct"
     (row,) = rows_of(connection, names, "unified.failure_share()")
-    assert row == ("pai", 3, pytest.approx(100 / 3), 0, 75)
+    third, time = pytest.approx(100 / 3), pytest.approx(30_000 / 350)
+    assert row == ("pai", 3, pytest.approx(200 / 3), third, 50, time)
+    (row,) = rows_of(connection, names, "unified.failure_share(gpu_only := false)")
+    assert row == ("pai", 4, 75, 25, third, time)

@@ -1,6 +1,7 @@
 """What all traces have in common, on a few jobs whose results can be reckoned on paper."""
 
 import datetime as dt
+import itertools
 from pathlib import Path
 
 import duckdb
@@ -164,7 +165,8 @@ def test_the_summary_of_outcomes(few: duckdb.DuckDBPyConnection) -> None:
     ) == [
         ("acme", 0.25, 0.25, 0.5, 800.0, 40.0, 410.0, 0.64, 0.032, 0.328),
         ("openb", 0.5, 0.0, 0.5, 50.0, 0.0, 20.0, 5 / 7, 0.0, 2 / 7),
-        ("pai", 0.5, 0.0, 0.5, 100.0, 0.0, 80.0, 5 / 9, 0.0, 4 / 9),
+        # One of the first task's two instances is known, with half a GPU.
+        ("pai", 0.5, 0.0, 0.5, 50.0, 0.0, 80.0, 5 / 13, 0.0, 8 / 13),
     ]
 
 
@@ -199,7 +201,7 @@ def test_summary_beside_the_published_one(few: duckdb.DuckDBPyConnection) -> Non
     every = rows(few, "from unified.summary_against_published()")
     # Philly's jobs are not here; Kalos and PAI are not in this summary.
     assert {row[:2] for row in every} == {("acme", "seren")} and len(every) == 27
-    measures = [name for (name, *_) in rows(few, "describe unified.summary")][2:]
+    measures = [name for (name, *_) in rows(few, "describe unified.summary")][2:-3]
     assert [row[2] for row in every] == measures
     found = {row[2]: row[3:] for row in every}
     assert found["jobs"] == (5.0, 7.0, -2.0)
@@ -223,7 +225,9 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "select at_most_gpus from unified.size_cdf() where trace = 'pai'") == [
         (s,) for s in sizes
     ]
-    assert rows(few, "from unified.size_cdf() where at_most_gpus in (0.25, 0.5, 1, 2, 8)") == [
+    columns = "trace, at_most_gpus, jobs_pct, gpu_time_pct"
+    some = "from unified.size_cdf() where at_most_gpus in (0.25, 0.5, 1, 2, 8)"
+    assert rows(few, f"select {columns} {some}") == [
         ("acme", 0.25, 0.0, 0.0),
         ("acme", 0.5, 0.0, 0.0),
         ("acme", 1.0, 50.0, 4.0),
@@ -236,38 +240,80 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
         ("openb", 8.0, 100.0, 100.0),
         ("pai", 0.25, 0.0, 0.0),
         ("pai", 0.5, 0.0, 0.0),
-        ("pai", 1.0, 75.0, pytest.approx(500 / 9)),
-        ("pai", 2.0, 75.0, pytest.approx(500 / 9)),
+        ("pai", 1.0, 75.0, pytest.approx(500 / 13)),
+        ("pai", 2.0, 75.0, pytest.approx(500 / 13)),
         ("pai", 8.0, 100.0, 100.0),
+    ]
+    assert rows(few, "select distinct trace, covered_pct, censored_gpu_time_pct from unified.size_cdf()") == [
+        ("acme", 100.0, 0.0),
+        ("openb", 75.0, 0.0),
+        ("pai", 50.0, 0.0),
     ]
 
 
 def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.gpu_time_concentration()") == [
-        ("acme", 4, 1, 64.0),
-        ("openb", 4, 1, pytest.approx(500 / 9)),
-        ("pai", 4, 1, pytest.approx(500 / 9)),
+        ("acme", 4, 1, 64.0, 100.0, 0.0),
+        ("openb", 4, 1, pytest.approx(500 / 9), 75.0, 0.0),
+        ("pai", 4, 1, pytest.approx(800 / 13), 50.0, 0.0),
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 26) where trace = 'acme'") == [
-        ("acme", 4, 2, 96.0)
+        ("acme", 4, 2, 96.0, 100.0, 0.0)
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 0) where trace = 'acme'") == [
-        ("acme", 4, 0, 0.0)
+        ("acme", 4, 0, 0.0, 100.0, 0.0)
     ]
 
 
 def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
-    assert rows(few, "from unified.user_concentration()") == [("acme", 3, 1, 96.0), ("pai", 2, 1, 100.0)]
+    assert rows(few, "from unified.user_concentration()") == [
+        ("acme", 3, 1, 96.0, 100.0, 0.0),
+        ("pai", 2, 1, 100.0, 50.0, 0.0),
+    ]
     assert rows(few, "from unified.user_concentration(top_pct := 50) where trace = 'acme'") == [
-        ("acme", 3, 2, pytest.approx(99.2))
+        ("acme", 3, 2, pytest.approx(99.2), 100.0, 0.0)
     ]
 
 
 def test_failures(few: duckdb.DuckDBPyConnection) -> None:
+    """In percent of all, of the known, and of the GPU time, which all that failed have; none is cut off."""
     assert rows(few, "from unified.failure_share()") == [
-        ("acme", "seren", 5, 60.0, 20.0, pytest.approx(32.8)),
-        ("openb", None, 4, 50.0, 0.0, pytest.approx(200 / 7)),
-        ("pai", None, 3, pytest.approx(100 / 3), 0.0, pytest.approx(400 / 9)),
+        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0),
+        ("openb", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0),
+        ("pai", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0),
+    ]
+    all_that_end = "from unified.failure_share(gpu_only := false, preempted_fails := true)"
+    assert rows(few, f"{all_that_end} where trace = 'acme'") == [
+        ("acme", "seren", 5, 100.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0)
+    ]
+
+
+def test_one_rule_for_failures_gives_one_share(few: duckdb.DuckDBPyConnection) -> None:
+    for preempted_fails, gpu_only in itertools.product(("false", "true"), repeat=2):
+        rules = f"preempted_fails := {preempted_fails}, gpu_only := {gpu_only}"
+        shares = [
+            rows(few, f"select {column} from {query}({rules}{more}) where {which}")
+            for query, column, which, more in (
+                ("unified.failure_share", "failed_of_all_pct", "cluster = 'seren'", ""),
+                ("unified.traces", "failed_of_all_pct", "cluster = 'seren'", ""),
+                ("acme.failures", "failed_jobs_pct", "cluster = 'seren'", ""),
+                ("acme.states", "jobs_pct", "final_state = 'failed'", ", by_outcome := true"),
+                ("acme.type_state_shares", "sum(jobs_pct)", "outcome = 'failed'", ""),
+            )
+        ]
+        assert shares == [shares[0]] * 5
+
+
+def test_time_held_is_not_time_spanned(few: duckdb.DuckDBPyConnection) -> None:
+    jobs = (
+        "select job_id, span_gpu_s, held_gpu_s, is_censored from unified.jobs where trace = 'pai' order by 1"
+    )
+    assert rows(few, jobs) == [
+        ("j1/worker", 100.0, 50.0, False),
+        ("j2/worker", 80.0, 80.0, False),
+        ("j3/ps", 0.0, 0.0, False),
+        ("j4/worker", None, None, True),
+        ("j5/worker", None, None, False),
     ]
 
 
@@ -281,6 +327,7 @@ def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
         "acme",
         "seren",
         5,
+        0,
         pytest.approx(days),
         5 / days,
         mean,
@@ -290,7 +337,12 @@ def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
     assert openb[:2] + openb[2:3] == ("openb", None, 6)
     assert openb[-1] == pytest.approx(400 / 6)
     # The task that waits has no submission.
-    assert pai[2:5] == (4, 1.0, 4.0) and pai[-1] == 50.0
+    assert pai[2:6] == (4, 0, 1.0, 4.0) and pai[-1] == 50.0
+    # Of Seren's five, the first two come at 0 and at 3600 s.
+    [later] = rows(
+        few, "select jobs, skipped_jobs, mean_gap_s from unified.arrivals(40) where trace = 'acme'"
+    )
+    assert later == (3, 2, (3600 + 82800) / 2)
 
 
 def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -> None:
@@ -318,5 +370,32 @@ def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.Du
 
 def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
     assert rows(real, "from unified.gpu_time_concentration() where trace = 'itp'") == [
-        ("itp", 69_351, 694, pytest.approx(47.2, abs=0.05))
+        ("itp", 69_351, 694, pytest.approx(47.2, abs=0.05), 100.0, 0.0)
     ]
+
+
+def test_what_the_end_of_openb_cuts_off_is_said(real: duckdb.DuckDBPyConnection) -> None:
+    """32 pods, which ran to the end, hold over half of the time; 19 pods came 110 days before the others."""
+    censored = (
+        "select count(*) from unified.jobs where trace = 'openb' and is_censored and requested_gpus > 0"
+    )
+    assert rows(real, censored) == [(32,)]
+    [top] = rows(
+        real,
+        "select top_gpu_time_pct, censored_gpu_time_pct from unified.gpu_time_concentration()"
+        " where trace = 'openb'",
+    )
+    assert top == (pytest.approx(91.6, abs=0.05), pytest.approx(56, abs=0.5))
+    [failed] = rows(
+        real,
+        "select jobs, known_pct, failed_of_all_pct, failed_of_known_pct from unified.failure_share()"
+        " where trace = 'openb'",
+    )
+    known = 7_064 - 5_010
+    assert failed[:2] == (7_064, pytest.approx(100 * known / 7_064))
+    assert failed[2:] == (pytest.approx(26.5, abs=0.05), pytest.approx(91, abs=0.5))
+    [arrived] = rows(
+        real,
+        "select jobs_per_day, cv_gap from unified.arrivals(skip_first_pct := 0.25) where trace = 'openb'",
+    )
+    assert arrived == (pytest.approx(217, abs=1), pytest.approx(4.28, abs=0.05))

@@ -17,12 +17,14 @@ seconds as (
         job_id,
         user_id,
         workload_type,
+        state,
         outcome,
         submit_time,
         requested_gpus,
         requested_cpus,
         wait_s,
         run_s,
+        gpu_s,
         epoch(submit_time) as submit_s,
         epoch(end_time) as end_s
     from acme.job_v1
@@ -46,7 +48,9 @@ select
     cast(case when run_s is not null then requested_gpus end as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
-    coalesce(outcome, 'unknown') as status,
+    gpu_s as held_gpu_s,
+    case when state = 'PREEMPTED' then 'preempted' else coalesce(outcome, 'unknown') end as status,
+    coalesce(state = 'RUNNING', false) as is_censored,
     workload_type as workload,
     cluster as partition_name
 from seconds;

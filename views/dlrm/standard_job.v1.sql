@@ -22,7 +22,9 @@ select
     cast(null as double) as allocated_gpus,
     memory_request as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
+    gpu_request * (deletion_time - scheduled_time) as held_gpu_s,
     'unknown' as status,
+    deletion_time is null as is_censored,
     'recommendation' as workload,
     role as partition_name
 from dlrm.instance;

@@ -24,7 +24,9 @@ select
     cast(requested_gpus as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
+    cast(requested_gpus * run_s as double) as held_gpu_s,
     'unknown' as status,
+    cast(null as boolean) as is_censored,
     model_name as workload,
     cluster as partition_name
 from itp.job_v1;

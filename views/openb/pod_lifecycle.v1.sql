@@ -3,6 +3,7 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: pod_phase
 -- caveat: openb.variants_are_resampled: variant
+-- caveat: openb.times_from_first_pod: submit_s end_s
 create or replace view openb.pod_lifecycle_v1 as
 select
     variant,

@@ -3,8 +3,28 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status
 -- caveat: openb.running_outcome_unknown: status
+-- caveat: openb.times_from_first_pod: submit_s end_s
 -- settles: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
+-- Whoever still ran when the trace ended was deleted with it, at one time.
+with pods as (
+    select
+        name,
+        pod_phase,
+        gpu_spec,
+        submit_s,
+        end_s,
+        wait_s,
+        run_s,
+        requested_cpus,
+        requested_gpus,
+        requested_memory_gib,
+        max(end_s) over () as trace_end_s
+    from openb.pod_lifecycle_v1
+    -- The other variants are resampled from the default list: they are no jobs of their own.
+    where variant = 'default'
+)
+
 select
     cast(null as varchar) as cluster,
     name as job_id,
@@ -23,13 +43,13 @@ select
     cast(null as double) as allocated_gpus,
     cast(requested_memory_gib as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
+    requested_gpus * run_s as held_gpu_s,
     case pod_phase
         when 'Succeeded' then 'completed'
         when 'Failed' then 'failed'
         else 'unknown'
     end as status,
+    coalesce(pod_phase = 'Running' and end_s = trace_end_s, false) as is_censored,
     cast(null as varchar) as workload,
     gpu_spec as partition_name
-from openb.pod_lifecycle_v1
--- The other variants are resampled from the default list: they are no jobs of their own.
-where variant = 'default';
+from pods;

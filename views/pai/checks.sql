@@ -561,3 +561,17 @@ where cpu_usage is null or avg_mem is null;
 select count(*)
 from pai.group_tag
 where "group" is null;
+
+-- check: pai.standard_job_v1.held_gpu_s
+-- object: pai.standard_job_v1
+-- kind: agreement
+-- rule: it holds the GPU time that pai.demand_hourly holds
+with held as (
+    select
+        (select coalesce(sum(held_gpu_s), 0) from pai.standard_job_v1) as by_job,
+        (select coalesce(3600 * sum(requested_gpus), 0) from pai.demand_hourly_v1) as by_hour
+)
+
+select count(*)
+from held
+where abs(by_job - by_hour) > 1e-9 * by_hour;

@@ -2,12 +2,12 @@
 -- grain: one row per (job_name, task_name), as the literature counts PAI's jobs
 -- source: README and utils.py of cluster-trace-gpu-v2020
 -- caveat: pai.job_means_task_elsewhere
--- caveat: pai.gpu_counts_are_fractions: requested_gpus requested_gpus_per_instance
+-- caveat: pai.gpu_counts_are_fractions: requested_gpus requested_gpus_per_instance held_gpu_s
 -- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
 -- caveat: pai.shifted_clock: submit_s end_s
 -- caveat: pai.memory_gb_looks_binary: requested_memory_gib
 -- caveat: pai.workload_tag_is_rare: workload
--- caveat: pai.tasks_without_instances: wait_s run_s
+-- caveat: pai.tasks_without_instances: wait_s run_s held_gpu_s
 -- settles: pai.sentinel_zero_start
 create or replace view pai.standard_job_v1 as
 -- The publisher took a constant off that keeps hour and weekday.
@@ -23,8 +23,9 @@ runs as (
         job_name,
         task_name,
         first_start_s,
-        case when status in ('Terminated', 'Failed') then last_end_s end as last_end_s
-    from pai.task_run_v1
+        case when status in ('Terminated', 'Failed') then last_end_s end as last_end_s,
+        held_s
+    from pai.task_run_v2
 ),
 
 -- A time of 0 is none.
@@ -61,11 +62,13 @@ select
     cast(null as double) as allocated_gpus,
     launched.inst_num * launched.plan_mem as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
+    launched.plan_gpu / 100.0 * runs.held_s as held_gpu_s,
     case launched.status
         when 'Terminated' then 'completed'
         when 'Failed' then 'failed'
         else 'unknown'
     end as status,
+    coalesce(launched.status = 'Running', false) as is_censored,
     tag.workload,
     launched.gpu_type as partition_name
 from launched

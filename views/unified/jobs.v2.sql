@@ -25,8 +25,10 @@ select
     allocated_gpus,
     requested_memory_gib,
     allocated_memory_gib,
+    requested_gpus * run_s as span_gpu_s,
+    held_gpu_s,
     status,
-    requested_gpus * run_s as gpu_s,
+    is_censored,
     workload,
     partition_name
 from each_trace.standard_job_v1;
@@ -51,7 +53,9 @@ comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each
 comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, and Acme''s of jobs that ran to an end; measured.';
 comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
 comment on column unified.jobs_v2.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';
-comment on column unified.jobs_v2.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
-comment on column unified.jobs_v2.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
+comment on column unified.jobs_v2.status is 'completed, failed, cancelled, preempted, or unknown; Acme''s TIMEOUT and NODE_FAIL count as failed; derived.';
+comment on column unified.jobs_v2.is_censored is 'Whether it still ran when the trace ended, so that its run and its GPU time are cut off, or NULL themselves; NULL where a trace does not tell; derived.';
+comment on column unified.jobs_v2.span_gpu_s is 'GPU-seconds of a job whose GPUs are all held from its start to its end: requested GPUs times run; derived.';
+comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held: the GPUs of each instance times how long that ran, re-runs included; as span_gpu_s where a job is one instance; NULL where nothing is known to have run to an end; derived.';
 comment on column unified.jobs_v2.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, for ITP a model name that was drawn at random; derived.';
 comment on column unified.jobs_v2.partition_name is 'Type of GPU (PAI), GPU models that will do (openb), or cluster; measured.';

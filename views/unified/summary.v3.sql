@@ -9,8 +9,10 @@ with jobs as (
         cluster,
         wait_s,
         run_s,
-        gpu_s,
-        status,
+        held_gpu_s,
+        is_censored,
+        -- The table's three classes add up to all jobs, so that a preempted one can only have failed there.
+        case when status = 'preempted' then 'failed' else status end as status,
         requested_gpus > 0 as is_gpu_job,
         requested_gpus = 0 as is_cpu_job,
         status <> 'unknown' as is_known,
@@ -33,14 +35,17 @@ counted as (
         median(gpus) filter (where is_gpu_job) as median_gpus,
         max(run_s) filter (where is_gpu_job) as max_run_s,
         max(gpus) filter (where is_gpu_job) as max_gpus,
+        count(run_s) filter (where is_gpu_job) as gpu_jobs_with_run,
+        count(held_gpu_s) filter (where is_gpu_job) as gpu_jobs_with_gpu_time,
+        count(*) filter (where is_gpu_job and is_censored) as censored_gpu_jobs,
         count(*) filter (where is_gpu_job and is_known) as known_jobs,
         count(*) filter (where is_gpu_job and status = 'completed') as completed_jobs,
         count(*) filter (where is_gpu_job and status = 'cancelled') as cancelled_jobs,
         count(*) filter (where is_gpu_job and status = 'failed') as failed_jobs,
-        fsum(gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
-        fsum(gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
-        fsum(gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
-        fsum(gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
         favg(run_s) filter (where is_cpu_job) as mean_run_s_cpu,
         favg(wait_s) filter (where is_cpu_job) as mean_wait_s_cpu,
         median(run_s) filter (where is_cpu_job) as median_run_s_cpu,
@@ -83,7 +88,10 @@ select
     median_wait_s_cpu,
     completed_cpu_jobs / nullif(known_cpu_jobs, 0) as completed_share_cpu,
     cancelled_cpu_jobs / nullif(known_cpu_jobs, 0) as cancelled_share_cpu,
-    failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu
+    failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu,
+    gpu_jobs_with_run,
+    gpu_jobs_with_gpu_time,
+    censored_gpu_jobs
 from counted;
 
 comment on column unified.summary_v3.trace is 'Trace; measured.';
@@ -102,9 +110,9 @@ comment on column unified.summary_v3.max_gpus is 'Most GPUs that a GPU job reque
 comment on column unified.summary_v3.completed_share is 'Share of the GPU jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.cancelled_share is 'Share of the GPU jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.failed_share is 'Share of the GPU jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
-comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds of the GPU jobs that completed; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds of the GPU jobs that were cancelled; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds of the GPU jobs that failed; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds held by the GPU jobs that completed; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds held by the GPU jobs that were cancelled; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed; NULL where no outcome is known; derived.';
 comment on column unified.summary_v3.completed_gpu_time_share is 'Share of the GPU time that is in jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.cancelled_gpu_time_share is 'Share of the GPU time that is in jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.failed_gpu_time_share is 'Share of the GPU time that is in jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
@@ -115,3 +123,6 @@ comment on column unified.summary_v3.median_wait_s_cpu is 'Median wait of CPU jo
 comment on column unified.summary_v3.completed_share_cpu is 'Share of the CPU jobs that completed, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.cancelled_share_cpu is 'Share of the CPU jobs that were cancelled, of those whose outcome is known, from 0 to 1; derived.';
 comment on column unified.summary_v3.failed_share_cpu is 'Share of the CPU jobs that failed, of those whose outcome is known, from 0 to 1; derived.';
+comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs whose run is known: those that the runs here cover; derived.';
+comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs whose GPU time is known: those that the GPU times here cover; derived.';
+comment on column unified.summary_v3.censored_gpu_jobs is 'GPU jobs that still ran when the trace ended; derived.';

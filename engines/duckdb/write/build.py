@@ -38,7 +38,7 @@ def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, m
         held = caveats.of_views(views, catalog.column_types(connection))
         catalog.fill_views(connection, views, held)
         catalog.fill_columns(connection, traces, views, held)
-        catalog.create_checks(connection, traces)
+        catalog.create_checks(connection, traces, views)
         create_queries(connection, held)
         catalog.fill_published(connection, ledgers.published())
         catalog.fill_metrics(connection, ledgers.metrics())

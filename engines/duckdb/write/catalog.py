@@ -127,11 +127,12 @@ def fill_columns(
     insert(connection, "columns", rows)
 
 
-def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
+def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
     """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
     rules = all_rules(traces)
     tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
-    counts = "\nunion all\n".join(_check_sql(rule, tables) for rule in rules)
+    lower = {view.versioned: view.references for view in views}
+    counts = "\nunion all\n".join(_check_sql(rule, tables, lower) for rule in rules)
     connection.execute(
         f"""
         create view catalog.checks as
@@ -168,7 +169,7 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> No
         "check_name": "Name of the rule.",
         "trace": "Trace that it belongs to.",
         "object_name": "Table or view whose rows it is about.",
-        "kind": "key, reference, range, derived or row count.",
+        "kind": "key, reference, range, derived, coverage, agreement or row count.",
         "rule": "What must hold.",
         "violations": "Rows that break it; NULL where a table that it reads has no data.",
         "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
@@ -253,12 +254,16 @@ def _measured_from(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
     return reads
 
 
-def _check_sql(rule: ledgers.Check, tables: Collection[str]) -> str:
+def _check_sql(rule: ledgers.Check, tables: Collection[str], lower: Mapping[str, Collection[str]]) -> str:
     texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
     names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
     listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
     query = sqlglot.parse_one(rule.sql, dialect="duckdb")
-    read = references(query, rule.name) & set(tables)
+    read, todo = set(), [*references(query, rule.name)]
+    while todo:
+        name = todo.pop()
+        todo += lower.get(name, ())
+        read |= {name} & set(tables)
     reads = ", ".join(quoted(name) for name in sorted(read))
     return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 
