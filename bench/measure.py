@@ -43,7 +43,7 @@ class Goal:
 
     @property
     def value(self) -> float:
-        """The ratio that reaches it by a hair."""
+        """The bound itself: the ratio that only just meets the goal."""
         found = self.at_least if self.at_most is None else self.at_most
         assert found is not None, f"{self.name} has no bound"
         return found
@@ -140,7 +140,7 @@ def picture(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.H
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
         least, most = _span([value["ratio"] for value in values] + [goal.value])
-        # Over a wide span, twice as much is as far apart anywhere.
+        # A wide span gets a logarithmic scale, on which equal factors are equally far apart.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
         x = altair.X("ratio:Q", title=heading, scale=scale, axis=altair.Axis(tickCount=5))

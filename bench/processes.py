@@ -65,13 +65,13 @@ def emptied(folder: Path) -> Path:
     """The folder, with nothing in it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # What the one before has left to be written to disk is not to slow the next one down.
+    # Flush what the command before has left to be written, which would slow the next one down.
     os.sync()
     return folder
 
 
 def bytes_below(folder: Path, part_of_name: str) -> int:
-    """The size of all files below a folder that are called so."""
+    """The size in bytes of all files below a folder whose names hold `part_of_name`."""
     return sum(path.stat().st_size for path in folder.rglob(f"*{part_of_name}*") if path.is_file())
 
 

@@ -72,7 +72,7 @@ class Process:
         self._process.communicate()
 
     def ask(self, word: str) -> Any:
-        """Have `rows`, `time` or `peak` of it."""
+        """Request `rows`, `time` (in s) or `peak` (in MB)."""
         print(word, file=self._process.stdin, flush=True)
         return self._read()
 
@@ -93,7 +93,7 @@ class Command:
         self._line = [str(TRACES), "query", query, "--warehouse", str(warehouse), "--format", "json"]
 
     def ask(self, word: str) -> Any:
-        """Have `rows` or `time` of it."""
+        """Request `rows` or `time` (in s)."""
         start_s = time.perf_counter()
         done = subprocess.run(
             self._line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environ
@@ -128,11 +128,11 @@ def measured(warehouse: Path, query: str, threads: int) -> Row:
             first_s[contender.name] = time.perf_counter() - start_s
         check_same(answers)
         rounds = {contender.name: _rounds(first_s[contender.name]) for contender in asked}
-        # The two are compared to a few percent: as often the one as the other.
+        # These two are compared to within a few percent, so both are timed equally often.
         rounds["ours"] = rounds["bare"] = max(rounds["ours"], rounds["bare"])
         seconds: dict[str, list[float]] = {contender.name: [] for contender in asked}
         for number in range(max(rounds.values())):
-            # Now forwards, now backwards, so that nobody always comes after the same one.
+            # The order alternates, so that no contender always runs after the same one.
             for contender in asked if number % 2 else reversed(asked):
                 if number < rounds[contender.name]:
                     seconds[contender.name].append(contender.ask("time"))

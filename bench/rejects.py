@@ -36,7 +36,7 @@ BAD = {
 
 
 def with_bad(bad: str, share: float) -> bytes:
-    """A CSV of which so large a share of the rows, evenly spread, is the bad one."""
+    """A CSV in which the given share of the rows, evenly spread, is `bad`."""
     rows = (
         bad if int(n * share) < int((n + 1) * share) else f"job{n},{n},{n * 0.37:.3f},{TIME}"
         for n in range(ROWS)

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 def open_closed_streams() -> None:
-    """See that no file which is opened later takes the number of a standard stream that was closed."""
+    """Open the null device for each closed standard stream, so that no other file takes its descriptor."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -15,7 +15,7 @@ def open_closed_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
-            # A terminal of another alphabet shows what it cannot as \\xe9.
+            # On a terminal that is not UTF-8, what cannot be encoded is escaped, as \\xe9.
             reconfigure(errors="backslashreplace")
 
 

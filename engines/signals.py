@@ -18,7 +18,7 @@ _to_do: list[Callable[[], None]] = []
 
 
 def end_at_once() -> None:
-    """From now on end with 128 and the signal's number: on Ctrl-C, when told to, or without a reader."""
+    """From now on, SIGINT, SIGTERM, SIGHUP and SIGPIPE exit at once with 128 plus the signal's number."""
     for number in _ENDING:
         # What was started to ignore a signal, as with nohup, goes on ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
@@ -26,7 +26,7 @@ def end_at_once() -> None:
 
 
 def end_orderly() -> None:
-    """From now on be interrupted by an exception, as what writes a warehouse must be; other signals kill."""
+    """From now on, SIGINT raises KeyboardInterrupt, as writers of a warehouse need; other signals kill."""
     for number in _ENDING:
         if signal.getsignal(number) is _end:
             handler = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
@@ -35,7 +35,7 @@ def end_orderly() -> None:
 
 @contextmanager
 def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
-    """Have something done when the block ends, and when a signal ends the process in it."""
+    """Call `clean_up` when the block ends, and also when a signal ends the process inside it."""
     _to_do.append(clean_up)
     try:
         yield

@@ -1,7 +1,7 @@
-"""What the raw files of one table, or of one partition of it, give beside what the warehouse has of it.
+"""Brings one table, or one partition of it, up to date with its raw files.
 
-A raw file that is away, or cannot be read, keeps what it gave; a newer version of it replaces that. A CSV
-is taken once, whichever raw files hold it, and so is a line that several pieces of a wide table share.
+The rows of a raw file that is absent or unreadable stay; a newer version of it replaces them. A CSV is read
+once, whichever raw files hold it, and so is a line that several pieces of a wide table share.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from tracehouse.ingest.manifest import Beside, Conversion, Key
 class Task:
     """The raw files of one group, and what the warehouse has of it already.
 
-    With `replacing`, what raw files gave that are not here is about to leave.
+    With `replacing`, the rows of raw files that were not found are to be removed.
     """
 
     group: Group
@@ -34,7 +34,7 @@ class Task:
 
 @dataclass
 class Steps:
-    """What came of a task: conversions by their key, and what is to be said."""
+    """The outcome of a task: conversions and errors by conversion key, and notes for the user."""
 
     converted: dict[Key, Conversion] = field(default_factory=dict)
     unchanged: dict[Key, Conversion] = field(default_factory=dict)
@@ -43,17 +43,17 @@ class Steps:
 
 
 def bring_up_to_date(task: Task, connection: DuckDBPyConnection) -> Steps:
-    """Convert the raw files of a task that are not what they were.
+    """Convert the raw files of a task that have changed since their last conversion.
 
-    Where one of them cannot be read, nothing is replaced by the others. Raises UserError where the warehouse
-    is damaged, or cannot be written to.
+    With `replacing`, one unreadable file undoes the conversions of all the others. Raises UserError where
+    the warehouse is damaged, or cannot be written to.
     """
     steps = Steps()
     task = _without_copies(task, steps)
     while True:
         known = set(steps.problems)
         _attempt(task, steps, connection)
-        # What a file gave that turned out to be a problem stays, and the others are to be read beside that.
+        # The earlier rows of an unreadable file stay, so the other files have to be read beside these.
         if not any(key in task.before for key in steps.problems.keys() - known):
             break
     if task.replacing and steps.problems:
@@ -65,7 +65,7 @@ def bring_up_to_date(task: Task, connection: DuckDBPyConnection) -> Steps:
 
 
 def _without_copies(task: Task, steps: Steps) -> Task:
-    """The task without raw files of which another one is a copy; where that differs, neither is read."""
+    """The task without copies of raw files; where two files of one key differ, neither is read."""
     first: dict[Key, Claim] = {}
     for claim in sorted(task.claims, key=lambda claim: claim.raw.relative_name):
         try:
@@ -79,7 +79,7 @@ def _without_copies(task: Task, steps: Steps) -> Task:
 
 
 def _attempt(task: Task, steps: Steps, connection: DuckDBPyConnection) -> None:
-    """Go through the raw files of a task but for those that are known to be a problem."""
+    """Convert or keep each raw file of a task, except those already known to be unreadable."""
     raw_inputs = [raw_input for raw_input in _raw_inputs(task, steps) if raw_input.key not in steps.problems]
     here = {raw_input.key for raw_input in raw_inputs}
     pieces = [
@@ -130,9 +130,9 @@ def _converted(
 
 
 def _expected_beside(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
-    """What an unchanged piece must have been read beside: the pieces before it by name.
+    """The pieces that an unchanged piece of a wide table must have been read beside: those before it by name.
 
-    A later one counts where that was not read beside this one, so that both may have the same lines.
+    A later piece counts too if it was not read beside this one, as both may then hold the same lines.
     """
     if not raw_input.table.wide or not raw_input.before:
         return ()
@@ -146,7 +146,7 @@ def _as_beside(pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
 
 @dataclass
 class _Times:
-    """The times of the lines that each piece of a wide table gave, read when they are needed."""
+    """The times of the lines of each piece of a wide table, read from its Parquet files on demand."""
 
     warehouse: Path
     known: dict[Key, set[int]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The CSVs in an archive, tar or zip, as streams: nothing is extracted to disk.
 
-An archive that ends without its end mark, or whose directory does not fit, is damaged: what may be missing
-from it would be missing without a word.
+An archive without its end mark, or whose directory does not match its files, counts as damaged: files may be
+missing from it, and nothing else would tell.
 """
 
 import errno
@@ -20,13 +20,13 @@ from tracehouse.ingest.packing import form_of, plain_name, whole_name
 
 READ_BYTES = 1 << 20
 
-# What stands before a member in a tar: names, and attributes of the system that it was written on.
+# Extended headers hold long names, and attributes from the system that wrote the archive.
 _LONGEST_TAR_HEADER_BYTES = 16 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_END_MARK = b"PK\5\6"
 _ZIP_END_BYTES = 22 + (1 << 16)
 _ZIP_ENCRYPTED = 0x1
-# Stands in the end of a zip for as many as do not fit there.
+# What the end record of a zip holds where the number of files needs more than its 16 bits.
 _ZIP_MANY_ENTRIES = 0xFFFF
 
 
@@ -44,7 +44,7 @@ class UnreadableArchiveError(Exception):
 
 
 class _Forward:
-    """A stream that can be told where to go, as long as it is ahead."""
+    """A stream on which tarfile can seek, but only forwards."""
 
     def __init__(self, stream: BinaryIO):
         self._stream = stream
@@ -52,7 +52,7 @@ class _Forward:
         self.last_read = b""
 
     def read(self, size: int) -> bytes:
-        """For tarfile, which reads as much as a header says."""
+        """Read a header for tarfile, which trusts the size in it. Raises ReadError where that is absurd."""
         if not 0 <= size <= _LONGEST_TAR_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {size:,} bytes")
         return self.take(size)
@@ -95,7 +95,8 @@ class _Span(io.RawIOBase):
 def tar_members(unpacked: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
     """The CSVs in a tar, in order.
 
-    `on_passed_over` is told of what may be meant as a CSV and is not read, such as a link: its name and why.
+    `on_passed_over` gets the name of each member that may be meant as a CSV but is not read, such as a link,
+    and the reason.
     """
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
     stream = _Forward(unpacked)
@@ -140,7 +141,7 @@ def zip_members(file: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterat
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
         raise zipfile.BadZipFile("its directory does not list all files")
     for info in archive.infolist():
-        # What is no CSV is opened as well: only then is its name compared with the one beside its bytes.
+        # Other files are opened as well: only opening compares the directory's name with the local header's.
         unpacked = _open_in_zip(archive, info)
         name, folder = _names(info.filename)
         if name is None:
@@ -160,7 +161,7 @@ def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 @contextmanager
 def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
-    """Call `damage` what comes of parsing bytes that are no header, whatever they are instead."""
+    """Turn whatever the standard library raises on a malformed header into `damage`."""
     try:
         yield
     except NotImplementedError as refusal:
@@ -168,7 +169,7 @@ def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
     except (ValueError, LookupError, ArithmeticError, RecursionError, struct.error) as error:
         raise damage(f"a header is damaged: {error}") from error
     except OSError as error:
-        # To seek to an impossible place; all else is said by the disk.
+        # EINVAL comes from a seek to an impossible offset; all other errors come from the disk.
         if error.errno != errno.EINVAL:
             raise
         raise damage(f"a header is damaged: {error}") from error
@@ -184,7 +185,7 @@ def _entries_at_end(file: BinaryIO) -> int:
 
 
 def _names(path: str) -> tuple[str | None, str]:
-    """The name of a data file and that of its folder; None instead of what is none."""
+    """The name of a data file, None for any other file, and the name of its folder."""
     place = PurePosixPath(path)
     name = shown_name(place.name)
     plain = plain_name(name)

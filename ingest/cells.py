@@ -22,13 +22,13 @@ from tracehouse.ingest.store import StagedFile
 from tracehouse.ingest.values import arrow_type
 from tracehouse.ingest.wide_csv import Lines, ascending
 
-# Four times what DuckDB reads at a time: values with three decimals fill a large dictionary in each.
+# Four of DuckDB's own row groups: each row group has a dictionary, large where values have three decimals.
 ROW_GROUP_ROWS = 491_520
 FILE_BYTES = 64 << 20
-# Whatever the machine, so that the same raw files give the same Parquet.
+# The same on every machine, so that the same raw files give the same Parquet.
 WRITERS = 4
 
-# Of two to four megabytes each: the columns of one block's groups.
+# How many repeated columns are cached, of two to four megabytes each: those of one block's row groups.
 _REMEMBERED = 24
 _DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
 
@@ -93,8 +93,8 @@ def _close(writer: _Writer) -> None:
 def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
     wide = table.wide
     assert wide
-    # Times are 15 s apart, and the same for every device. Values that hardly repeat fill a dictionary for
-    # nothing; their bytes compress better sorted by significance.
+    # Times are 15 s apart, and the same for every device. A dictionary does not pay for values that hardly
+    # repeat; they compress better as split byte streams.
     encodings = {wide.time: "DELTA_BINARY_PACKED"}
     if are_measurements:
         encodings[wide.value] = "BYTE_STREAM_SPLIT"
@@ -130,7 +130,7 @@ def _are_measurements(lines: Lines) -> bool:
 
 
 def _row_groups(lines: Lines, table: Table) -> Iterator[pa.Table]:
-    """The cells as rows, so many devices at a time as fill a row group."""
+    """The cells as rows, with as many devices in each table as fill a row group."""
     count = len(lines.times)
     if not count:
         return
@@ -160,7 +160,7 @@ def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wid
 
 
 def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
-    """Each text so many times, in the column's type."""
+    """Each text repeated `count` times, in the column's type."""
     values = pa.array(texts, pa.string()).cast(arrow_type(column))
     if values.type == pa.string():
         encoded = values.dictionary_encode()
@@ -170,7 +170,7 @@ def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Arr
     return _repeat(tuple(values.to_pylist()), count, values.type)
 
 
-# The devices of the next block are those of this one, in the same order.
+# Cached, as the next block has the same devices in the same order.
 @lru_cache(maxsize=_REMEMBERED)
 def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

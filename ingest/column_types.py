@@ -32,20 +32,20 @@ TypeName = Literal[
     "DOUBLE[]",
 ]
 
-# No cluster ran before, and none has run yet behind the end.
+# The range of plausible times: no cluster ran before it, and none has run after it yet.
 FIRST_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 END_OF_TIMES = datetime(2100, 1, 1, tzinfo=UTC)
-# What Arrow takes away around a number, and nothing else.
+# The white space that Arrow strips around a number; it strips no other.
 SPACES = " \t"
 TRUE_WORDS = ("true", "True", "TRUE", "1")
 FALSE_WORDS = ("false", "False", "FALSE", "0")
-# By what a number of these is multiplied, to be microseconds.
+# Microseconds in one unit.
 UNIX_UNITS = {"UNIX_S": 1_000_000, "UNIX_MS": 1_000}
 
 _SPACES = SPACES.encode()
 _INTEGERS = range(-(2**63), 2**63)
 _MOST_DIGITS = 19
-# What is written with an exponent was a float, which beyond this no longer tells an integer from the next.
+# A number with an exponent was a float, and floats are exact for integers only within these bounds.
 _EXACT_FLOATS = range(-(2**53) + 1, 2**53)
 _MOST_DIGITS_OF_EXPONENT = 9
 
@@ -65,7 +65,7 @@ _NUMBER = re.compile(rb"([+-]?)(?:(\d++)(?:\.(\d*+))?|\.(\d++))(?:[eE]([+-]?\d++
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 _OFFSET = re.compile(rb"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$")
-# In another zone, it may still be the year before, or the one behind already.
+# A local time with an offset may fall into the year before the range, or the year after it.
 _YEAR_BEFORE, _YEAR_BEHIND = b"%d" % (FIRST_TIME.year - 1), b"%d" % END_OF_TIMES.year
 _INVALID = "invalid value"
 _NO_FINITE = "no finite number:"
@@ -78,9 +78,9 @@ class ColumnType:
     """One type of columns.
 
     `stored` is DuckDB's name of the type in Parquet, and `frictionless` that of the Data Package standard.
-    `written` says how raw files write it. `sure` is a regular expression, for Arrow, of texts that fit
-    beyond doubt: it may leave some out, and never takes one that does not fit. `fault` says what is wrong
-    with a text; nothing where it fits.
+    `written` says how raw files write it. `sure` is a regular expression, for Arrow, that matches only valid
+    texts, though perhaps not all of them. `fault` gives the reason why a text is invalid, empty where it is
+    valid.
     """
 
     name: TypeName
@@ -92,7 +92,7 @@ class ColumnType:
 
 
 def _text_fault(text: bytes) -> str:
-    # No publisher writes one: it is a page of the disk that was never written, or another kind of file.
+    # No publisher writes zero bytes: they are disk pages that were never written, or another kind of file.
     if b"\0" in text:
         return "a zero byte"
     if text.isascii():
@@ -109,7 +109,7 @@ def _integer_fault(text: bytes) -> str:
 
 
 def whole_number(text: bytes) -> int | None:
-    """The integer that a text writes, in whatever way; None where it is none, or not known exactly."""
+    """Parse an integer written as `12`, `12.0` or `1.2e1`; None for other texts, or where it is inexact."""
     found = _NUMBER.fullmatch(text)
     if not found:
         return None
@@ -185,9 +185,9 @@ def _is_in_range(number: bytes, unit: int) -> bool:
 
 
 def unix_microseconds(text: bytes, unit: int) -> int | None:
-    """The microseconds since 1970 that so many units of `unit` microseconds are.
+    """Parse a time counted since 1970 in units of `unit` microseconds; returns microseconds.
 
-    None where the text is no number, no time of a trace, or has digits that would be lost.
+    None where the text is no number, a time outside the plausible range, or finer than a microsecond.
     """
     number = text.strip(_SPACES)
     if not _NUMBER.fullmatch(number) or not _is_in_range(number, unit):
@@ -208,7 +208,7 @@ def _json_fault(text: bytes) -> str:
 
 
 def parsed_json(text: str) -> Any:
-    """What a JSON text holds. Raises ValueError, or RecursionError, on what is none: NaN is none."""
+    """Parse JSON, in which NaN is invalid. Raises ValueError, or RecursionError where it is nested deeply."""
     return json.loads(text, parse_constant=_no_constant)
 
 
@@ -237,9 +237,9 @@ def _list_fault(text: bytes, value: Callable[[Any], Any]) -> str:
 
 
 def list_of(text: str, value: Callable[[Any], Any]) -> list[Any]:
-    """The list that a text writes, as JSON or as Python does: the `value` of each element that is not null.
+    """Parse a list in JSON or Python syntax, and apply `value` to each element that is not null.
 
-    Raises ValueError where it writes no list, or `value` does.
+    Raises ValueError where the text is no list, or where `value` raises it.
     """
     try:
         found = parsed_json(text)

@@ -33,13 +33,13 @@ from tracehouse.ingest.wide_csv import Lines, read_wide
 Batched = TypeVar("Batched")
 
 _REJECTED_ORDER = ("table_name", "file", "line")
-# A version with fewer rows than this share of those before it is more likely a broken download than news.
+# A version with a smaller share of the last one's rows is more likely a broken download than a new release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
 @dataclass(frozen=True)
 class RawInput:
-    """A raw file to convert: the table that it is of, and what it gave before, if anything.
+    """A raw file to convert into a table of a warehouse; `before` is its last conversion, if any.
 
     Where `may_shrink` is false, a version with far fewer rows than the one before is refused.
     """
@@ -68,7 +68,7 @@ class RawInput:
 
 @dataclass(frozen=True)
 class Held:
-    """A CSV that its table holds: where it was found, the checksum of its raw file, and that, if at hand."""
+    """A CSV that its table holds: its raw file's name and checksum, and the raw file itself, if found."""
 
     file: str
     sha256: str
@@ -77,13 +77,13 @@ class Held:
 
 @dataclass
 class Holdings:
-    """What a table, or a partition of it, holds already: its CSVs by name, and the times of wide ones."""
+    """What a table or partition holds already: its CSVs by name, and a wide table's times (µs from 1970)."""
 
     members: dict[str, Held] = field(default_factory=dict)
     times: set[int] = field(default_factory=set)
 
     def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
-        """Take up the CSVs of a conversion; `raw` is its raw file, if that was found, and can be read."""
+        """Add the CSVs of a conversion; `raw` is its raw file, if that was found and can be read."""
         for source in conversion.sources:
             self.members[source.member] = Held(source.file, conversion.sha256, raw)
 
@@ -126,9 +126,9 @@ class _Account:
 
 
 def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Beside]) -> bool:
-    """Whether the conversion before is what the raw file would give now, with the same bytes, and is whole.
+    """Whether the last conversion is intact, and converting the raw file again would give the same.
 
-    `beside` is what a piece of a wide table is to have been read beside.
+    `beside` are the pieces of a wide table that it must have been read beside.
     """
     before, raw = raw_input.before, raw_input.claim.raw
     return (
@@ -152,7 +152,7 @@ def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
     raw = raw_input.claim.raw
     same = sha256_of(raw.paths, raw_input.on_bytes) == before.sha256
     if not same:
-        # They will be read again, and reported again.
+        # The conversion reads these bytes again, and reports them again.
         raw_input.on_bytes(-raw.bytes)
     return same
 
@@ -199,7 +199,7 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
 
 
 def _check_parts(parts: RawFile, whole: RawFile) -> str:
-    """A note that a file in parts is passed over; RawFileError where the whole one beside it is another."""
+    """A note that a file in parts is passed over. Raises RawFileError where the whole file differs."""
     if sha256_of(parts.paths) != sha256_of(whole.paths):
         raise differing_parts(parts, whole)
     first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
@@ -270,7 +270,7 @@ def _convert(
     )
     _check_account(conversion)
     account.notes += _what_left(raw_input, conversion)
-    # Nothing gets its name in the store before all has been read.
+    # Last, so that no file enters the store before the whole raw file has been read.
     store.finalize(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
     holdings.times = account.times
@@ -288,12 +288,12 @@ def _check_account(conversion: Conversion) -> None:
 
 
 def _what_left(raw_input: RawInput, conversion: Conversion) -> list[str]:
-    """Notes on the CSVs that the version before had, and on those with fewer rows than there.
+    """Notes on the CSVs of the last version that are missing from this one, or have fewer rows in it.
 
-    Raises RawFileError where so few rows are left that the file is not another version, but a broken one.
+    Raises RawFileError where no such CSV, or less than half of the rows, is left, unless the file may shrink.
     """
     file = raw_input.claim.raw.relative_name
-    # Read, not kept: a line that another piece has as well is none the fewer.
+    # Rows read, not rows kept: a line that another piece has as well is rejected, but not missing.
     now = {source.member: source.rows_read for source in conversion.sources}
     elsewhere = {passed.member for passed in conversion.passed_over}
     before = {
@@ -338,7 +338,7 @@ def _batches(
     account: _Account,
     of_member: Callable[[_Part, RawInput, _Account], Iterator[Batched]],
 ) -> Iterator[Batched]:
-    """What a raw file holds; the account is complete when it has been read."""
+    """The rows of a raw file in batches; `account` is complete only after the last of them."""
     raw = raw_input.claim.raw
     _check_header_file(raw_input.claim)
 
@@ -383,7 +383,7 @@ def _batches(
 
 
 def _check_equal(member: Member, raw_input: RawInput, held: Held) -> None:
-    """Raises RawFileError unless a CSV that its table holds already is the same in this raw file."""
+    """Raise RawFileError unless a CSV has the same content as the one of its name that the table holds."""
     raw, other = raw_input.claim.raw, held.raw
     if other is None:
         raise RawFileError(

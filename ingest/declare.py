@@ -15,7 +15,7 @@ from typing import Literal
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
 
-# Raised when the reader gives other rows for the same bytes, so that warehouses are converted again.
+# To be increased when the reader gives other rows for the same bytes, so that warehouses are converted again.
 READER_VERSION = 2
 
 Provenance = Literal["measured", "derived", "synthetic"]
@@ -44,7 +44,7 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether its values are times, which a clock tells."""
+        """Whether its values are points in time, which need a clock, rather than durations."""
         is_count = self.unit in ("s", "ms") and not self.is_duration
         return is_count or self.stored_type.startswith("TIMESTAMP")
 
@@ -78,8 +78,8 @@ class Table:
     `file_name` is a regular expression for the whole name of a CSV or of JSON lines, by themselves or inside
     an archive, and `folder` for the name of the folder that it must lie in, if that says anything; their
     named groups give the values of `keys`, the columns that a publisher put in the names only.
-    `archive_stem` is the same for the archive that carries the file, where there is one, without its ending:
-    it may be packed in any way, and hold files of other tables too.
+    `archive_stem` is a regular expression for the name, without its ending, of the archive that carries the
+    file, where there is one: it may be packed in any way, and hold files of other tables too.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
     the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
@@ -131,7 +131,7 @@ class Table:
         return name.groupdict() | folder.groupdict() if name and folder else None
 
     def fingerprint(self) -> str:
-        """A hash of all that decides what the stored rows look like; another hash, another conversion."""
+        """A hash of all that determines the stored rows: when it changes, raw files are converted again."""
         layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
         reading = (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline)

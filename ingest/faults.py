@@ -1,7 +1,7 @@
-"""Says which records do not fit their columns, and why, apart from the parser that reads them.
+"""Finds the records that do not fit their columns, and the reason, independently of the parser.
 
-One regular expression over all records finds those that surely fit; only the others are looked at one by
-one. It may leave out a record that fits, and never takes one that does not.
+One regular expression, applied to all records by Arrow, finds those that certainly fit; only the others are
+checked one by one. It may miss a valid record, but never matches an invalid one.
 """
 
 import re
@@ -17,24 +17,24 @@ from tracehouse.ingest.column_types import TYPES, TypeName
 from tracehouse.ingest.declare import Column
 from tracehouse.ingest.names import printable
 
-# For Arrow, whose expressions never go back on what they took; those below must be told not to.
+# For Arrow, whose engine never backtracks; those below, for Python, need possessive quantifiers for that.
 _FIELD = r'(?:"(?:[^"\r\n]|"")*"|[^",\r\n]*)'
 _RECORD = rf"^{_FIELD}(?:,{_FIELD})*[\r\n]*$"
 
 _FIELDS_BEHIND_COMMAS = re.compile(rb',("(?:[^"]++|"")*+"|[^",]*+)')
 _RECORD_BEHIND_A_COMMA = re.compile(rb'(?:,(?:"(?:[^"]++|"")*+"|[^",]*+))*+')
 
-# Thousands of columns spelt out make too large an expression: then their number is counted apart.
+# An expression that spells out thousands of columns is too large: then the fields are counted separately.
 _MOST_ALIKE_SPELT_OUT = 20
 
 
 def quotes_are_closed(texts: pa.BinaryArray) -> bool:
-    """Whether each record is fields that are quoted whole or hold no quote."""
+    """Whether in every record each field is either quoted as a whole or free of quotes."""
     return pc.all(pc.match_substring_regex(texts, _RECORD), min_count=0).as_py()
 
 
 def surely_fit(texts: pa.BinaryArray, columns: Sequence[Column]) -> np.ndarray:
-    """Which records fit their columns beyond doubt: a truth value for each."""
+    """Which records certainly fit their columns: an array of booleans, one for each record."""
     pattern, counts_fields = _sure_record(tuple(columns))
     fit = pc.match_substring_regex(texts, pattern)
     if not counts_fields:
@@ -46,7 +46,7 @@ def surely_fit(texts: pa.BinaryArray, columns: Sequence[Column]) -> np.ndarray:
 
 @cache
 def _sure_record(columns: tuple[Column, ...]) -> tuple[str, bool]:
-    """What surely fits the columns, and whether it takes as many fields and no other number of them."""
+    """A regular expression for records that certainly fit, and whether it also fixes the number of fields."""
     counts_fields = True
     parts = ["^", _sure_field(columns[0])]
     for field, alike in groupby(map(_sure_field, columns[1:])):
@@ -66,7 +66,7 @@ def _sure_field(column: Column) -> str:
 
 
 def fault_finder(columns: Sequence[Column]) -> Callable[[bytes], str]:
-    """What tells why a record does not fit these columns; empty where it does."""
+    """A function that gives the reason why a record does not fit these columns, empty where it does."""
     checks = [(column, _sure_cell(column.type, column.required).fullmatch) for column in columns]
 
     def fault(record: bytes) -> str:
@@ -76,7 +76,7 @@ def fault_finder(columns: Sequence[Column]) -> Callable[[bytes], str]:
         if len(cells) != len(checks):
             return f"{len(cells)} columns; expected {len(checks)}"
         for cell, (column, surely_fits) in zip(cells, checks, strict=True):
-            # Most fields of a bad record are good, and this tells so much sooner.
+            # Most fields of a bad record are valid, and the expression is much faster than `value_fault`.
             if not surely_fits(cell) and (wrong := value_fault(_text(cell), column)):
                 return wrong
         return ""
@@ -86,7 +86,7 @@ def fault_finder(columns: Sequence[Column]) -> Callable[[bytes], str]:
 
 @cache
 def _sure_cell(kind: TypeName, required: bool) -> re.Pattern[bytes]:
-    """What takes fields that surely fit, as they are written: not all of them."""
+    """A regular expression for raw fields that certainly fit; it does not match all that do."""
     sure = r"[\x01-\x21\x23-\x7f]+" if kind == "VARCHAR" else TYPES[kind].sure
     return re.compile(sure.encode() if required else rf"(?:{sure})?".encode())
 
@@ -100,12 +100,12 @@ def _cells(record: bytes) -> list[bytes] | None:
 
 
 def _text(cell: bytes) -> bytes | None:
-    """What a field says, or None where it is empty."""
+    """A field without its quotes, or None where it is empty."""
     return (cell[1:-1].replace(b'""', b'"') if cell.startswith(b'"') else cell) if cell else None
 
 
 def value_fault(text: bytes | None, column: Column) -> str:
-    """Why a text is no value of a column; empty where it is one. None is no value at all."""
+    """The reason why a text is invalid in a column, empty where it is valid. None is an empty field."""
     if text is None:
         wrong = "it is empty" if column.required else ""
     elif column.null_texts and printable(text) in column.null_texts:

@@ -35,7 +35,7 @@ _NO_DATA = re.compile(
     r"|.*\.(header|md|rst|pdf|bib|tex|py|ipynb|sh|png|jpe?g|gif|svg|sha\d*|md5)",
     re.IGNORECASE,
 )
-# A warehouse may lie below a raw folder, or be one: it is known by its folder for work.
+# A warehouse may lie below a raw folder, or be one: it is recognised by its work folder.
 _WAREHOUSE_WORK = ".ingest"
 _IN_WAREHOUSE = re.compile(r"parquet|records|datapackage\.json.*|traces\.duckdb.*")
 
@@ -69,7 +69,7 @@ class RawFile:
 
     @property
     def source_name(self) -> str:
-        """The file's name without what says how it is packed: that which another version of it has too."""
+        """The file's name without what says how it is packed, by which a newer version is recognised."""
         return self.stem if self.is_archive else self.file_name
 
     @property
@@ -115,7 +115,7 @@ class Claim:
 
     @property
     def key(self) -> Key:
-        """The conversion that it gives."""
+        """The key of the conversion that it gives."""
         return (*self.group, self.raw.source_name)
 
 
@@ -124,8 +124,8 @@ class Found:
     """All that lies below the raw folders.
 
     `unrecognised` are the names of files that hold no table of any trace, below their raw folders, and
-    `documents` those of what lies beside data in clones and downloads, which are not opened.
-    `problems` are the folders and files that cannot be read: no claim says whose rows they would hold.
+    `documents` those of READMEs, licences and the like, which are not opened.
+    `problems` are the folders and files that cannot be read, and so cannot be claimed for a table.
     """
 
     claims: tuple[Claim, ...]
@@ -136,7 +136,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder that is no folder. A link that leads nowhere counts as a file of no bytes."""
+    """A directory entry that is no folder. A broken link counts as a file of no bytes."""
 
     root: Path
     path: Path
@@ -224,7 +224,7 @@ def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What a path leads to. Whoever opens one that leads nowhere is told why."""
+    """The status of what a path leads to, or None for a broken link: opening it later reports the error."""
     try:
         return path.stat()
     except OSError:
@@ -237,12 +237,12 @@ def _below(root: Path, path: Path) -> str:
 
 
 def _is_unknown(name: str) -> bool:
-    """Whether a file of this name is neither data, as far as the name says, nor what lies beside data."""
+    """Whether a file of this name is neither data, as far as the name says, nor a document."""
     return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
 
 
 def _is_document(name: str) -> bool:
-    """Whether a file of this name lies beside data, and is not read with it as a header file is."""
+    """Whether a file of this name is a document beside data; header files are none, as they are read."""
     return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
 
 
@@ -255,7 +255,7 @@ def _header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
 
 
 def _raw_files(entries: Sequence[_Entry]) -> Iterator[list[RawFile]]:
-    """All files that are data by their names: a whole file first, and then what its parts would join to."""
+    """All files that are data by their names, each a list: the whole file, if any, then its sets of parts."""
     files: dict[Path, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         name = entry.path.name
@@ -286,7 +286,7 @@ def _check_same_size(copies: Sequence[RawFile]) -> None:
 
 
 def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
-    """The error about parts that lie beside the file that they should join to, and do not."""
+    """The error about parts that differ from the whole file beside them."""
     more = len(raw.paths) - 1
     it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
     return RawFileError(
@@ -318,7 +318,7 @@ def _owners(
     if len(named) == 1:
         return [_Owner(*named[0])]
     if raw.is_archive:
-        # One that is known by its name is read all the same: it is damaged, or holds nothing of its tables.
+        # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
         return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
     return [_owner_by_header(raw, named)] if named else []
 
@@ -346,7 +346,7 @@ def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Own
 
 
 def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
-    """The tables that an archive of unknown name holds CSVs of. One of unknown content is nobody's."""
+    """The tables that an archive holds CSVs of, by the names and headers inside; empty if it holds none."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
@@ -354,7 +354,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
                 for trace, table in _owners_of_member(member, candidates):
                     names[trace.name, table.name].add(member.name)
     except RawFileError:
-        # Whoever reads it as a table that it is known to hold is told of the damage.
+        # Reading it for one of the tables found so far reports the damage.
         pass
     owners = [
         _Owner(trace, table, frozenset(names[trace.name, table.name]))

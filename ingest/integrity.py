@@ -13,10 +13,10 @@ from tracehouse.ingest.unpack import sha256_of
 _OTHER_CONTENT = "its content is not what was written"
 
 OnBytes = Callable[[int], None]
-"""Told how many more bytes have been read."""
+"""Called with the number of bytes read since the last call."""
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being read, how many more bytes of it have been, and how many it has."""
+"""Called with what is being read, the bytes read since the last call, and the total of bytes."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 def advice(damage: Damage) -> str:
     """How to make a file whole again."""
     source = damage.conversion.shown_source
-    # An ingest looks at sizes alone.
+    # An ingest compares sizes only: changed content of the same size would stay.
     first = "Delete it, and run" if damage.what == _OTHER_CONTENT else "Run"
     return (
         f"{first} `traces ingest` with {source} below the raw folder, which is then read anew; or take "

@@ -33,7 +33,7 @@ Texts = list[str | None]
 
 
 class _Number(str):
-    """A number as it is written, of which no digit may be lost."""
+    """A number as the text in the file, so that no digit is lost."""
 
     __slots__ = ()
 
@@ -156,7 +156,7 @@ def _texts(record: bytes, table: Table) -> Texts:
 def _text(value: Any, column: Column) -> str | None:
     if value is None:
         return None
-    # A list, too, may stand in a text.
+    # A list may also be given as a string that holds it.
     if column.type in _WRITTEN_AS_JSON and (column.type == "JSON" or not isinstance(value, str)):
         return _as_json(value)
     if isinstance(value, bool):

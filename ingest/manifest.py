@@ -71,7 +71,7 @@ class StoredFile:
 class PassedOver:
     """A CSV that was not read, being equal to one of the same name that was read from another raw file.
 
-    `other_sha256` is the checksum of that raw file: another one, and they have to be compared again.
+    `other_sha256` is the checksum of that raw file: when it changes, the two have to be compared again.
     """
 
     member: str
@@ -80,7 +80,7 @@ class PassedOver:
 
 @dataclass(frozen=True, order=True)
 class Beside:
-    """Another piece of a wide table, as it was when a piece was read that left its lines to it."""
+    """A piece of a wide table, whose lines another piece left out: its name, and its checksum then."""
 
     source: str
     sha256: str
@@ -91,9 +91,9 @@ class Conversion:
     """What one raw file gave to one table, or to one partition of it.
 
     `source` is the raw file's name without what says how it is packed: another file of that name is another
-    version of it. `sources` are its CSVs; `beside` are the pieces whose lines a piece of a wide table was
-    read without. The same `sha256` of the raw file, and the same `fingerprint` of the table's declaration,
-    make the same `files`.
+    version of it. `sources` are its CSVs; `beside` are the other pieces of a wide table, whose lines were
+    left out of this one. The same `sha256` of the raw file, and the same `fingerprint` of the table's
+    declaration, give the same `files`.
     """
 
     trace: str
@@ -136,7 +136,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Superseded:
-    """A Parquet file that was in versions of the warehouse up to `version`, and in none `since` then."""
+    """A Parquet file that `version` of the warehouse was the last to use, until `since` (ISO 8601, UTC)."""
 
     path: str
     bytes: int
@@ -145,13 +145,13 @@ class Superseded:
 
     @property
     def age_days(self) -> float:
-        """How long ago it was superseded."""
+        """How many days ago it was superseded."""
         return (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds() / 86400
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One published version of a warehouse; version 0 is none."""
+    """One published version of a warehouse; version 0 means that none was published yet."""
 
     version: int = 0
     conversions: tuple[Conversion, ...] = ()
@@ -192,13 +192,13 @@ def read(warehouse: Path) -> Manifest:
 
 
 def write(warehouse: Path, manifest: Manifest) -> None:
-    """Publish a version, in one step."""
+    """Publish a version atomically."""
     package = data_package(manifest)
     write_whole(warehouse / NAME, json.dumps(package, indent=1) + "\n")
 
 
 def conversion_of(entry: dict[str, Any]) -> Conversion:
-    """A conversion from what `dataclasses.asdict` made of it. Raises KeyError or TypeError on others."""
+    """Rebuild a conversion from its `asdict`. Raises KeyError, TypeError or ValueError on anything else."""
     lists = {
         "sources": tuple(Source(**source) for source in entry["sources"]),
         "files": tuple(_stored(stored) for stored in entry["files"]),
@@ -223,7 +223,7 @@ def _superseded(entry: dict[str, Any]) -> Superseded:
 
 
 def _check_path(path: str) -> None:
-    """Raises ValueError where a path is none of the store's: what is listed may be removed one day."""
+    """Raise ValueError where a path is not one of the store's, as a vacuum may delete what is listed."""
     if not _STORED_PATH.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"{path!r} is no file of the store")
 
@@ -300,7 +300,7 @@ def _resource(name: str, stored: StoredFile, columns: Sequence[Column], descript
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that no reader, and no kill, sees half of it."""
+    """Write a file atomically: neither a reader nor a kill leaves half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(path.name + ".half")
     with half.open("w", encoding="utf-8") as file:

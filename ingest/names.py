@@ -15,7 +15,7 @@ def shown_name(name: str | PurePath) -> str:
 
 
 def _escaped(character: str) -> str:
-    # Python keeps a byte of a name that is no UTF-8 as one of these.
+    # Python represents each byte of a name that is not UTF-8 as one of these surrogates.
     if "\udc80" <= character <= "\udcff":
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

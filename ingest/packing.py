@@ -37,7 +37,7 @@ _FORMS = (
         ".tzst": "tar.zst",
     }
 )
-# As `split` calls parts, with letters or with digits, and as other programs do. x.csv.1 is a second download.
+# Parts as `split` and other programs name them, by letters or digits. x.csv.1 is none, but a second download.
 _PART = re.compile(
     r"(?P<whole>.+)\.(?P<number>(?P<word>part)(?:(?P<letters>[a-z]{2,4})|\d{1,4})|\d{3})", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ _PART = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """What the name of a part says: that of the whole, in which style parts are numbered, and its number."""
+    """What the name of a part says: the name of the whole file, the style of numbering, and the number."""
 
     whole: str
     style: str
@@ -65,9 +65,9 @@ def part_of(name: str) -> Part | None:
 
 
 def missing_part(names: Sequence[str]) -> str | None:
-    """The first part that is missing before or between these, which are in order.
+    """The name of the first part that is missing before or between these, which are in order, or None.
 
-    Letters begin with aa, digits with 0 or 1. Whether there should be more at the end, no name says.
+    Letters begin with aa, digits with 0 or 1. Parts that are missing at the end cannot be told from names.
     """
     numbers = [part.number for name in names if (part := part_of(name))]
     first = 1 if numbers[0] > 0 and names[0][-1].isdigit() else 0
@@ -117,7 +117,7 @@ def is_archive(form: Form) -> bool:
 
 
 def plain_name(name: str) -> str | None:
-    """The name of a file that is not packed, with the usual ending of its format; None for another's name."""
+    """The name of an unpacked data file, with the usual ending of its format; None for other files."""
     form = form_of(name)
     return f"{stem_of(name)}.{form}" if form in _TEXTS else None
 

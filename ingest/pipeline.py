@@ -22,7 +22,7 @@ from tracehouse.ingest.find import Claim, Found, Group, find
 from tracehouse.ingest.manifest import Conversion, Key
 
 Progress = Callable[[str, int, int], None]
-"""Told which table is being read, how many more bytes of its raw files have been, and how many it has.
+"""Called with the table being read, the bytes of its raw files read since the last call, and their total.
 
 Called from several threads. A negative number takes back bytes that have to be read again.
 """
@@ -65,7 +65,7 @@ def ingest(
 
     What was ingested before stays, unless the same raw file is found in another version. With `replacing`,
     a table that raw files are found for consists of these alone afterwards, if all of them can be read. A
-    raw file that cannot be read leaves what its last version gave; the others are converted all the same.
+    raw file that cannot be read keeps the rows of its last version; the others are converted all the same.
     The caller holds the store's lock, and publishes the outcome.
     """
     traces = _named(trace_names)
@@ -101,7 +101,7 @@ def ingest(
 def _check_what_stays(
     warehouse: Path, published: Iterable[Conversion], found: Found, replacing: bool
 ) -> None:
-    """Raise UserError where a file is damaged that no raw file at hand makes whole: sooner than later."""
+    """Raise UserError, before any conversion, where a file is damaged that no raw file found can restore."""
     here = {claim.key for claim in found.claims}
     replaced = {key[:2] for key in here} if replacing else set()
     staying = [c for c in published if c.key not in here and c.key[:2] not in replaced]
@@ -111,7 +111,7 @@ def _check_what_stays(
 def _leaving(
     tasks: Sequence[Task], steps: Sequence[Steps], now: Mapping[Key, Conversion]
 ) -> list[Conversion]:
-    """What tables that raw files were found for, and could be read, have from other raw files."""
+    """The conversions that `replacing` removes: of raw files not found, in tables that were read in full."""
     here = {claim.key for task in tasks for claim in task.claims}
     unsure = {task.group[:2] for task, step in zip(tasks, steps, strict=True) if step.problems}
     replaced = {task.group for task, step in zip(tasks, steps, strict=True) if not step.problems}
@@ -131,8 +131,8 @@ def said_of_leaving(conversion: Conversion) -> str:
 def of_sources(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
     """The conversions of the named raw files.
 
-    A name is that below the raw folder, the file's alone, or a pattern of either. Raises UsageError where it
-    fits none.
+    A name is a path below the raw folder, a bare file name, or a glob pattern of either. Raises UsageError
+    where one matches nothing.
     """
     chosen = []
     for name in names:
@@ -152,7 +152,7 @@ def _names(conversion: Conversion) -> set[str]:
 
 
 def _run(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
-    """Do several tasks at a time, and give what came of each in the order of the tasks."""
+    """Run several tasks at a time, and return their outcomes in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
     with _sorter(warehouse) as connection, ThreadPoolExecutor(at_once) as pool:
         # A large table begun last would keep one thread busy while the others have nothing to do.
@@ -170,7 +170,7 @@ def _run(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
 
 
 def _sorter(warehouse: Path) -> DuckDBPyConnection:
-    """An empty DuckDB that lends its threads and memory to every sort."""
+    """An in-memory DuckDB, whose threads and memory limit all sorts share."""
     spill = store.staging(warehouse) / "spill"
     return duckdb.connect(config={"memory_limit": SORT_MEMORY, "temp_directory": str(spill)})
 
@@ -199,7 +199,7 @@ def _tasks(
 ) -> list[Task]:
     """One task for each table, or partition of one, that has raw files.
 
-    What an ingest finished that was stopped counts for these alone: the rest was not seen to fit.
+    Finished conversions of an interrupted ingest are reused only for these: no others are checked.
     """
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:

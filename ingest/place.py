@@ -6,7 +6,7 @@ from pathlib import Path
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.names import shown_name
 
-# DuckDB takes the first three for patterns, and writes its log elsewhere; the fourth for a slash.
+# DuckDB takes the first three for glob patterns, and then misplaces its log, and the fourth for a slash.
 _OTHER_TO_DUCKDB = re.compile(r"[*?\[\\]")
 
 

@@ -1,4 +1,4 @@
-"""Lets the next items be made while this one is used."""
+"""Prefetching: produces the next items in other threads while the current one is used."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -10,9 +10,9 @@ Made = TypeVar("Made")
 
 
 def prefetched(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, each made in another thread while the one before it is used.
+    """The same items, each produced in another thread while the one before it is used.
 
-    What making an item raises is raised here, when that item's turn comes.
+    An exception raised while producing an item is raised here when that item is due.
     """
     end = object()
     with ThreadPoolExecutor(1) as maker:
@@ -23,9 +23,9 @@ def prefetched(items: Iterator[Item]) -> Iterator[Item]:
 
 
 def prefetch_map(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:
-    """`make` of each item, in the order of the items, by so many threads at once.
+    """Apply `make` to each item in `at_once` threads, and yield the results in the order of the items.
 
-    What making raises is raised here, when that item's turn comes. At most `at_once` results wait.
+    An exception from `make` is raised here when that item is due. At most `at_once` results are held.
     """
     with ThreadPoolExecutor(at_once) as makers:
         coming: deque[Future[Made]] = deque()

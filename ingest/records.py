@@ -1,4 +1,4 @@
-"""Cuts CSV bytes into chunks of whole lines, and counts and numbers lines apart from any parser.
+"""Cuts CSV bytes into chunks of whole lines, and counts and numbers lines independently of any parser.
 
 A record is a line that is not blank. No publisher here writes fields of several lines: a quote that is left
 open ends with its line, and costs no more than that line.
@@ -30,7 +30,7 @@ _SHOWN_CHARACTERS = 200
 class Chunk:
     """Whole lines, the number of the first, and how many ends of lines they hold.
 
-    `is_cut` says that the file ends within the last line: its end was put there by `record_chunks`.
+    `is_cut` says that the file's last line has no end: `record_chunks` added a newline to it.
     """
 
     first_line: int
@@ -46,7 +46,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a chunk: the number of each one's line, and its text with what follows it of ends."""
+    """The records of a chunk: each one's line number, and its text with the line ends that follow it."""
 
     lines: np.ndarray
     texts: pa.BinaryArray
@@ -66,13 +66,16 @@ def shown(names: Sequence[str]) -> str:
 
 
 def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk]:
-    """Cut a stream at ends of lines. The last chunk, too, ends in a newline."""
+    """Cut a stream at ends of lines. The last chunk, too, ends in a newline.
+
+    Raises RawFileError where a line does not end within `LONGEST_RECORD_BYTES`.
+    """
     line = 1
     begun: list[bytes] = []
     coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while block := stream.read(chunk_bytes):
         block = coming + block
-        # What follows a carriage return at the very end decides whether the two are one end of a line.
+        # A carriage return at the very end is held back: with a newline after it, the two are one line end.
         coming = b"\r" if block.endswith(b"\r") else b""
         block = block.removesuffix(b"\r")
         cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
@@ -97,7 +100,7 @@ def _count_line_ends(data: bytes) -> int:
 
 
 def _count_newlines(data: bytes) -> int:
-    # bytes.count would hold every other thread up, and numpy is faster as long as its blocks stay in cache.
+    # bytes.count would block all other threads (GIL), and numpy is faster while its blocks stay in cache.
     values = np.frombuffer(data, np.uint8)
     blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
     return sum(int(np.count_nonzero(values[at : at + _COUNTED_AT_ONCE_BYTES] == _NEWLINE)) for at in blocks)
@@ -119,7 +122,7 @@ def _is_end(values: np.ndarray) -> np.ndarray:
 
 
 def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
-    """The first chunk that holds more than blank lines, without those that it begins with."""
+    """The first chunk with a record, without leading blank lines. Raises RawFileError if there is none."""
     for chunk in chunks:
         if written := chunk.data.lstrip(b"\r\n"):
             return without(chunk, len(chunk.data) - len(written))
@@ -127,7 +130,7 @@ def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
 
 
 def without(chunk: Chunk, first_bytes: int) -> Chunk:
-    """What is left of a chunk behind its first bytes, which end with a line."""
+    """A chunk without its first `first_bytes` bytes, which must end with a line."""
     if not first_bytes:
         return chunk
     left_out = _count_line_ends(chunk.data[:first_bytes])
@@ -172,5 +175,5 @@ def fields(record: bytes) -> list[str]:
     try:
         return next(csv.reader([text]), [])
     except csv.Error:
-        # Longer than any field may be: no header, but something to show.
+        # A field over the csv module's limit: this is no header, but an error can show it.
         return [text]

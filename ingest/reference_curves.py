@@ -22,7 +22,7 @@ _ENDING = "_curves.csv"
 
 @dataclass(frozen=True)
 class Curve:
-    """One published distribution. Both percentiles, from 0 to 100, and values rise; values may repeat."""
+    """One published distribution. Percentiles, from 0 to 100, and values both ascend; values may repeat."""
 
     name: str
     percentiles: tuple[float, ...]

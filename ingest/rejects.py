@@ -1,4 +1,4 @@
-"""Rows that do not fit their table, and when they are so many that the file is another than its name says."""
+"""Rejected rows, and the rule by which too many of them make the whole file unusable."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from tracehouse.ingest.errors import RawFileError
 Piece = TypeVar("Piece")
 
 _REJECTED_SHARE_THAT_CONDEMNS = 0.1
-# How many rows a stream holds is not known before its end, and the bad ones may all come first: so many
-# are borne until then, whatever their share.
+# How many rows a stream holds is not known before its end, and the bad ones may all come first: up to these
+# limits, rejects are tolerated until then, whatever their share.
 _REJECTS_BORNE = 20_000
 _REJECTED_BYTES_BORNE = 16 << 20
 
@@ -50,12 +50,12 @@ class Tally:
         self.rejected_bytes += len(reject.raw_text)
 
     def condemn_if_hopeless(self, rows: int) -> None:
-        """Raise RawFileError where more was rejected than is borne, and over a tenth of so many rows."""
+        """Raise RawFileError where rejects exceed the limits above, and also a tenth of `rows`."""
         if self.rejected > _REJECTS_BORNE or self.rejected_bytes > _REJECTED_BYTES_BORNE:
             self.condemn_if_bad(f"of at most {rows:,} rows so far", rows)
 
     def condemn_if_bad(self, what: str, rows: int) -> None:
-        """Raise RawFileError where over a tenth of so many rows was rejected."""
+        """Raise RawFileError where over a tenth of `rows` was rejected; `what` names these in the error."""
         if self.first and self.rejected > _REJECTED_SHARE_THAT_CONDEMNS * rows:
             raise RawFileError(
                 self.file,
@@ -66,10 +66,10 @@ class Tally:
 
 
 def unless_hopeless(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tuple[Piece, Batch]]:
-    """What was read of a file, piece by piece.
+    """Pass on what is read of a file, piece by piece, unless too much of it is rejected.
 
-    Raises RawFileError where over a tenth of its rows was rejected: at the end of the file, or as soon as
-    more were rejected than are borne before it.
+    Raises RawFileError where over a tenth of its rows was rejected: at the end of the file, or earlier, once
+    the rejects exceed the limits above.
     """
     tally = Tally(file)
     for piece, batch in read:

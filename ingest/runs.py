@@ -1,8 +1,8 @@
 """Writes a table's rows as sorted runs: each a Parquet file, written while the rows of the next are read.
 
 Rows are sorted within a run, not across: a sort of the whole table would have to wait for its last row, and
-to keep or spill all that come before. A table of a few runs answers as fast as a sorted one, because each
-file says what ranges it holds, and most dumps come nearly in order.
+to keep or spill all that come before. A table of a few runs answers as fast as a sorted one, because the
+statistics of each file say what ranges it holds, and most dumps come nearly in order.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -31,17 +31,17 @@ from tracehouse.ingest.manifest import Conversion, Key, StoredFile, Superseded
 from tracehouse.ingest.place import checked
 
 REJECTED = "_rejected"
-# How long a reader of an older version finds its files: both must have passed.
+# Superseded files are kept for readers of older versions until both limits have passed.
 KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
 
-# Several tables are converted at a time, and may give files of the same content.
+# Held while finalizing, as tables that are converted at the same time may give files of the same content.
 _KEEPING = Lock()
 _WORK = ".ingest"
 _PARQUET = "parquet"
-# Not beside the files: whoever reads a folder of Parquet reads all that is in it.
+# Not among the Parquet files: readers of a folder of Parquet read every file in it.
 _RECORDS = "records"
-# Arrow's own, and what DuckDB says of a full disk, which depends on what it was writing.
+# What Arrow and DuckDB raise when a disk is full; in DuckDB it depends on what it was writing.
 _CANNOT_WRITE = (
     OSError,
     duckdb.IOException,
@@ -94,7 +94,7 @@ def lock(warehouse: Path) -> Iterator[None]:
 
 @contextmanager
 def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
-    """Turn what is raised where nothing can be written into a UserError that says what to do."""
+    """Turn the errors of a failed write, as on a full disk, into a UserError that says what to do."""
     try:
         yield
     except _CANNOT_WRITE as refusal:
@@ -130,7 +130,10 @@ def clean(warehouse: Path) -> None:
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files that are as old, and older than the last so many versions; tell which."""
+    """Remove files superseded `older_than_days` ago or earlier, and return them sorted by path.
+
+    Files of the `keep_versions` versions before the current one stay.
+    """
     published = manifest.read(warehouse)
     oldest_to_keep = published.version - keep_versions
     needed = {stored.path for one in finished(warehouse) for stored in one.all_files}
@@ -139,7 +142,7 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[
         for old in published.superseded
         if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
     }
-    # The manifest last: it is what knows of them.
+    # The manifest last: after a kill in between, it still lists the files to remove.
     for old in due:
         (warehouse / old.path).unlink(missing_ok=True)
     if due:
@@ -149,7 +152,7 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[
 
 
 def unlisted(warehouse: Path) -> list[str]:
-    """Parquet files named as ours of which neither the manifest nor the journal knows, sorted."""
+    """The store's Parquet files that neither the manifest nor the journal lists: relative paths, sorted."""
     published = manifest.read(warehouse)
     known = {old.path for old in published.superseded}
     for conversion in (*published.conversions, *filter(None, _journalled(warehouse).values())):
@@ -159,7 +162,7 @@ def unlisted(warehouse: Path) -> list[str]:
 
 
 def check_manifest_is_there(warehouse: Path) -> None:
-    """Raise UserError where there was a manifest, as the records tell."""
+    """Raise UserError where the manifest is missing although records show that there was one."""
     lost = [] if (warehouse / manifest.NAME).exists() else _record_files(warehouse)
     if lost:
         raise UserError(
@@ -173,20 +176,20 @@ def _parquet_files(warehouse: Path) -> Iterator[Path]:
 
 
 def staging(warehouse: Path) -> Path:
-    """A folder for files that are not finished; whatever is in it is lost with a kill."""
-    # Absolute: Arrow takes a relative path that begins with `s3:` for one that is no file's.
+    """The folder for unfinished files, created if missing; whatever is in it is lost with a kill."""
+    # Absolute: Arrow takes a relative path that begins with `s3:` for a URL.
     folder = warehouse.absolute() / _WORK / "staging"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def drop_staging(warehouse: Path) -> None:
-    """Remove what is in that folder."""
+    """Remove the staging folder and all that is in it."""
     shutil.rmtree(warehouse / _WORK / "staging", ignore_errors=True)
 
 
 def staged(path: Path, rows: int) -> StagedFile:
-    """A complete Parquet file, safe on disk and with its checksum, that `keep` may take."""
+    """Flush a complete Parquet file to disk and hash it, so that `finalize` may take it into the store."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -196,7 +199,7 @@ def staged(path: Path, rows: int) -> StagedFile:
 
 
 def named(folder: str, staged_file: StagedFile) -> StoredFile:
-    """The record of a staged file as it will be in `parquet/<folder>/`."""
+    """The manifest's entry for a staged file, as it will be once finalized in `parquet/<folder>/`."""
     name = f"{_PARQUET}/{folder}/{staged_file.sha256[:16]}.parquet"
     return StoredFile(name, staged_file.path.stat().st_size, staged_file.sha256, staged_file.rows)
 
@@ -204,8 +207,8 @@ def named(folder: str, staged_file: StagedFile) -> StoredFile:
 def finalize(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFile]) -> None:
     """Take a conversion's staged files into the store, and enter it in the journal.
 
-    `staged_files` are its files and its rejected ones, in order. The journal comes first, so that a kill
-    leaves no file of which nothing is known; from the last file on, a kill does not lose the conversion.
+    `staged_files` are its files and its rejected ones, in order. The journal is written first, so that a kill
+    leaves no unlisted file; once the last file is in place, a kill does not lose the conversion.
     """
     with _KEEPING:
         drop_unpublished(warehouse, conversion.key)
@@ -246,7 +249,7 @@ def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     if after.conversions != before.conversions or not before.version:
         manifest.write(warehouse, after)
     _write_records(warehouse, after.conversions)
-    # What another ingest has finished, and this one did not go through, stays for the next that does.
+    # Finished conversions of another ingest, which this one does not publish, stay for one that does.
     done = {_journal(warehouse, conversion.key) for conversion in after.conversions}
     for path, entry in _journalled(warehouse).items():
         if path in done and entry in after.conversions:
@@ -310,7 +313,7 @@ def _drop_torn(warehouse: Path) -> None:
 
 
 def drop_unpublished(warehouse: Path, key: Key) -> None:
-    """Remove what the journal has of a conversion, but for the files that something else lists as well."""
+    """Remove a conversion from the journal, and those of its files that nothing else lists."""
     journal = _journal(warehouse, key)
     before = _read(journal)
     if before:
@@ -322,5 +325,5 @@ def drop_unpublished(warehouse: Path, key: Key) -> None:
         for stored in before.all_files:
             if stored.path not in needed:
                 (warehouse / stored.path).unlink(missing_ok=True)
-    # Last: it is what knows of the files.
+    # Last: after a kill in between, it still lists the files to remove.
     journal.unlink(missing_ok=True)

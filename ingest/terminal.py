@@ -1,11 +1,11 @@
-"""Text as it may be shown: what would move a terminal's cursor, or hide or turn text, is spelled out.
+"""Makes text safe to show: what would move a terminal's cursor, or hide or reverse text, is escaped.
 
-Names of files and values of traces come from elsewhere, and a terminal obeys what is in them.
+Names of files and values of traces come from elsewhere, and a terminal obeys control sequences in them.
 """
 
 import re
 
-# All control characters but the tab and the end of a line; what reverses or hides text; bytes of no UTF-8.
+# All control characters but tab and newline; what reverses or hides text; bytes that are not UTF-8.
 _UNSHOWN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )

@@ -43,15 +43,15 @@ CHUNK_BYTES = 4 << 20
 
 _BLOCK_BYTES = 1 << 30
 _LOOKED_AT_ONCE = 4096
-# As Arrow says it.
+# The end of Arrow's message about a value that it cannot convert.
 _REFUSED_VALUE = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class _Parser:
-    """What Arrow is told of the columns of a file, once for all of its chunks.
+    """Arrow's options for the columns of a file, made once and used for all of its chunks.
 
-    `texts` are the places of columns that Arrow's parser gives as texts, and `whole` those of integers.
+    `texts` are the indices of the columns that Arrow parses as strings, and `whole` those of integers.
     """
 
     columns: Sequence[Column]
@@ -64,7 +64,7 @@ class _Parser:
 
 
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
-    """Read a CSV of `table`: batches with its `read_columns`, in this order; at least one, if without rows.
+    """Read a CSV of `table` as batches of its `read_columns`, in this order; at least one, perhaps empty.
 
     `file` names the CSV in errors. Raises RawFileError where the header, the number of columns, or more
     than a tenth of the rows are wrong: then it is another file than its name says.
@@ -80,10 +80,9 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
 def read_chunks(
     chunks: Iterable[Chunk], columns: Sequence[Column], ends_in_newline: bool, file: str, at_once: int = 1
 ) -> Iterator[tuple[Chunk, Batch]]:
-    """The rows of chunks that hold `columns` in this order, each chunk with its own, parsed `at_once`.
+    """Parse chunks of lines that hold `columns` in this order, `at_once` of them at a time, without a header.
 
-    Raises RawFileError as `read_csv` does: at the end of the file, or as soon as more rows were rejected
-    than are borne before it.
+    Returns each chunk with its rows. Raises RawFileError where too many rows are rejected (see `rejects`).
     """
     read = partial(_read_chunk, parser=_parser(columns, ends_in_newline), file=file)
     coming = prefetched(iter(chunks))
@@ -144,7 +143,7 @@ def _without_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
 
 
 def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
-    """Whether Arrow may take here what is none for a row, a text or a number."""
+    """Whether a chunk holds what Arrow may misread: zero bytes, hexadecimal numbers or misplaced quotes."""
     if b"\0" in chunk.data:
         return True
     if parser.whole and (b"0x" in chunk.data or b"0X" in chunk.data):
@@ -153,13 +152,13 @@ def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
 
 
 def _is_all_of(chunk: Chunk, rows: pa.Table) -> bool:
-    """Whether there are as many rows as records, counted apart from the parser."""
-    # There is no record without an end of a line: as many rows as those leave no blank line either.
+    """Whether there are as many rows as records, counted independently of the parser."""
+    # The cheap test first: where rows equal line ends, there are no blank lines, and all are records.
     return rows.num_rows == chunk.line_ends or rows.num_rows == count_records(chunk.data)
 
 
 def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
-    """The rows of the records that fit, and what is wrong with each of the others."""
+    """Separate a chunk's records: the rows of those that fit, and a reject for each of the others."""
     records = records_of(chunk)
     fit = surely_fit(records.texts, parser.columns)
     tally, rejects = Tally(file), []
@@ -168,7 +167,7 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
         if reason := fault(record):
             rejects.append(Reject(line, reason, printable(record)))
             tally.add(rejects[-1])
-            # Not only when all have been looked at: a chunk may hold millions.
+            # Now and then, not only at the end: a chunk may hold millions of bad records.
             if len(rejects) % _LOOKED_AT_ONCE == 0:
                 tally.condemn_if_hopeless(chunk.last_line)
         else:
@@ -185,7 +184,7 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
 
 
 def _doubtful(records: Records, fit: np.ndarray) -> Iterator[tuple[int, int, bytes]]:
-    """The records that may not fit: their place among the others, their line and their text."""
+    """The records that may not fit: index in the chunk, line number and text of each."""
     places = np.flatnonzero(~fit)
     for at in range(0, len(places), _LOOKED_AT_ONCE):
         some = places[at : at + _LOOKED_AT_ONCE]
@@ -195,7 +194,7 @@ def _doubtful(records: Records, fit: np.ndarray) -> Iterator[tuple[int, int, byt
 
 
 def _bytes_of(texts: pa.BinaryArray) -> bytes:
-    """The texts, one behind the other, of an array that begins at the beginning of its bytes."""
+    """The concatenated texts of an array whose data buffer begins with its first text."""
     data = texts.buffers()[2]
     return data.to_pybytes() if data else b""
 
@@ -220,7 +219,7 @@ def _parser(columns: Sequence[Column], ends_in_newline: bool) -> _Parser:
 def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:
     return (
         # One thread a chunk: several are parsed at once, and Arrow's threads double the cost. One block a
-        # chunk: thousands of columns in small pieces cost more than their numbers.
+        # chunk: with thousands of columns, small arrays cost more than the values in them.
         arrow_csv.ReadOptions(column_names=list(types), use_threads=False, block_size=_BLOCK_BYTES),
         arrow_csv.ConvertOptions(
             column_types=types,
@@ -234,7 +233,7 @@ def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arro
 def _parse(data: bytes, parser: _Parser) -> pa.Table | None:
     """All of `data` as rows, or None where one does not fit. Whole numbers may be written as floats: `1e+05`.
 
-    `data` ends in a newline: without it, Arrow reads an empty last field after a quoted one as no NULL.
+    `data` must end in a newline: without it, Arrow reads an empty last field after a quoted one as a value.
     """
     try:
         rows, texts = _parse_strictly(data, parser)
@@ -246,14 +245,14 @@ def _parse(data: bytes, parser: _Parser) -> pa.Table | None:
 
 
 def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, ...]]:
-    """All of `data` as Arrow reads it, or ArrowInvalid, and the places of the columns that hold texts."""
+    """All of `data` as Arrow reads it, and the indices of its text columns. Raises ArrowInvalid."""
     if not data[:1].strip(b"\r\n") and not data.strip(b"\r\n"):
         return pa.table({name: pa.array([], kind) for name, kind in parser.types.items()}), parser.texts
     try:
         return _parse_as(data, parser.read_options, parser.convert_options), parser.texts
     except pa.ArrowInvalid as error:
         refused = _REFUSED_VALUE.search(str(error))
-        # Where that is no number however it is read, a second look at all rows would only cost time.
+        # A refused value that is no integer in any notation would fail the second attempt as well.
         if not parser.whole or (refused and whole_number(refused[1].strip().encode()) is None):
             raise
     names = list(parser.types)
@@ -264,14 +263,14 @@ def _parse_strictly(data: bytes, parser: _Parser) -> tuple[pa.Table, tuple[int, 
 def _parse_as(
     data: bytes, read_options: arrow_csv.ReadOptions, convert_options: arrow_csv.ConvertOptions
 ) -> pa.Table:
-    # Arrow would take one away, at the beginning of whatever chunk.
+    # Arrow strips a byte order mark from the start of every chunk, where it is data: so it gets two.
     if data.startswith(BYTE_ORDER_MARK):
         data = BYTE_ORDER_MARK + data
     return arrow_csv.read_csv(pa.BufferReader(data), read_options, convert_options=convert_options)
 
 
 def _with_values(rows: pa.Table, index: int, column: Column) -> pa.Table:
-    """The values that stand as texts in a column, and their offsets as a last one; or ArrowInvalid."""
+    """Convert a text column to its type, and append its UTC offsets, if declared. Raises ArrowInvalid."""
     texts = rows.column(index)
     rows = rows.set_column(index, column.name, values_of(texts, column))
     if column.offset_name:

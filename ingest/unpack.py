@@ -135,10 +135,10 @@ def _version(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 class _Decompressed(io.RawIOBase):
-    """What streams of bz2 or xz, one after another, decompress to.
+    """The decompressed bytes of bz2 or xz streams, one after another.
 
-    The standard library's own files take whatever stands behind the first stream for the end, and so lose
-    all that follows a damaged one.
+    The standard library's own files take a damaged stream after the first one for the end of the file, and
+    silently lose all that follows.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
 
 
 def _nobody(_: str) -> None:
-    """Takes note of nothing."""
+    """Does nothing: the default where nobody asks what is passed over."""
 
 
 def data_members(
@@ -198,8 +198,8 @@ def data_members(
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` is told
-    of what may be meant as a CSV in an archive and is not read, such as a link: its name and why.
+    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` gets the
+    name of each member that may be meant as a CSV but is not read, such as a link, and the reason.
     """
     if form == "zip":
         yield from _members_of_zip(raw, on_passed_over)
@@ -237,7 +237,7 @@ def _members_of_zip(raw: RawStream, on_passed_over: Callable[[str], None]) -> It
 
 @contextmanager
 def explained(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn what a decompressor or the disk says of a file into an error about it."""
+    """Turn the exceptions of a decompressor or of the disk into a RawFileError about the file."""
     try:
         yield
     except UnreadableArchiveError as refusal:
@@ -250,7 +250,7 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
         raise _damaged(paths, damage) from damage
     except OSError as refusal:
         if refusal.errno is None:
-            # Nothing that the system said: a decompressor did.
+            # An OSError without a number comes from a decompressor, not from the system.
             raise _damaged(paths, refusal) from refusal
         raise RawFileError(
             refusal.filename or paths[0],

@@ -1,4 +1,4 @@
-"""Turns the texts of a column into Arrow values of its declared type, and tells values that cannot be."""
+"""Turns the texts of a column into Arrow values of its declared type, and finds impossible values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "BIGINT[]": pa.list_(pa.int64()),
     "DOUBLE[]": pa.list_(pa.float64()),
 }
-# Arrow's parser of CSVs reads them as they are written.
+# The types that Arrow's CSV parser converts itself.
 _READ_BY_ARROW = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ", "TIMESTAMP")
 # As many columns as stay in a core's cache while they are added up.
 _SUMMED_AT_ONCE = 128
@@ -55,7 +55,7 @@ def is_read_as_text(column: Column) -> bool:
 
 
 def values_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
-    """The values that texts write. Raises ArrowInvalid where one does not fit the column."""
+    """Convert texts to the column's type, its null texts to NULL. Raises ArrowInvalid on an invalid text."""
     if column.null_texts:
         is_null = pc.is_in(texts, value_set=pa.array(column.null_texts))
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
@@ -63,12 +63,12 @@ def values_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
 
 
 def offsets_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The UTC offsets that times are written with."""
+    """The UTC offsets at the end of times, as texts such as `+08:00`; NULL where there is none."""
     return pc.struct_field(pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$"), "offset")
 
 
 def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
-    """Whether each number is finite, each time one of a trace, and each required value there."""
+    """Whether all numbers are finite, all times in the plausible range, and no required value is missing."""
     for place, column in enumerate(columns):
         if column.required and rows.column(place).null_count:
             return False
@@ -88,7 +88,7 @@ def _are_finite(columns: Sequence[pa.Array], places: Sequence[int]) -> bool:
     """Whether the columns at some places hold no infinity and no NaN."""
     for at in range(0, len(places), _SUMMED_AT_ONCE):
         summed = [columns[place] for place in places[at : at + _SUMMED_AT_ONCE]]
-        # A sum costs a third of looking at each number, and shows either of them.
+        # A sum costs a third of testing each number, and is not finite where one of them is not.
         total = pc.sum(pa.chunked_array(summed)).as_py() or 0
         if not math.isfinite(total) and not all(_is_finite(column) for column in summed):
             return False
@@ -160,7 +160,7 @@ def _lists(texts: pa.ChunkedArray, value: Callable[[Any], Any], kind: TypeName) 
 
 
 def _by_text(texts: pa.ChunkedArray, read: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
-    """What is read of each text, which is read once however often it occurs; or ArrowInvalid."""
+    """Apply `read` to each text, once for equal texts. Raises ArrowInvalid where `read` fails."""
     written = pc.unique(texts).drop_null()
     try:
         values = pa.array([read(text) for text in written.to_pylist()], kind)

@@ -62,7 +62,7 @@ def read_wide(
     rest = chain([without(first, len(header))], chunks)
     for chunk, batch in read_chunks(rest, columns, table.ends_in_newline, file, PARSED_AT_ONCE):
         rows, rejects = _without_known_times(chunk, batch, seen)
-        # One array a device: thousands of columns in pieces cost more than their numbers.
+        # One array a device: with thousands of columns, small arrays cost more than the values in them.
         whole = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
         times, *cells = whole[0].columns
         yield Lines(devices, times, tuple(cells), rejects)
@@ -81,7 +81,7 @@ def _devices(header: list[str], table: Table, time_name: str, file: str, line: i
 
 
 def _without_known_times(chunk: Chunk, batch: Batch, seen: set[int]) -> tuple[pa.Table, tuple[Reject, ...]]:
-    """The lines whose times are new, and all rejects; `seen` then knows the new times."""
+    """The lines whose times are new, and all rejects, repeated times included. Adds new times to `seen`."""
     times = batch.rows.column(0).cast(pa.int64()).to_pylist()
     before = len(seen)
     if seen.isdisjoint(times):

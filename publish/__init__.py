@@ -1,1 +1,1 @@
-"""What leaves the house: answers in formats, files and pictures. No module here knows another's."""
+"""What leaves the warehouse: answers in formats, files and pictures."""

@@ -16,7 +16,7 @@ from tracehouse.publish.formats import Format
 from tracehouse.publish.output import Spool
 
 Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
-"""Makes the question once there is a connection, and tells what is to be said of its answer."""
+"""Called with the connection; returns the question, and the notes on its answer."""
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def write_answer(
     guard_formulas: bool = False,
     explain: bool = False,
 ) -> list[Note]:
-    """Write the answer, or with `explain` how it would be computed. Returns what is to be said of it.
+    """Write the answer, or with `explain` its query plan. Returns the notes on it.
 
     Without a path it goes to standard output, and without a format to the one that fits (see `export`).
     """
@@ -45,12 +45,12 @@ def write_answer(
         options = export.Options(path is None, to_terminal, guard_formulas)
         return [*export.write(connection, question, chosen, spool, draft, options), *notes]
 
-    # A table is made for a terminal: colours that are in it are its own.
+    # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
     return _ask(path, warehouse, limits, work, shows_escapes=chosen is not Format.TABLE)
 
 
 def draw_answer(asked: Asked, warehouse: Path, limits: Limits, path: Path) -> list[Note]:
-    """Draw the answer of a named query to a file. Returns what is to be said of it."""
+    """Draw the answer of a named query to a file. Returns the notes on it."""
     plot.check_path(path)
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
@@ -68,7 +68,7 @@ def _ask(
     work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
     shows_escapes: bool = False,
 ) -> T:
-    """Do some work with the spool of the answer, and another for what it is made from."""
+    """Do some work with a spool for the answer, and another for the draft that it is made from."""
     output.check(path)
     with ExitStack() as stack:
         scratch = stack.enter_context(asking.scratch_folder())

@@ -32,7 +32,7 @@ _COPY_OPTIONS = {
 }
 _JSON = {Format.JSON, Format.NDJSON}
 
-# A spreadsheet runs a text that begins so. One that begins with a quotation mark it shows.
+# Spreadsheets run a text that begins with one of these as a formula; behind an apostrophe they show it.
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 
 _INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
@@ -44,7 +44,7 @@ _NO_TEXTS = re.compile(
     r"BOOLEAN|DATE|TIME.*|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*"
 )
 
-# Integers of 128 bits in the name of a type, and what there can be quoted in it: names, and values of enums.
+# 128-bit integers in the name of a type. Quoted names and enum values match too, so that they are skipped.
 _HUGE_IN_TYPE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bU?HUGEINT\b""")
 
 # Outside a text, a value that is no number follows one of these: DuckDB writes no spaces.
@@ -57,8 +57,8 @@ _CHUNK_BYTES = 1 << 22
 class Options:
     """How an answer is written, apart from its format.
 
-    Colours, and folding to the width, are for a terminal alone; the form of Arrow that can be read as it
-    comes is for a stream. With `guard_formulas`, a spreadsheet runs no text of a CSV.
+    Colours, and folding to the width, are for a terminal alone; Arrow's stream format is for a stream. With
+    `guard_formulas`, texts of a CSV that a spreadsheet would run as formulas get an apostrophe in front.
     """
 
     to_stream: bool = False
@@ -88,7 +88,7 @@ def write(
     draft: Spool,
     options: Options = TO_A_FILE,
 ) -> list[Note]:
-    """Answer a question into a spool. Returns what is to be said of values that the format cannot hold.
+    """Answer a question into a spool. Returns notes on values that the format cannot hold.
 
     The connection must be allowed to write to the spool and to the draft.
     """
@@ -209,7 +209,7 @@ def _decimal_for_huge(found: re.Match[str]) -> str:
 
 
 def _guarded(connection: duckdb.DuckDBPyConnection, question: Question) -> Question:
-    """A question whose texts have a quotation mark before them where a spreadsheet would run them."""
+    """A question whose texts have an apostrophe in front where a spreadsheet would run them as formulas."""
     columns = _columns(connection, question)
     values = [
         f"c{place}" if _NO_TEXTS.fullmatch(kind) else _guarded_value(f"cast(c{place} as varchar)")
@@ -224,7 +224,7 @@ def _guarded_value(value: str) -> str:
 
 
 def _without_what_is_no_number(draft: BinaryIO, file: BinaryIO) -> list[Note]:
-    """Copy JSON, with null for each NaN and infinity, which JSON does not have. Says how many there were."""
+    """Copy JSON, with null for each NaN and infinity, which JSON does not have. Notes how many there were."""
     found = 0
 
     def number_or_text(match: re.Match[bytes]) -> bytes:
@@ -314,7 +314,7 @@ def _exact(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value for the eye: a float to seven digits or so, with one to four places."""
+    """A value for display: a float is rounded to about seven digits, at most four of them decimals."""
     if not isinstance(value, float) or value != value or value in (float("inf"), -float("inf")):
         return _exact(value)
     if value and abs(value) < 0.001:

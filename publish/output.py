@@ -33,7 +33,7 @@ class Spool:
 
     @property
     def writable(self) -> Writable:
-        """What a question must be told of it so that it can write there."""
+        """The same file as `asking.ask_within` takes it, so that a question may write there."""
         return Writable(self.path, self.file.fileno())
 
 
@@ -105,7 +105,7 @@ def _open_unnamed(folder: Path) -> int | None:
     if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
         return None
     with suppress(OSError):
-        # What is wrong with the folder itself, making a named file says better.
+        # Errors are left to the making of a named file, which reports what is wrong with the folder better.
         return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
     return None
 
@@ -120,7 +120,7 @@ def _target(output: Path | None) -> _Target:
         if number is not None:
             os.fstat(number)
             return _Target(output, lambda: _stream(number))
-        # Through links, which stay: their target is what is written.
+        # Links are followed, and stay: what is written is their target.
         path = Path(os.path.realpath(output))
         if path.is_symlink():
             raise UsageError(f"{output}: it is a link that leads to itself")
@@ -171,7 +171,7 @@ def _place(spool: Spool, path: Path) -> None:
             # Only root can; for others the file becomes theirs.
             os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, old.st_mode & _MODE_BITS)
-    # A name of its own first, as a link cannot take the place of a file, while a rename can.
+    # A temporary name first, as a link cannot replace an existing file, while a rename can.
     name = path.with_name(f".traces-{os.getpid()}-{descriptor}")
 
     def remove() -> None:
@@ -181,7 +181,7 @@ def _place(spool: Spool, path: Path) -> None:
         if _is_unnamed(spool):
             anywhere = os.open("/", os.O_RDONLY)
             try:
-                # With a folder, though the path needs none, links are followed.
+                # Only with a folder does os.link follow links, although the absolute path needs none.
                 os.link(spool.path, name, src_dir_fd=anywhere, follow_symlinks=True)
             finally:
                 os.close(anywhere)

@@ -106,7 +106,7 @@ def _check_extra() -> None:
 
 
 def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
-    """A chart must be one of columns that the answer has, and its scales be of numbers."""
+    """Raise DefinitionError where a chart shows a column that the answer lacks, or a scale of no numbers."""
     missing = [column for column in chart.columns if column not in answered.names]
     if missing:
         raise DefinitionError(f"{name}: its chart shows {missing[0]}, which its answer does not have")
@@ -118,7 +118,7 @@ def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
 
 
 def _drawable(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
-    """The rows that can be drawn, and what to say of those that a logarithmic axis has no place for."""
+    """The rows that can be drawn, and remarks on those that a logarithmic axis cannot show."""
     rows = [
         {column: _plain(row[column]) for column in chart.columns}
         for row in answered
@@ -159,7 +159,7 @@ def _laid_out(chart: Chart, rows: Sequence[Row], title: str, remarks: Sequence[s
     values = [
         {column: _name(row[column]) if column in texts else row[column] for column in row} for row in rows
     ]
-    # Values of its own, not a data frame: of those Altair refuses one with more than 5,000 rows.
+    # Inline values, as Altair refuses a data frame of more than 5,000 rows.
     picture = altair.Chart(altair.Data(values=values), title=heading, width=WIDTH, height=HEIGHT)
     return _marked(picture, chart, len(rows)).encode(**encoding).configure_view(stroke=None)
 

@@ -21,8 +21,8 @@ from tracehouse.samples.files import OnBytes
 class Sampler:
     """How one trace's synthetic dump is written.
 
-    `write` takes the folder, the scale, the source of chance, and whom to tell how many bytes of raw text
-    were added; it returns the raw files. `expected_bytes` is about how many bytes of raw text a scale gives.
+    `write` takes the folder, the scale, the random generator, and a function that it calls with the bytes of
+    raw text added; it returns the raw files. `expected_bytes` estimates the bytes of raw text at a scale.
     """
 
     write: Callable[[Path, float, np.random.Generator, OnBytes], list[Path]]

@@ -28,7 +28,7 @@ def scaled(count: int, scale: float, least: int = 1) -> int:
 
 
 def apportion(total: int, weights: ArrayLike) -> Ints:
-    """Whole numbers that sum to `total`, in proportion to the weights, none of them 0 while that can be."""
+    """Whole numbers that sum to `total`, in proportion to the weights, each at least 1 where possible."""
     shares = np.asarray(weights, dtype=np.float64)
     exact = total * shares / shares.sum()
     counts = np.floor(exact).astype(np.int64)

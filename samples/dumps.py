@@ -50,8 +50,8 @@ def write_sample(
     `on_bytes` is told, with the trace's name, how many bytes of raw text were added. The same seed, scale and
     trace give the same bytes.
 
-    Raises UsageError where a trace, the scale or the seed is none, and UserError, with nothing written, where
-    the disk has no room for all of it or a folder holds something else.
+    Raises UsageError where a trace, the scale or the seed is invalid, and UserError, with nothing written,
+    where the disk has no room for all of it or a folder holds something else.
     """
     if not (math.isfinite(scale) and scale > 0):
         raise UsageError(f"the scale of a sample is a number above 0, not {scale:g}")

@@ -42,7 +42,7 @@ class GzipWriter(io.RawIOBase):
         sink.write(GZIP_COMMENT + b"\0")
 
     def writable(self) -> bool:
-        """Yes: that is all it is."""
+        """Whether the stream can be written to: always."""
         return True
 
     def write(self, data: Any) -> int:
@@ -72,7 +72,7 @@ class Member:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that becomes `path` when all went well."""
+    """A temporary file to write, renamed to `path` if the block ends without an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".tmp")
     try:
@@ -85,7 +85,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def scratch(path: Path) -> Iterator[Path]:
-    """A place for a file that is removed afterwards."""
+    """A path for a temporary file, which is removed when the block ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield path

@@ -1,8 +1,9 @@
 """Smooth random numbers for many devices, at any time in whatever order: the same for the same seed.
 
 A number is standard normal at each slot of time. It turns slowly from one draw to the next, so that slots
-close to each other have numbers close to each other. Draws are made by the page, a stretch of slots, whose
-number seeds them: no page needs another, so that files of the same devices agree and none is held in memory.
+close to each other have numbers close to each other. Draws are made per page, a stretch of slots, and seeded
+by the page's number: any page can be made alone, so that files of the same devices agree and none is held in
+memory.
 """
 
 import zlib
@@ -31,7 +32,7 @@ class Page:
 
 
 def pages(slots: Ints) -> Iterator[Page]:
-    """The pages that hold the slots, which rise."""
+    """The pages that hold the slots, which must be in ascending order."""
     numbers = slots // PAGE_SLOTS
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(slots)], strict=True):
@@ -40,7 +41,7 @@ def pages(slots: Ints) -> Iterator[Page]:
 
 
 class Smooth:
-    """Numbers of `devices` that turn every `turn_slots`; another name has others, times `size`."""
+    """Numbers of `devices`, drawn anew every `turn_slots` and scaled by `size`; independent for each name."""
 
     def __init__(self, seed: int, name: str, devices: int, turn_slots: int, size: float) -> None:
         self._seed = (seed, zlib.crc32(name.encode()))

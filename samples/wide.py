@@ -39,7 +39,7 @@ class Columns:
 
 
 def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes: OnBytes) -> Path:
-    """Write the cells of the slots, which rise, as one CSV."""
+    """Write the cells of the slots, which must be in ascending order, as one CSV."""
     with replacing(path) as file:
         on_bytes(file.write(",".join(["Time", *columns.names, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
@@ -50,7 +50,7 @@ def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes
 
 
 def cell_texts(values: Floats, decimals: int) -> Texts:
-    """A cell for each value, of at most so many decimals, and at the end the empty one, all after a comma."""
+    """A cell for each value, with at most `decimals` decimals, and last an empty one, each after a comma."""
     scaled = np.rint(values * 10**decimals).astype(np.int64)
     distinct, position = np.unique(scaled, return_inverse=True)
     number = pl.Series(distinct)

@@ -1,1 +1,1 @@
-"""Questions → answers: named queries as table macros, and the modules that run and export them."""
+"""Questions → answers: named queries as table macros, and the modules that read and list them."""

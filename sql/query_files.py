@@ -148,7 +148,7 @@ def query_files(folder: Path = QUERIES) -> list[QueryFile]:
 
 
 def read_query_file(path: Path) -> QueryFile:
-    """Parse one query file. Raises DefinitionError where it breaks the rules of the house."""
+    """Parse one query file. Raises DefinitionError where it breaks the project's rules for queries."""
     return _query_file(path, path.read_text())
 
 

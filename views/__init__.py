@@ -1,1 +1,1 @@
-"""Parquet → database: versioned SQL views, the catalog's ledgers, and the builder that runs them."""
+"""Parquet → database: versioned SQL views, the catalog's ledgers, and what reads and checks them."""

@@ -1,4 +1,4 @@
-"""The base columns that views read, and what is declared of each: what a released view rests on."""
+"""The base columns that views read, and their declarations, on which a released view depends."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from tracehouse.views.view_files import ViewFile
 
 
 def declared(traces: Iterable[Trace]) -> dict[str, str]:
-    """What a reader of a base column relies on, in words, by the column's name: `pai.task.plan_gpu`."""
+    """The declaration of every base column as text, by the column's full name: `pai.task.plan_gpu`."""
     return {
         f"{trace.name}.{table.name}.{column.name}": _in_words(column)
         for trace in traces
@@ -19,12 +19,12 @@ def declared(traces: Iterable[Trace]) -> dict[str, str]:
 
 
 def read_by(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> dict[str, str]:
-    """Those of some base columns that a view reads, itself or through views that it names.
+    """Those of `columns` that a view reads, itself or through the views that it references.
 
-    A column is read where its table is, by SQL that has the column's name: that is known without a parser,
-    and sometimes one too many. A new column is read only where its name was in use: there it may well change
-    what the SQL means. Who reads `each_trace` reads no columns through it: each of the views that it unites
-    has a lock of its own, and one more trace changes no version.
+    A column counts as read where the SQL references its table and holds its name. That needs no parser, and
+    may find too many. A new column counts only where the SQL used its name before, and may then mean
+    something else. Columns behind `each_trace` do not count: each of the views that it unites has a lock of
+    its own, and one more trace must not change a version.
     """
     names = {lower.versioned: names_in(lower.statement) for lower in _with_lower(view, views)}
     tables: dict[str, set[str]] = {}
@@ -40,7 +40,7 @@ def read_by(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str,
 
 
 def _with_lower(view: ViewFile, views: Mapping[str, ViewFile]) -> Iterator[ViewFile]:
-    """A view and all that it reads, each once."""
+    """A view and all views that it reads, directly or through others, each once."""
     seen = {view.versioned}
     todo = [view]
     while todo:

@@ -1,10 +1,10 @@
-"""Which caveats a view or a query holds: its own, and those of the columns that it reads.
+"""Which caveats a view or a query holds: its own, and those that it inherits from the columns it reads.
 
-A `-- caveat: name: column column` line of a view is about these columns of it; `-- caveat: name` is about
-all of its rows. What reads the view inherits the first only where it reads one of the columns, wherever in
-its SQL, and the second always. In a view, an inherited caveat is about the columns that are computed from
-those; where there are none, as they only choose rows, about all. A view that deals with a trap of what it
-reads says so once: `-- settles: name: column column` for these columns, `-- settles: name` altogether.
+A line `-- caveat: name: column column` of a view concerns these columns of it, and `-- caveat: name` all of
+its rows. A reader of the view inherits the first kind if it uses one of the columns anywhere in its SQL, and
+the second kind always. In a view, an inherited caveat concerns the columns computed from the affected ones,
+or all rows where there are none, as with columns that only filter. A view that resolves an inherited caveat
+says so once: `-- settles: name: column column` for these columns, `-- settles: name` for all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ def _named(header: Header, key: str, columns: frozenset[str], path: Path) -> Hel
 
 
 def _without(settled: Held, inherited: Held, columns: frozenset[str], path: Path) -> Held:
-    """What is inherited, but for what the view settles."""
+    """The inherited caveats without those that the view settles."""
     left = dict(inherited)
     for caveat, of_columns in settled.items():
         if caveat not in left:

@@ -20,7 +20,7 @@ _Read = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
-# What a column's last word says of its unit.
+# Units by the last word of a column's name.
 UNITS = {
     "s": "s",
     "ms": "ms",
@@ -82,7 +82,7 @@ def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, 
             schema=_schema(read),
             dialect="duckdb",
             identify=False,
-            # The parameters of a macro stand where columns do.
+            # To sqlglot, the parameters of a macro look like columns.
             validate_qualify_columns=False,
         )
         found: dict[str, set[str]] = {name: set() for name, _ in read}

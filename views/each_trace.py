@@ -1,7 +1,7 @@
 """One view over all traces: `from each_trace.standard_job_v1` unites that view of every trace that has one.
 
-So a trace maps itself to what the traces have in common, and one more changes no file of another. The rows of
-each get a first column `trace`, their schema's name.
+Each trace maps its own data to the common columns, so that a new trace changes no file of another. The first
+column of the union, `trace`, holds the schema's name.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ SCHEMA = "each_trace"
 
 
 def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
-    """The views, each that reads `each_trace.name` with the union of all views of that name in its place.
+    """The views, with each reference to `each_trace.name` replaced by the union of all views of that name.
 
     Raises DefinitionError where there is none of that name, or two do not have the same columns.
     """
@@ -29,7 +29,7 @@ def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
 
 
 def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
-    """For each view that is united with others, by its versioned name, the view that does so."""
+    """For each view that is united with others, by its versioned name, the view that unites them."""
     return {
         member.versioned: view for view in views for name in _read(view) for member in members(name, views)
     }

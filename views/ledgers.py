@@ -70,8 +70,8 @@ class Caveat:
 class Clock:
     """How the times in some columns are to be read: what they count from, where, and what is true of them.
 
-    While it counts a second, `scale` of them pass. `local_offset_s` is to be added to what it counts to have
-    seconds of which hour and weekday are those where the cluster is; None where nobody knows.
+    One second on the clock takes `scale` real seconds. A time plus `local_offset_s`, in seconds, has the hour
+    and the weekday of the cluster's local time; None where that is unknown.
     """
 
     name: str
@@ -156,9 +156,9 @@ def caveats(folder: Path = VIEWS) -> list[Caveat]:
 
 
 def clocks(folder: Path = VIEWS) -> list[Clock]:
-    """Every clock of every ledger. Raises DefinitionError on one that makes no sense.
+    """Every clock of every ledger.
 
-    So it does where a column of times has no clock.
+    Raises DefinitionError on one that makes no sense, and where a column of times has no clock.
     """
     found = [
         Clock(

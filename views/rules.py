@@ -8,7 +8,7 @@ from tracehouse.views.ledgers import Check
 
 
 def all_rules(traces: Iterable[Trace]) -> list[Check]:
-    """The rules of the ledgers, and of each declared table that its rows are accounted for, with its key."""
+    """The rules of the ledgers, and those of each declared table: row count, key, and columns never empty."""
     declared = (rule for trace in traces for table in trace.tables for rule in _of_table(trace, table))
     return [*ledgers.checks(), *declared]
 

@@ -1,13 +1,14 @@
-"""SQL text without what does not change its meaning: line comments, white space, the case of keywords.
+"""Normalises SQL text: removes what does not change its meaning (line comments, white space, keyword case).
 
-Hashes rest on this, so it is plain and the project's own: no parser whose next version reads differently.
+The hashes of released views depend on this, so it uses no parser, of which the next version may read
+differently.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator
 
-# Quotes first: what looks like a comment in them is none. The e of e'' is no word's last letter.
+# Quotes first, as they may hold what looks like a comment. The e of e'' must not be the end of a word.
 _PIECE = re.compile(
     r"""
       (?P<quoted> (?<!\w) [eE] ' (?: \\. | '' | [^'\\] )* '
@@ -59,7 +60,7 @@ def names_in(sql: str) -> set[str]:
 
 
 def has_block_comments(sql: str) -> bool:
-    """Whether a SQL text has a comment between /* and */, which may hold others or not: engines differ."""
+    """Whether a SQL text has a comment between /* and */: engines differ in whether such comments nest."""
     gaps = (piece["gap"] for piece in _PIECE.finditer(sql) if piece["gap"])
     return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
 

@@ -1,4 +1,4 @@
-"""The lock on released views: `versions.lock` holds what each means, and none may change after.
+"""The lock on released views: `versions.lock` records what each means, which must not change afterwards.
 
 A line for each view has three hashes: of its `statement`; of the `comments` on it and its columns, which say
 units, definitions and provenance; and of the base `columns` that it reads, whose declarations follow.
@@ -28,7 +28,7 @@ _HEADER_OF_COLUMNS = """
 # The base columns that these views read: type, unit, and which texts are no value.
 """
 _DIGITS = 16
-# What has no lines has no hash either: once, a lock was of hashes of nothing.
+# Instead of the hash of an empty text, so that a lock of parts that were wrongly empty is noticed.
 _NOTHING = "none"
 
 _VIEW = re.compile(
@@ -39,7 +39,7 @@ _COLUMN = re.compile(r"(?P<name>\w+\.\w+\.\w+) (?P<words>.+)")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a reader relies on of a view: a hash of each part."""
+    """What a reader of a view relies on, as a hash of each part."""
 
     statement: str
     comments: str
@@ -137,7 +137,7 @@ def _changes(
                 f"mean as its next version, {view.name}.v{following}.sql"
             )
     if was["statement"] != now["statement"]:
-        # Another statement reads other columns, which were not changed.
+        # A changed statement may read other columns, whose declarations are as they were.
         return
     changed = list(_changed_columns(read_by(view, views, lock.columns), read_by(view, views, columns)))
     if changed or was["columns"] != now["columns"]:

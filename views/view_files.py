@@ -54,8 +54,8 @@ class Header:
 class ViewFile:
     """One version of one view.
 
-    `references` are the schema-qualified names that its SQL reads, `statement` is what creates it, without
-    the comments behind it, `sha256` the hash of that, and `tree` that, parsed.
+    `references` are the schema-qualified names that its SQL reads. `statement` is the one that creates it,
+    without the `comment on` statements after it, `sha256` its hash (`sql_hash`) and `tree` its parse tree.
     """
 
     schema: str
@@ -97,7 +97,7 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 
 def read_view_file(path: Path) -> ViewFile:
-    """Parse one view file. Raises DefinitionError where it breaks the rules of the house."""
+    """Parse one view file. Raises DefinitionError where it breaks the project's rules for views."""
     return _view_file(path, path.read_text())
 
 
@@ -147,7 +147,7 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
 def comments_on(created: str, text: str, title: str) -> list[str]:
     """The comments in a SQL file, as statements. `created` is what the file creates: `view itp.job_v1`.
 
-    Where none is on that itself, but on its columns only, the title of the file becomes one that is.
+    Where none of them is on the view or macro itself, one with the file's title is added in front.
     """
     of_file = statements(text)[1:]
     on_itself = f"comment on {created} is "

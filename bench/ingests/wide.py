@@ -1,4 +1,4 @@
-"""What contenders are told of a wide CSV beforehand: its columns, and whether its cells are whole."""
+"""What contenders are told of a wide CSV beforehand: its columns, and whether its cells are integers."""
 
 from pathlib import Path
 

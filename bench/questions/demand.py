@@ -112,7 +112,7 @@ def polars_demand_hourly(parquet: Path, held: list[str]) -> pl.DataFrame:
 
 
 def polars_changes(instances: pl.LazyFrame, time: str, held: list[str], sign: int) -> pl.LazyFrame:
-    """How much the instances that start, or end, in each hour change: whole, and over the rest of it."""
+    """The change of demand by instances that start, or end, in each hour: in full, and for its remainder."""
     rest_h = 1 + pl.col(time) // HOUR_S - pl.col(time) / HOUR_S
     return instances.group_by(hour=(pl.col(time) // HOUR_S).cast(pl.Int64)).agg(
         *((sign * pl.col(name).sum()).alias(f"{name}_whole") for name in held),

@@ -194,7 +194,7 @@ def gpu_sharing_by_type_pandas(parquet: Path) -> pd.DataFrame:
     workers = workers[workers["end_time"] > workers["start_time"]]
     workers["gpu"] = workers.groupby(["machine", "gpu_name"], sort=False).ngroup()
     workers = workers.sort_values(["gpu", "start_time"], ignore_index=True)
-    # On one line, a GPU's time after the other's: who starts before a worker ends comes right after it.
+    # All GPUs on one time axis, one after another: who starts before a worker ends comes right after it.
     length = workers["end_time"].max() + 1
     start = (workers["gpu"] * length + workers["start_time"]).to_numpy()
     end = (workers["gpu"] * length + workers["end_time"]).to_numpy()
@@ -233,7 +233,7 @@ def gpu_sharing_by_type_polars(parquet: Path) -> pl.DataFrame:
     gpus = sensor.select("machine", "gpu_name").unique().with_row_index("gpu")
     spec = scan(parquet, "machine_spec").select("machine", "gpu_type")
     gpus = gpus.join(spec, on="machine", how="left")
-    # On one line, a GPU's time after the other's: who starts before a worker ends comes right after it.
+    # All GPUs on one time axis, one after another: who starts before a worker ends comes right after it.
     workers = (
         polars_workers(parquet, [], sensor)
         .filter(pl.col("end_time") > pl.col("start_time"))

@@ -120,7 +120,7 @@ def _summed(name: str, kind: TypeName, meaning: str, unit: str, is_duration: boo
 
 
 def _summed_s(name: str, meaning: str) -> Column:
-    """A figure of the publisher's of how long jobs waited or ran."""
+    """A duration in seconds that the publisher computed of jobs."""
     return _summed(name, "DOUBLE", meaning, "s", is_duration=True)
 
 

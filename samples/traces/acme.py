@@ -38,10 +38,10 @@ from tracehouse.samples.traces import acme_telemetry
 
 FIRST_SUBMIT_S, LAST_SUBMIT_S = 1_677_600_000, 1_693_497_599  # 2023-03-01 to 2023-08-31, +08:00
 UTC_OFFSET_H = 8
-# So many of a kind of job, at the least, that every state and size is there.
+# The fewest jobs of a kind among which every state and size occurs.
 LEAST_GPU_JOBS, LEAST_CPU_JOBS = 200, 60
 CANCELLED_BEFORE_START_SHARE = 0.03
-# Long jobs get cancelled, not completed: the power of its GPU time that makes a job likelier to be.
+# Long jobs are more often cancelled: a job's likelihood is its GPU time to this power.
 LONG_JOBS_CANCELLED = 0.24
 GPUS_PER_NODE = 8
 RUN_SIGMA = 1.7
@@ -266,7 +266,7 @@ def _states(shares: dict[int, float], gpu_time: Ints, rng: np.random.Generator) 
 
 
 def _move(state: Ints, code: int, to: Ints) -> None:
-    """Let the jobs at `to` change places with those of a state, as many, so that its number stays."""
+    """Move a state to the jobs at `to`; the jobs that had it get theirs, so that all counts stay."""
     was = np.flatnonzero(state == code)
     leaving = was[~np.isin(was, to)]
     coming = to[state[to] != code]
@@ -274,7 +274,7 @@ def _move(state: Ints, code: int, to: Ints) -> None:
 
 
 def _told(cluster: Cluster, jobs: Jobs, rng: np.random.Generator) -> Jobs:
-    """The jobs as the table tells of them."""
+    """The jobs as the published table shows them: start, end, queue and duration follow the state."""
     cancelled = jobs.state == CANCELLED
     unstarted = mask_of(
         len(cancelled),

@@ -200,7 +200,7 @@ UNWATCHED_GPU_MACHINES = 77
 
 @dataclass(frozen=True)
 class Salts:
-    """What tells the identifiers of one kind from those of another that have the same number."""
+    """Salts, by which identifiers of different kinds differ although they are made from the same number."""
 
     job: int
     inst_id: int
@@ -267,7 +267,7 @@ class Quota:
     taken: int = 0
 
     def take(self, rng: np.random.Generator, candidates: Ints, seen: int) -> Ints:
-        """Choose from the candidates of a chunk that brings `seen` of the expected ones."""
+        """Choose from a chunk's candidates; `seen` is how many of `among` the chunk accounts for."""
         self.seen += seen
         due = round(self.wanted * self.seen / max(self.among, 1)) - self.taken
         chosen = rng.permutation(candidates)[: max(due, 0)]
@@ -751,7 +751,7 @@ def _instance_statuses(
     for code, shares in INSTANCE_STATUS_SHARES.items():
         mine = task_status == code
         status[mine] = np.searchsorted(np.cumsum(shares)[:-1], luck[mine], side="right")
-    # A task is what its first instance is.
+    # The first instance has the status of its task.
     status[place == 0] = task_status[place == 0]
     return np.where(again, np.where(rerun == FAILED_FIRST, FAILED, WAITING), status)
 

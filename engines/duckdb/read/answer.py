@@ -22,7 +22,7 @@ BATCH_ROWS = 100_000
 # As many values of a column as a message can hold.
 MOST_LISTED = 20
 
-# What DuckDB takes by itself of the machine's memory, or of a container's, and what is taken here.
+# DuckDB's default share of the memory of the machine or container, and the share that is taken here.
 _SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
 _OCCURRING = """
@@ -108,7 +108,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
             f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "
             "or name the folder that holds it with --warehouse"
         )
-    # Attached, not opened: DuckDB shares an opened file, and what is set for it, in the whole process.
+    # Attached, not opened: all connections of a process to an opened file share its settings.
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
     write_in_turn(connection)
@@ -120,7 +120,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
-    # By itself DuckDB writes what does not fit memory to the current folder. It makes this one when it must.
+    # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
     scratch = access.scratch or Path(tempfile.gettempdir()) / f"tracehouse-{uuid.uuid4().hex}"
     connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
     connection.execute("set python_enable_replacements = false")
@@ -135,7 +135,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
 
 
 def write_in_turn(connection: duckdb.DuckDBPyConnection) -> None:
-    """Have COPY write by itself, not through the threads for it that DuckDB has since 2.0.
+    """Turn off the asynchronous threads through which COPY writes since DuckDB 2.0.
 
     With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
     """
@@ -174,7 +174,7 @@ def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
 
 
 def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> Question:
-    """The question whose answer is a table at hand."""
+    """The question whose answer is the given table."""
     connection.register("at_hand", table)
     return Question("from at_hand", {})
 
@@ -205,9 +205,10 @@ def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) ->
 
 
 def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple[Question, list[Note]]:
-    """A named question whose answer is at hand, and what is to be known of that answer.
+    """A question that gives the answer of a named one, and the notes on it.
 
-    Caveats of a trace that has no rows in the answer are left out, where its column `trace` tells.
+    Where the answer has a column `trace`, it is computed here, and notes on traces without rows in it are
+    left out.
     """
     columns = [row[0] for row in connection.execute(f"describe {question.sql}", question.values).fetchall()]
     if "trace" not in columns:
@@ -221,9 +222,9 @@ def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple
 def notes(
     connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str] | None = None
 ) -> list[Note]:
-    """What to know about a named object's numbers: its caveats, and whether data are synthetic or not there.
+    """Notes on a table, view or query: its caveats, and which of the tables it reads are synthetic or empty.
 
-    Only of the traces given, where any are.
+    With `traces`, only notes that concern these.
     """
     caveats = connection.execute(
         """
@@ -270,7 +271,7 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
     while todo:
         current = todo.pop()
         if current in reads:
-            # Each but once, or a query named like what it reads would never end.
+            # Each is followed only once, or a query with the name of what it reads would never end.
             todo += reads.pop(current)
         else:
             found.add(current)

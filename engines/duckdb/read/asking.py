@@ -1,9 +1,9 @@
-"""Runs what asks a warehouse, where it can do no harm: confined, within limits, and so that signals end it.
+"""Runs questions to a warehouse where they can do no harm: confined, within limits, and ended by signals.
 
 The work is done in a thread that can write nowhere but to its own scratch folder and to the answer's spool
-(see `confine`): the second wall behind the check of what may be asked (see `statement`). DuckDB is opened in
-that thread, so that the threads that it starts are confined with it. The main thread waits, and is free for
-signals.
+(see `confine`): a second defence after the check of the statement itself (see `statement`). DuckDB is opened
+in that thread, so that the threads that it starts are confined with it. The main thread waits, and is free
+for signals.
 """
 
 import math
@@ -30,9 +30,9 @@ from tracehouse.ingest.errors import UsageError, UserError
 
 PREFIX = "tracehouse-"
 _LOCK = "in use"
-# A folder that is so young may have no lock yet.
+# A scratch folder younger than this may not have its lock yet.
 _YOUNG_S = 60
-# How long a question that is to stop may take to do so.
+# How long an interrupted question may take to stop.
 _GRACE_S = 2.0
 _SIZE = re.compile(r"\d+(\.\d+)? *([kmgt]i?b|b|bytes)", re.I)
 
@@ -63,16 +63,16 @@ def ask(warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnecti
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder for what does not fit memory. It is gone at the end, however that comes.
+    """A private folder to spill to, removed when the block ends or a signal ends the process.
 
-    What a process left that was killed outright is taken away by the next one.
+    The next process removes the folder of one that was killed outright.
     """
     parent = Path(tempfile.gettempdir())
     _take_away_what_was_left(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
     def remove() -> None:
-        # Again, as DuckDB may be writing there still.
+        # Repeatedly, as DuckDB may still be writing there.
         for _ in range(20):
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():

@@ -42,7 +42,7 @@ def available() -> bool:
 def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
     """Let this thread, and those that it starts, write in some folders and to some open files alone.
 
-    There is no way back. False, with nothing done, where the kernel cannot do it.
+    This cannot be undone. `files` are descriptors. Returns False, with nothing done, if the kernel lacks it.
     """
     abi = _abi()
     if abi < 1:

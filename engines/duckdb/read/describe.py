@@ -28,7 +28,7 @@ class Description:
 def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
     """Describe a table, a view (by its plain or versioned name) or a query.
 
-    Raises UsageError where nothing has the name, and says what has one like it.
+    Raises UsageError, which suggests similar names, where nothing has the name.
     """
     for look_up in (_table, _view, _query):
         found = look_up(connection, name)

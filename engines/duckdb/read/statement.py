@@ -1,9 +1,9 @@
-"""Takes a statement that somebody wrote, and lets it pass only where all that it is made of reads.
+"""Checks a statement that somebody wrote, and accepts it only where every part of it does nothing but read.
 
-DuckDB's own parser says what that is: `json_serialize_sql` gives the tree of the very statement that will
-run. Every node of the tree, and every function that it calls, must be on a list here of those that only
-read; what is on none, because it is new or was not thought of, is refused. (Since DuckDB 2.0 a CTE may hold
-COPY or DELETE, and the whole still counts as a SELECT.)
+DuckDB's own parser decides: `json_serialize_sql` gives the parse tree of the very statement that will run.
+Every node of the tree, and every function that it calls, must be on one of the allowlists below; what is on
+none, because it is new or was forgotten, is refused. (Since DuckDB 2.0 a CTE may hold COPY or DELETE, and the
+whole still counts as a SELECT.)
 """
 
 import json
@@ -77,7 +77,7 @@ TABLE_FUNCTIONS = frozenset(
         *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
     }
 )
-# Of the functions whose value changes from call to call, as DuckDB has it: those that change nothing else.
+# Functions that DuckDB marks as volatile, but that have no side effects.
 VOLATILE_FUNCTIONS = frozenset(
     {
         *("random", "setseed", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "error", "sleep_ms"),
@@ -92,7 +92,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that only reads: its query without what explains it, and the word before it if one does."""
+    """A statement that only reads: its query, and the EXPLAIN with options before it, empty without one."""
 
     query: str
     explain: str = ""
@@ -106,7 +106,7 @@ class _Token:
 
 
 def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statement:
-    """The one statement of a text. Raises UserError unless all of it reads."""
+    """Parse a text as one statement. Raises UserError unless all of it only reads."""
     try:
         sql.encode()
         statements = connection.extract_statements(sql) if "\0" not in sql else []
@@ -133,7 +133,7 @@ def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
 
 
 def _parted(sql: str) -> tuple[str, str]:
-    """A statement as EXPLAIN with its options, written anew, or nothing; and the query, without its end."""
+    """Split a statement into a normalised EXPLAIN with options, empty if absent, and the bare query."""
     raw = sql.encode()
     tokens = _tokens(raw)
     while tokens and tokens[-1].text == ";":
@@ -146,7 +146,7 @@ def _parted(sql: str) -> tuple[str, str]:
 
 
 def _explain_options(tokens: list[_Token]) -> tuple[list[str], int]:
-    """What follows EXPLAIN up to the query, and how many tokens that was, EXPLAIN with them."""
+    """The options of EXPLAIN, and the number of tokens before the query, EXPLAIN included."""
     words = [token.text for token in tokens]
     if words[1:2] in (["analyze"], ["analyse"]):
         return ["analyze"], 2

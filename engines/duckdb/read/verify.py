@@ -12,12 +12,12 @@ import pyarrow as pa
 from tracehouse.engines.duckdb.read.answer import Note, base_tables, check_traces
 from tracehouse.ingest.errors import UserError
 
-# What reading a decimal fraction as a binary one loses is no difference.
+# Relative tolerance for what is lost where decimal fractions are read as binary ones.
 ROUNDING = 1e-9
 
 
 class Verdict(StrEnum):
-    """What came of measuring a figure."""
+    """The outcome of comparing a published figure with what is measured."""
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"
@@ -61,7 +61,7 @@ class _Figure:
 
 @dataclass(frozen=True)
 class _AtHand:
-    """What there is to measure with: tables without rows, tables with made-up ones, and the CSVs read."""
+    """The data at hand: tables without rows, tables with synthetic ones, and the names of the CSVs read."""
 
     empty: set[str]
     synthetic: set[str]

@@ -25,9 +25,9 @@ def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, m
         connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
         if not materialize:
-            # What defines a view is no work to share: waiting for other threads would take a fifth longer.
+            # Creating views gives threads nothing to share, and waiting for them would take a fifth longer.
             connection.execute("set threads = 1")
-        # By itself, each of a thousand statements would wait for the disk.
+        # One transaction: otherwise each of a thousand statements would wait for the disk.
         connection.begin()
         catalog.create_catalog(connection)
         catalog.fill_traces(connection, traces)
@@ -48,7 +48,7 @@ def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, m
 
 
 def is_materialized(path: Path) -> bool:
-    """Whether a database is there that has tables where others have views over Parquet."""
+    """Whether there is a database, and its base tables are copies and not views over Parquet."""
     if not path.exists():
         return False
     with duckdb.connect() as connection:

@@ -28,7 +28,7 @@ def create_catalog(connection: DuckDBPyConnection) -> None:
 
 
 def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
-    """Fill what is known without data, and before any view is: traces, caveats, clocks and curves."""
+    """Fill what needs neither data nor views: traces, caveats, clocks and curves."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
@@ -239,7 +239,7 @@ def _published_row(figure: ledgers.Figure, reads: Sequence[str]) -> tuple:
 
 
 def _measured_from(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
-    """What the SQL of a figure reads, once that is seen to be known."""
+    """The names that a figure's SQL reads. Raises DefinitionError where one is not known."""
     try:
         trees = sqlglot.parse(figure.measured_by, dialect="duckdb")
     except SqlglotError as error:

@@ -46,8 +46,8 @@ def ingest(
 def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     """Take raw files out of the warehouse, and tell what has left.
 
-    A name is that of `catalog.sources.file`, the file's alone, or a pattern of either (`acme/*`). Raises
-    UsageError where a name fits nothing.
+    A name is a value of `catalog.sources.file`, a bare file name, or a glob pattern of either (`acme/*`).
+    Raises UsageError where one matches nothing.
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
@@ -76,9 +76,9 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files that are as old, and older than the last so many versions; tell which.
+    """Remove superseded files as `store.vacuum` does, and return them.
 
-    The database is built first: one that a kill left behind the manifest would lose what it reads.
+    The database is built first: after a kill it may be older than the manifest, and still read these files.
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
@@ -102,7 +102,7 @@ def _check_is_there(warehouse: Path) -> None:
 
 
 def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
-    """Build a database of the same kind as the one before, and publish it with what it is over."""
+    """Build a database, materialized if the last one was, and publish it together with its conversions."""
     notes = []
     try:
         materialize = is_materialized(warehouse / NAME)
@@ -110,7 +110,7 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
         materialize = False
         notes.append(_not_opened(warehouse, error))
     half = _built_aside(warehouse, conversions, materialize)
-    # The manifest first: what it supersedes stays for whoever reads the database before.
+    # The manifest first: superseded files stay for a while, so that the old database can still be read.
     store.publish(warehouse, conversions)
     _take_its_place(half, warehouse)
     return notes

@@ -1,10 +1,10 @@
 """Sums of fractions that are the same on every run, however many threads add them up.
 
-A sum of doubles depends on the order in which they are added, which threads make up anew each time. Views and
-queries write such a sum as `fsum(x)`, and such a mean as `favg(x)`: DuckDB's own sums that carry the error
-along, which leaves a small difference. What is stored adds decimals instead, which is exact, and so the same
-in any order; a fraction is rounded before, to eighteen places, always in the same way. Where a number is too
-large for that, or none, DuckDB's plain sum stands. Over a window it is a decimal, and an error there.
+A sum of doubles depends on the order in which they are added, which differs from run to run with threads.
+Views and queries write such a sum as `fsum(x)`, and such a mean as `favg(x)`: DuckDB's Kahan sums, which only
+reduce the difference. What is stored adds decimals instead, which is exact, and so the same in any order;
+each fraction is rounded to eighteen places first. Where a number is too large for that, or not finite,
+DuckDB's plain sum is taken. Over a window the result is a decimal, and such a number is an error.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _EXACT = {
         end
     """,
 }
-# DuckDB 1.4.0 reads no arithmetic on a window back from a macro.
+# DuckDB 1.4.0 cannot read a stored macro back that has arithmetic on a window function.
 _OR_ERROR = _DECIMAL.replace("try_cast", "cast")
 _EXACT_OVER_WINDOW = {"fsum": f"sum({_OR_ERROR})", "favg": f"avg({_OR_ERROR})"}
 
@@ -58,7 +58,7 @@ def _sums(tree: exp.Expr) -> Iterator[exp.Anonymous]:
 
 
 def _written(forms: dict[str, str], call: exp.Anonymous, condition: exp.Expr | None) -> exp.Expr:
-    """What is stored for a call, each of its parts with the condition of the call's filter, if it has one."""
+    """The SQL stored for a call; the condition of its FILTER, if any, goes to each aggregate in that SQL."""
     [number] = call.expressions
     written = sqlglot.parse_one(forms[call.name.lower()], dialect="duckdb")
     parts = list(written.find_all(exp.Sum, exp.Avg, exp.Count))

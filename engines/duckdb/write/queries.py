@@ -35,7 +35,7 @@ def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Hel
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """A parameter that is called like a column would silently stand in the column's place."""
+    """Raise DefinitionError where a parameter has a column's name, which it would silently replace."""
     for name in sorted(query.references):
         for parameter in query.parameters:
             if parameter.name in columns.get(name, ()):
@@ -44,7 +44,7 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
 
 
 def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """A parameter can have the values of a column only where there is one."""
+    """Raise DefinitionError where a parameter takes its values from a column that does not exist."""
     for parameter in query.parameters:
         table, _, column = parameter.values_of.rpartition(".")
         if table and column not in columns.get(table, ()):
