@@ -10,6 +10,9 @@ import pkgutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
+from tracehouse.ingest.declare import all_traces
 from tracehouse.views.view_files import view_files
 
 _TWINS = [
@@ -48,3 +51,10 @@ def _on_real_files() -> set[str]:
 
 
 ON_REAL_FILES = _on_real_files()
+
+
+def skip_without_files_of(name: str, raw: Path) -> None:
+    """Skip what asks a trace of which no raw files are there; for what asks all traces, any will do."""
+    trace = name.split(".")[0]
+    if trace in all_traces() and not (raw / trace).is_dir():
+        pytest.skip(f"there are no real files of {trace}")

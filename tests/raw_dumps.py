@@ -81,7 +81,7 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
         outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised
         store.publish(warehouse, outcome.conversions)
-    path = shutil.copy(_without_data(), warehouse)
+    path = without_data(warehouse)
     traces = list(all_traces().values())
     with duckdb.connect(str(path)) as connection:
         for trace in traces:
@@ -94,11 +94,16 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(str(path), read_only=True)
 
 
+def without_data(warehouse: Path, materialize: bool = False) -> Path:
+    """A database without data, at its place in a warehouse; with `materialize`, of tables that take rows."""
+    return Path(shutil.copy(_built_once(materialize), warehouse))
+
+
 @cache
-def _without_data() -> Path:
+def _built_once(materialize: bool) -> Path:
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    return database.build(Path(folder.name))
+    return database.build(Path(folder.name), materialize)
 
 
 def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:

@@ -1,5 +1,9 @@
 """Files that break each of Acme's rules. The comment on a line names them, without the table."""
 
+from pathlib import Path
+
+import pandas as pd
+
 ACME_JOB_HEADER = (
     "job_id,user,node_num,gpu_num,cpu_num,mem_per_pod_GB,shared_mem_per_pod,type,state,"
     "submit_time,start_time,end_time,fail_time,stop_time,duration,queue,gpu_time"
@@ -144,3 +148,9 @@ BROKEN_MORE_OFTEN = {
     "acme.node_metric.time": 2,
     "acme.server_power.time": 2,
 }
+
+
+def breaches_on_real_files(raw: Path) -> dict[str, int]:
+    summary = pd.read_csv(raw / "acme" / "data" / "cluster_summary.csv")
+    counted = summary["cpu_job_num"] + summary["gpu_job_num"]
+    return {"acme.cluster_summary.job_num": int((summary["job_num"] != counted).sum())}

@@ -1,5 +1,10 @@
 """Files that break each of ITP's rules. The comment on a line names them, without the table."""
 
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+
 ITP_RAW_HEADER = "job_id,submission_time,duration,num_gpu"
 ITP_HEADER = "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration"
 
@@ -56,3 +61,12 @@ BROKEN_MORE_OFTEN = {
     "itp.raw_job.clusters": 9,
     "itp.raw_job.in_elasticflow": 4,
 }
+
+
+def breaches_on_real_files(raw: Path) -> dict[str, int]:
+    with tarfile.open(raw / "itp" / "data" / "elasticflow-traces.tar.gz") as archive:
+        members = [member for member in archive if member.name.endswith(".csv")]
+        jobs = pd.concat(pd.read_csv(archive.extractfile(member)) for member in members)
+    assert len(members) == 11
+    tightness = (jobs["deadline"] - jobs["submission_time"]) / jobs["duration"]
+    return {"itp.elasticflow_job.tightness": int(((tightness < 0.5) | (tightness > 1.5)).sum())}

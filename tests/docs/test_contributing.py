@@ -35,6 +35,14 @@ def test_every_type_of_columns_is_there_with_how_it_is_written() -> None:
     assert stored_as_another == {"UNIX_S": "TIMESTAMPTZ", "UNIX_MS": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 
 
+def test_every_ledger_is_there_with_its_columns() -> None:
+    for path in sorted((REPOSITORY / "views").glob("*/*.csv")):
+        header = path.read_text().splitlines()[0]
+        [listed] = re.findall(rf"^\| `views/<trace>/{path.name}` \| .*: `(.*?)` \|$", CONTRIBUTING, re.M)
+        # A ledger without figures of single files does without that column.
+        assert header in (listed, listed.removesuffix(",needs_file")), path
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_and_file_that_a_page_names_is_there(page: str) -> None:
     text = (REPOSITORY / page).read_text()

@@ -12,7 +12,6 @@ import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.engines.duckdb.read import answer
-from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.errors import UsageError, UserError
 
 
@@ -104,7 +103,7 @@ def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:
 
 
 def test_without_data_any_value_will_do(tmp_path: Path) -> None:
-    database.build(tmp_path)
+    raw_dumps.without_data(tmp_path)
     with answer.connect(tmp_path) as connection:
         question = answer.named_question(connection, "openb.phases", {"in_variant": "defualt"})
         assert answer.run(connection, question).read_all().num_rows == 0

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import raw_dumps
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import all_traces
@@ -14,7 +15,7 @@ from tracehouse.views.view_files import newest, view_files
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    path = database.build(tmp_path_factory.mktemp("empty"))
+    path = raw_dumps.without_data(tmp_path_factory.mktemp("empty"))
     return duckdb.connect(str(path), read_only=True)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import pytest
+import raw_dumps
 
 from tracehouse.engines.duckdb.read import answer, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
@@ -36,15 +38,17 @@ Build = Callable[..., Path]
 
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
-    """Builds a database over three nodes, with a ledger that holds the figures given."""
+    """A database over three nodes, with the figures given instead of those of the ledgers."""
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
-    database.ingest([tmp_path / "raw"], tmp_path / "warehouse", ["openb"], lambda *_: None)
+    raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
     monkeypatch.setattr(ledgers, "published", partial(ledgers.published, tmp_path / "views"))
 
     def build_with(*figures: dict[str, str], warehouse: Path = tmp_path / "warehouse") -> Path:
         write_ledger(tmp_path, *figures)
-        database.build(warehouse)
+        with duckdb.connect(str(warehouse / database.NAME)) as connection:
+            connection.execute("delete from catalog.published")
+            catalog.fill_published(connection, ledgers.published())
         return warehouse
 
     return build_with
@@ -160,9 +164,11 @@ def test_a_figure_that_makes_no_sense_is_refused(
 
 
 def test_a_ledger_that_makes_no_sense_changes_no_database(build: Build, tmp_path: Path) -> None:
+    build({})
+    write_ledger(tmp_path, {}, {"value": "7"})
     before = (tmp_path / "warehouse" / database.NAME).read_bytes()
     with pytest.raises(DefinitionError, match=r"openb\.gpus is there twice"):
-        build({}, {"value": "7"})
+        database.build(tmp_path / "warehouse")
     assert (tmp_path / "warehouse" / database.NAME).read_bytes() == before
 
 

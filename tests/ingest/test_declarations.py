@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declare import Table, Trace, all_traces
 
 TRACES = list(all_traces().values())
@@ -74,7 +75,7 @@ def test_every_column_is_described(table: Table) -> None:
         assert column.comment, column.name
         assert not column.comment.endswith("."), column.name
         assert column.provenance in {"measured", "derived", "synthetic"}, column.name
-        assert column.type in {"VARCHAR", "BIGINT", "DOUBLE", "TIMESTAMPTZ"}, column.name
+        assert column.type in TYPES, column.name
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def instances(raw: Path) -> pd.DataFrame:
-    [path] = raw.rglob("disaggregated_DLRM_trace.csv")
+    [path] = (raw / "dlrm").rglob("disaggregated_DLRM_trace.csv")
     return pd.read_csv(path)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import raw_dumps
 
-from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.reference_curves import read_curves
 
 CHINA = timezone(timedelta(hours=8))
@@ -43,7 +43,7 @@ def each_15_s(name: str, *values: float | None, first: int = 0) -> list[Row]:
 
 def made(folder: Path, **tables: list[tuple]) -> duckdb.DuckDBPyConnection:
     """A database whose base tables hold these rows."""
-    path = database.build(folder, materialize=True)
+    path = raw_dumps.without_data(folder, materialize=True)
     connection = duckdb.connect(str(path))
     connection.execute("set timezone = 'UTC'")
     for name, rows in tables.items():

@@ -7,8 +7,6 @@ import pytest
 import raw_dumps
 from twins import pai as pai_in_pandas
 
-from tracehouse.engines.duckdb.write import database
-
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:
     """Rows of a table from the named columns; the others hold nothing."""
@@ -24,7 +22,7 @@ def made(folder: Path, **tables: list[dict[str, object]]) -> duckdb.DuckDBPyConn
 
 @pytest.fixture(scope="module")
 def no_rows(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    path = database.build(tmp_path_factory.mktemp("no_rows"))
+    path = raw_dumps.without_data(tmp_path_factory.mktemp("no_rows"))
     return duckdb.connect(str(path), read_only=True)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 import pytest
+import raw_dumps
 
-from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import view_files
 
@@ -38,7 +38,7 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, time: str, **value
 
 @pytest.fixture(scope="module")
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    path = database.build(tmp_path_factory.mktemp("times"), materialize=True)
+    path = raw_dumps.without_data(tmp_path_factory.mktemp("times"), materialize=True)
     with duckdb.connect(str(path)) as connection:
         connection.execute("set timezone = 'UTC'")
         for number, time in enumerate(TIMES):
