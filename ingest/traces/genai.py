@@ -1,0 +1,136 @@
+"""GenAI: Stable Diffusion served by Alibaba, a day of monitoring in 2025 and requests of some weeks.
+
+Telemetry of 207 containers, a value for each and each minute; 68,195 requests of users, which name none.
+
+Citation: see ``TRACE.citation``. Licence: none is stated; the programme's README allows research and study.
+
+Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: a CSV in an archive
+for each table, and `lora_request_trace.csv` loose too, the same bytes. `data_trace_processed` is not in the
+README, and `lora_request_trace` repeats its last 26,823 rows.
+
+The clock of the telemetry is not only shifted, as the README says: all of it was multiplied by 0.95. So its
+times are no instants, and not UNIX_S. Requests are no jobs, for they hold no GPU of their own: there is no
+`standard_job`.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+README = "README of cluster-trace-v2026-GenAI"
+KEY = ("timestamp_anon", "container_ip")
+TIME = Column("timestamp_anon", "BIGINT", "Time, on a clock that counts 57 s a minute", "s")
+# The README announces these texts for a missing container; the files have empty fields.
+CONTAINER = Column("container_ip", "VARCHAR", "Container: hash of its address", null_texts=("NULL", "None"))
+REQUEST_TYPE = Column("request_type", "VARCHAR", "Generative Requests, or API Requests, of no container")
+TIME_FIRST, VALUE_FIRST, TIME_LAST = "time value container", "value time container", "value container time"
+
+
+def _telemetry(
+    name: str,
+    meaning: str,
+    unit: str,
+    order: str = TIME_FIRST,
+    more: tuple[Column, ...] = (),
+    key: tuple[str, ...] = KEY,
+) -> Table:
+    """One metric; files differ in the order of columns. What may lack a container has another key."""
+    value = Column("value", "DOUBLE", meaning, unit, is_duration=unit == "ms")
+    columns = {"time": TIME, "value": value, "container": CONTAINER}
+    stem = rf"{name}(?:_data|_raw)?(?:_anon)?"
+    return Table(
+        name=name,
+        comment=f"{meaning}, at times on a scaled clock.",
+        grain=f"one row per {', '.join(key)}" if key else "one row per sample",
+        source=README,
+        file_name=rf"{stem}\.csv",
+        archive_stem=stem,
+        columns=(*(columns[column] for column in order.split()), *more),
+        key=key,
+        never_empty=("timestamp_anon", "value", *(("container_ip",) if key == KEY else ())),
+        order_by=KEY,
+    )
+
+
+def _requests(name: str, comment: str, source: str, order_by: str, columns: tuple[Column, ...]) -> Table:
+    return Table(
+        name=name,
+        comment=comment,
+        grain="one row per request; nothing identifies it",
+        source=source,
+        file_name=rf"{name}\.csv",
+        archive_stem=name,
+        columns=columns,
+        never_empty=("predict_type", "exec_time_seconds"),
+        order_by=(order_by,),
+    )
+
+
+PREDICT_TYPE = Column("predict_type", "VARCHAR", "TXT_2_IMG, IMG_2_IMG or INPAINTING, or a hash of it")
+EXEC_TIME = Column("exec_time_seconds", "DOUBLE", "Execution time of the request", "s", is_duration=True)
+SHAPE = (
+    Column("prompt_length", "BIGINT", "Length of the prompt", "characters"),
+    Column("negative_prompt_length", "BIGINT", "Length of the negative prompt, if any", "characters"),
+    Column("num_images_per_prompt", "BIGINT", "Images to generate", "images"),
+    Column("num_inference_steps", "BIGINT", "Steps of diffusion", "steps"),
+    Column("checkpoint_model_version_id", "VARCHAR", "Base model: a label or a hash"),
+)
+REQUESTS = (
+    _requests(
+        "lora_request_trace",
+        "Requests of users, with time, group and status; a part of those in data_trace_processed.",
+        README,
+        "gmt_create",
+        (
+            Column("gmt_create", "TIMESTAMP", "Creation, shifted, of a zone that is not written"),
+            PREDICT_TYPE,
+            Column("predict_status", "VARCHAR", "SUCCEED, FAILED, PENDING or PROCESSING"),
+            EXEC_TIME,
+            Column("groupId", "VARCHAR", "User or group"),
+            *SHAPE,
+            Column("num_lora", "BIGINT", "LoRA adapters that the request uses", "adapters"),
+        ),
+    ),
+    _requests(
+        "data_trace_processed",
+        "Requests of users, without time, user or status.",
+        "undocumented; columns as in lora_request_trace",
+        "predict_type",
+        (
+            PREDICT_TYPE,
+            EXEC_TIME,
+            Column("style_type", "VARCHAR", "Hash of a style, if any"),
+            *SHAPE,
+            Column("lora_args", "VARCHAR", "Python list, as text, of the LoRA adapters and their scales"),
+        ),
+    ),
+)
+
+TRACE = Trace(
+    name="genai",
+    title="Alibaba cluster-trace-v2026-GenAI (Stable Diffusion serving)",
+    publisher="Alibaba Group",
+    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI",
+    download=(
+        "Fetch the 14 .tar.gz of https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI"
+        " into a folder; lora_request_trace.csv is in one of them."
+    ),
+    licence="none stated; for research or study",
+    citation=(
+        "Lin et al.: Understanding Diffusion Model Serving in Production: A Top-Down Analysis of Workload,"
+        " Scheduling, and Resource Efficiency (SoCC 2025)."
+    ),
+    tables=(
+        _telemetry("qps", "Rate", "requests per s", more=(REQUEST_TYPE,), key=(*KEY, "request_type")),
+        _telemetry("queue_size", "Requests that wait", "requests", TIME_LAST, key=("timestamp_anon",)),
+        _telemetry("queue_rt", "Time in the gateway's queue", "ms", TIME_LAST),
+        _telemetry("pipeline_update_latency", "Loading or switching of a whole pipeline", "ms"),
+        _telemetry("basemodel_update_latency", "Loading of a base model", "ms"),
+        _telemetry("lora_update_latency", "Loading of LoRA weights", "ms"),
+        _telemetry("controlnet_latency", "Loading of ControlNet weights", "ms"),
+        _telemetry("pod_memory_util", "Memory in use, as a fraction", "", VALUE_FIRST, key=()),
+        _telemetry("pod_gpu_duty_cycle", "GPU utilisation", "percent", VALUE_FIRST),
+        _telemetry("pod_gpu_memory_used_bytes", "GPU memory in use", "bytes"),
+        _telemetry("model_predict", "Inference, as the publisher says without loading", "ms"),
+        _telemetry("pipeline_inference", "Inference, as the publisher says with loading", "ms"),
+        *REQUESTS,
+    ),
+)

@@ -1,0 +1,15 @@
+-- How does the latency of a stage of GenAI's serving change over the day?
+-- param: of_stage: stage of serving
+-- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
+-- chart: line x=hour_of_day y=median_ms
+create or replace macro genai.latency_by_hour(of_stage varchar := 'end_to_end') as table
+select
+    hour_of_day,
+    count(*) as minutes,
+    median(latency_ms) as median_ms
+from genai.stage_latency
+where stage = of_stage
+group by hour_of_day
+order by hour_of_day;
+
+comment on macro table genai.latency_by_hour is 'Minutes of containers and the median of their latencies per hour of the day in China.';

@@ -1,0 +1,14 @@
+-- How long do the stages of GenAI's serving take?
+-- chart: bar x=stage y=median_ms
+create or replace macro genai.latency_by_stage() as table
+select
+    stage,
+    count(*) as minutes,
+    count(distinct container_id) as containers,
+    median(latency_ms) as median_ms,
+    quantile_cont(latency_ms, 0.99) as p99_ms
+from genai.stage_latency
+group by stage
+order by stage;
+
+comment on macro table genai.latency_by_stage is 'Minutes of containers and containers per stage, and the median and 99th percentile of their latencies.';

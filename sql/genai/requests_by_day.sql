@@ -1,0 +1,31 @@
+-- How many requests does GenAI serve from day to day, and how many of them fail?
+-- caveat: genai.requests_in_both_files
+-- param: of_type: kind of task, or all
+-- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING
+-- engine: duckdb (to_seconds)
+-- chart: line x=day y=requests
+create or replace macro genai.requests_by_day(of_type varchar := 'all') as table
+with requests as (
+    select
+        request.predict_type,
+        request.predict_status,
+        request."groupId" as user_id,
+        request.exec_time_seconds,
+        cast(request.gmt_create + to_seconds(clock.local_offset_s) as date) as day
+    from genai.lora_request_trace as request
+    cross join catalog.clocks as clock
+    where clock.clock = 'genai.requests'
+)
+
+select
+    day,
+    count(*) as requests,
+    count(*) filter (where predict_status = 'FAILED') as failed,
+    count(distinct user_id) as users,
+    median(exec_time_seconds) filter (where predict_status = 'SUCCEED') as median_run_s
+from requests
+where of_type in ('all', predict_type)
+group by day
+order by day;
+
+comment on macro table genai.requests_by_day is 'Requests, those that failed, users or groups, and the median execution time of what succeeded, per day in China.';

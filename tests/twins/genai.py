@@ -1,0 +1,109 @@
+"""GenAI's views and queries, computed by pandas from the raw archives alone."""
+
+import ast
+import io
+from pathlib import Path
+
+import pandas as pd
+from raw_frames import csv_members
+
+STAGES = {
+    "queue": "queue_rt_raw_anon",
+    "pipeline_update": "pipeline_update_latency_anon",
+    "base_model": "basemodel_update_latency_anon",
+    "lora": "lora_update_latency_anon",
+    "controlnet": "controlnet_latency_data_anon",
+    "inference": "model_predict_data_anon",
+    "end_to_end": "pipeline_inference_data_anon",
+}
+
+
+def table(raw: Path, stem: str) -> pd.DataFrame:
+    [text] = csv_members((raw / "genai" / f"{stem}.tar.gz").read_bytes()).values()
+    return pd.read_csv(io.BytesIO(text))
+
+
+def telemetry(raw: Path, stem: str) -> pd.DataFrame:
+    """A file's values, its minutes of 57 s being minutes of 60 s again."""
+    found = table(raw, stem).rename(columns={"container_ip": "container_id"})
+    time_s = found["timestamp_anon"].astype(int) // 57 * 60
+    return found.assign(time_s=time_s, hour_of_day=(time_s // 3600 + 8) % 24)
+
+
+def stage_latency(raw: Path) -> pd.DataFrame:
+    found = pd.concat([telemetry(raw, stem).assign(stage=stage) for stage, stem in STAGES.items()])
+    found = found.rename(columns={"value": "latency_ms"}).reset_index(drop=True)
+    return found[["stage", "container_id", "time_s", "hour_of_day", "latency_ms"]]
+
+
+def container_minute(raw: Path) -> pd.DataFrame:
+    keys = ["container_id", "time_s", "hour_of_day"]
+    found = [
+        telemetry(raw, stem).dropna(subset="container_id").groupby(keys)["value"].max()
+        for stem in ("pod_gpu_duty_cycle_anon", "pod_gpu_memory_used_bytes_anon", "pod_memory_util_anon")
+    ]
+    minutes = pd.concat(found, axis=1, keys=["gpu_pct", "gpu_memory_gib", "memory_pct"])
+    minutes["gpu_memory_gib"] /= 2**30
+    minutes["memory_pct"] = 100 * minutes["memory_pct"].clip(lower=0)
+    return minutes.reset_index()
+
+
+def request_shape(raw: Path) -> pd.DataFrame:
+    found = table(raw, "data_trace_processed").assign(number=1)
+    found["loras"] = [len(ast.literal_eval(text)) for text in found["lora_args"]]
+    found = found.rename(columns={"checkpoint_model_version_id": "base_model_id"})
+    shapes = found.groupby(["predict_type", "base_model_id", "loras"], dropna=False)
+    rows = pd.DataFrame({"requests": shapes.size()})
+    rows["images"] = shapes["num_images_per_prompt"].sum(min_count=1)
+    rows["mean_run_s"] = shapes["exec_time_seconds"].mean()
+    rows["max_run_s"] = shapes["exec_time_seconds"].max()
+    return rows.reset_index()
+
+
+def latency_by_stage(raw: Path) -> pd.DataFrame:
+    stages = stage_latency(raw).groupby("stage")
+    latency = stages["latency_ms"]
+    columns = {"minutes": stages.size(), "containers": stages["container_id"].nunique()}
+    quantiles = {"median_ms": latency.median(), "p99_ms": latency.quantile(0.99)}
+    return pd.DataFrame(columns | quantiles).reset_index()
+
+
+def latency_by_hour(raw: Path, stage: str) -> pd.DataFrame:
+    found = stage_latency(raw)
+    hours = found[found["stage"] == stage].groupby("hour_of_day")["latency_ms"]
+    return hours.agg(minutes="size", median_ms="median").reset_index()
+
+
+def use_by_hour(raw: Path) -> pd.DataFrame:
+    hours = container_minute(raw).groupby("hour_of_day")
+    means = hours[["gpu_pct", "gpu_memory_gib", "memory_pct"]].mean().add_prefix("mean_")
+    means.insert(0, "containers", hours["container_id"].nunique())
+    return means.reset_index()
+
+
+def requests_by_day(raw: Path, kinds: list[str]) -> pd.DataFrame:
+    found = table(raw, "lora_request_trace")
+    found = found[found["predict_type"].isin(kinds)]
+    local = pd.to_datetime(found["gmt_create"]) + pd.Timedelta(days=78, hours=-7)
+    days = found.assign(
+        day=local.dt.date,
+        failed=found["predict_status"] == "FAILED",
+        run_s=found["exec_time_seconds"].where(found["predict_status"] == "SUCCEED"),
+    ).groupby("day")
+    rows = {"requests": days.size(), "failed": days["failed"].sum(), "users": days["groupId"].nunique()}
+    return pd.DataFrame(rows | {"median_run_s": days["run_s"].median()}).reset_index()
+
+
+VIEWS = {
+    "genai.stage_latency_v1": (stage_latency, ["stage", "container_id", "time_s"]),
+    "genai.container_minute_v1": (container_minute, ["container_id", "time_s"]),
+    "genai.request_shape_v1": (request_shape, ["predict_type", "base_model_id", "loras"]),
+}
+QUERIES = {
+    "genai.latency_by_stage()": (latency_by_stage, (), ["stage"]),
+    "genai.latency_by_hour()": (latency_by_hour, ("end_to_end",), ["hour_of_day"]),
+    "genai.latency_by_hour(of_stage := 'lora')": (latency_by_hour, ("lora",), ["hour_of_day"]),
+    "genai.use_by_hour()": (use_by_hour, (), ["hour_of_day"]),
+    "genai.requests_by_day()": (requests_by_day, (["TXT_2_IMG", "IMG_2_IMG", "INPAINTING"],), ["day"]),
+    "genai.requests_by_day(of_type := 'IMG_2_IMG')": (requests_by_day, (["IMG_2_IMG"],), ["day"]),
+}
