@@ -1,5 +1,9 @@
 """Files that break each of GenAI's rules. The comment on a line names them, without the table."""
 
+from pathlib import Path
+
+from twins.genai import table
+
 HEADER = "timestamp_anon,value,container_ip"
 
 FILES = {
@@ -24,3 +28,13 @@ FILES = {
 
 # Every other rule is broken once.
 BROKEN_MORE_OFTEN = {"genai.pod_memory_util.fraction": 2}
+
+
+def breaches_on_real_files(raw: Path) -> dict[str, int]:
+    memory = table(raw, "pod_memory_util_anon")["value"]
+    whole, pure = (table(raw, f"{name}_data_anon") for name in ("pipeline_inference", "model_predict"))
+    both = whole.merge(pure, on=["timestamp_anon", "container_ip"])
+    return {
+        "genai.pod_memory_util.fraction": int(((memory < 0) | (memory > 1)).sum()),
+        "genai.pipeline_inference.includes_inference": int((both["value_x"] < both["value_y"]).sum()),
+    }
