@@ -25,7 +25,7 @@ def end_at_once() -> None:
             signal.signal(number, _end)
 
 
-def end_orderly() -> None:
+def interruptible() -> None:
     """From now on, SIGINT raises KeyboardInterrupt, as writers of a warehouse need; other signals kill."""
     for number in _ENDING:
         if signal.getsignal(number) is _end:

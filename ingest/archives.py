@@ -43,7 +43,7 @@ class UnreadableArchiveError(Exception):
     """An archive that is whole, but packed in a way that cannot be read here."""
 
 
-class _Forward:
+class _ForwardStream:
     """A stream on which tarfile can seek, but only forwards."""
 
     def __init__(self, stream: BinaryIO):
@@ -76,7 +76,7 @@ class _Forward:
 class _Span(io.RawIOBase):
     """The next `size` bytes of a stream."""
 
-    def __init__(self, stream: _Forward, size: int):
+    def __init__(self, stream: _ForwardStream, size: int):
         self._stream = stream
         self._left = size
 
@@ -99,7 +99,7 @@ def tar_members(unpacked: BinaryIO, on_passed_over: Callable[[str], None]) -> It
     and the reason.
     """
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
-    stream = _Forward(unpacked)
+    stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
         tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
     while (info := _next_header(tar)) is not None:

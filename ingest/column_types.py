@@ -209,10 +209,11 @@ def _json_fault(text: bytes) -> str:
 
 def parsed_json(text: str) -> Any:
     """Parse JSON, in which NaN is invalid. Raises ValueError, or RecursionError where it is nested deeply."""
-    return json.loads(text, parse_constant=_no_constant)
+    return json.loads(text, parse_constant=no_constant)
 
 
-def _no_constant(word: str) -> None:
+def no_constant(word: str) -> None:
+    """Refuse what Python reads in JSON, and JSON does not have. Always raises ValueError."""
     raise ValueError(f"{word} is no JSON")
 
 

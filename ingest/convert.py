@@ -236,7 +236,7 @@ def convert(
     the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
     the warehouse cannot be written to.
     """
-    with store.room_to_write(raw_input.warehouse, raw_input.table_name):
+    with store.write_errors_explained(raw_input.warehouse, raw_input.table_name):
         return _convert(raw_input, holdings, beside, connection)
 
 

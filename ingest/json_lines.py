@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from tracehouse.ingest.column_types import no_constant
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.faults import value_fault
@@ -185,22 +186,20 @@ def _object(record: bytes) -> dict[str, Any]:
             record.decode(),
             parse_int=_Number,
             parse_float=_Number,
-            parse_constant=_no_constant,
+            parse_constant=no_constant,
             object_pairs_hook=_once_each,
         )
     except UnicodeDecodeError:
         raise _MisfitError("invalid UTF8 data") from None
     except json.JSONDecodeError as error:
         raise _MisfitError(f"no JSON: {error.msg}, at character {error.pos + 1}") from None
+    except ValueError as error:
+        raise _MisfitError(f"no JSON: {error}") from None
     except RecursionError:
         raise _MisfitError("no JSON that can be read: it is nested too deeply") from None
     if not isinstance(found, dict):
         raise _MisfitError("no JSON object")
     return found
-
-
-def _no_constant(word: str) -> None:
-    raise _MisfitError(f"no JSON: {word}")
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def said_of_leaving(conversion: Conversion) -> str:
     return f"{conversion.shown_source}: its {conversion.rows:,} rows leave {conversion.table_name}"
 
 
-def of_sources(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
+def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
     """The conversions of the named raw files.
 
     A name is a path below the raw folder, a bare file name, or a glob pattern of either. Raises UsageError

@@ -10,11 +10,11 @@ from tracehouse.ingest.errors import RawFileError
 
 Piece = TypeVar("Piece")
 
-_REJECTED_SHARE_THAT_CONDEMNS = 0.1
+_MOST_REJECTED_SHARE = 0.1
 # How many rows a stream holds is not known before its end, and the bad ones may all come first: up to these
 # limits, rejects are tolerated until then, whatever their share.
-_REJECTS_BORNE = 20_000
-_REJECTED_BYTES_BORNE = 16 << 20
+_MOST_REJECTS = 20_000
+_MOST_REJECTED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Tally:
         self.rejected += 1
         self.rejected_bytes += len(reject.raw_text)
 
-    def condemn_if_hopeless(self, rows: int) -> None:
+    def raise_if_hopeless(self, rows: int) -> None:
         """Raise RawFileError where rejects exceed the limits above, and also a tenth of `rows`."""
-        if self.rejected > _REJECTS_BORNE or self.rejected_bytes > _REJECTED_BYTES_BORNE:
-            self.condemn_if_bad(f"of at most {rows:,} rows so far", rows)
+        if self.rejected > _MOST_REJECTS or self.rejected_bytes > _MOST_REJECTED_BYTES:
+            self.raise_if_bad(f"of at most {rows:,} rows so far", rows)
 
-    def condemn_if_bad(self, what: str, rows: int) -> None:
+    def raise_if_bad(self, what: str, rows: int) -> None:
         """Raise RawFileError where over a tenth of `rows` was rejected; `what` names these in the error."""
-        if self.first and self.rejected > _REJECTED_SHARE_THAT_CONDEMNS * rows:
+        if self.first and self.rejected > _MOST_REJECTED_SHARE * rows:
             raise RawFileError(
                 self.file,
                 f"{self.rejected:,} {what} do not fit, more than a tenth; the first: {self.first.reason}",
@@ -76,6 +76,6 @@ def unless_hopeless(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[
         tally.rows += batch.rows.num_rows + len(batch.rejects)
         for reject in batch.rejects:
             tally.add(reject)
-        tally.condemn_if_hopeless(tally.rows)
+        tally.raise_if_hopeless(tally.rows)
         yield piece, batch
-    tally.condemn_if_bad(f"of its {tally.rows:,} rows", tally.rows)
+    tally.raise_if_bad(f"of its {tally.rows:,} rows", tally.rows)

@@ -36,7 +36,7 @@ KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
 
 # Held while finalizing, as tables that are converted at the same time may give files of the same content.
-_KEEPING = Lock()
+_FINALIZE_LOCK = Lock()
 _WORK = ".ingest"
 _PARQUET = "parquet"
 # Not among the Parquet files: readers of a folder of Parquet read every file in it.
@@ -93,7 +93,7 @@ def lock(warehouse: Path) -> Iterator[None]:
 
 
 @contextmanager
-def room_to_write(warehouse: Path, what: str) -> Iterator[None]:
+def write_errors_explained(warehouse: Path, what: str) -> Iterator[None]:
     """Turn the errors of a failed write, as on a full disk, into a UserError that says what to do."""
     try:
         yield
@@ -190,12 +190,10 @@ def drop_staging(warehouse: Path) -> None:
 
 def staged(path: Path, rows: int) -> StagedFile:
     """Flush a complete Parquet file to disk and hash it, so that `finalize` may take it into the store."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         os.fsync(file.fileno())
-    return StagedFile(path, digest.hexdigest(), rows)
+    return StagedFile(path, sha256, rows)
 
 
 def named(folder: str, staged_file: StagedFile) -> StoredFile:
@@ -210,7 +208,7 @@ def finalize(warehouse: Path, conversion: Conversion, staged_files: Sequence[Sta
     `staged_files` are its files and its rejected ones, in order. The journal is written first, so that a kill
     leaves no unlisted file; once the last file is in place, a kill does not lose the conversion.
     """
-    with _KEEPING:
+    with _FINALIZE_LOCK:
         drop_unpublished(warehouse, conversion.key)
         manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
         for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):

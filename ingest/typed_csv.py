@@ -126,7 +126,7 @@ def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], C
 
 def _read_chunk(chunk: Chunk, parser: _Parser, file: str) -> tuple[Chunk, Batch]:
     whole, rejects = _without_cut_record(chunk) if parser.ends_in_newline else (chunk, ())
-    rows = None if _may_deceive(whole, parser) else _parse(whole.data, parser)
+    rows = None if _may_be_misread(whole, parser) else _parse(whole.data, parser)
     if rows is None or not _is_all_of(whole, rows):
         batch = _sift(whole, parser, file)
         return chunk, Batch(batch.rows, batch.rejects + rejects)
@@ -142,7 +142,7 @@ def _without_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
     return whole, (Reject(chunk.last_line, reason, printable(cut.rstrip(b"\r\n"))),)
 
 
-def _may_deceive(chunk: Chunk, parser: _Parser) -> bool:
+def _may_be_misread(chunk: Chunk, parser: _Parser) -> bool:
     """Whether a chunk holds what Arrow may misread: zero bytes, hexadecimal numbers or misplaced quotes."""
     if b"\0" in chunk.data:
         return True
@@ -169,7 +169,7 @@ def _sift(chunk: Chunk, parser: _Parser, file: str) -> Batch:
             tally.add(rejects[-1])
             # Now and then, not only at the end: a chunk may hold millions of bad records.
             if len(rejects) % _LOOKED_AT_ONCE == 0:
-                tally.condemn_if_hopeless(chunk.last_line)
+                tally.raise_if_hopeless(chunk.last_line)
         else:
             fit[index] = True
     rows = _parse(_bytes_of(records.texts.filter(pa.array(fit))), parser)

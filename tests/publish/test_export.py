@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
 
-from tracehouse.engines.duckdb.read.answer import Note, Question, write_in_turn
+from tracehouse.engines.duckdb.read.answer import Note, Question, disable_async_writes
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish import output
 from tracehouse.publish.export import TABLE_ROWS, TO_A_FILE, Options, chosen_format, write
@@ -57,7 +57,7 @@ def noted(
         output.new_spool(folder) as draft,
     ):
         connection.execute("set timezone = 'UTC'")
-        write_in_turn(connection)
+        disable_async_writes(connection)
         return write(connection, Question(sql, {}), form, spool, draft, options)
 
 

@@ -111,7 +111,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     # Attached, not opened: all connections of a process to an opened file share its settings.
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
-    write_in_turn(connection)
+    disable_async_writes(connection)
     try:
         connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
     except duckdb.Error as error:
@@ -134,7 +134,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     return connection
 
 
-def write_in_turn(connection: duckdb.DuckDBPyConnection) -> None:
+def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
     """Turn off the asynchronous threads through which COPY writes since DuckDB 2.0.
 
     With them, a COPY whose query fails half-way hangs for ever, about once in ten times.

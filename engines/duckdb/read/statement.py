@@ -120,7 +120,7 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
         raise UserError("a pivot needs its values here, as in `pivot t on column in ('a', 'b') using sum(x)`")
     if len(statements) != 1:
         raise UsageError(f"expected one statement, found {len(statements)}")
-    explain, query = _parted(statements[0].query)
+    explain, query = _split_explain(statements[0].query)
     _check_parts(connection, query)
     return Statement(query, explain)
 
@@ -132,7 +132,7 @@ def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
     return several or (multi is not None and kinds == [multi])
 
 
-def _parted(sql: str) -> tuple[str, str]:
+def _split_explain(sql: str) -> tuple[str, str]:
     """Split a statement into a normalised EXPLAIN with options, empty if absent, and the bare query."""
     raw = sql.encode()
     tokens = _tokens(raw)

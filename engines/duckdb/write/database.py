@@ -53,7 +53,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     with store.lock(warehouse):
         store.clean(warehouse)
         published = store.published(warehouse)
-        leaving = pipeline.of_sources(published, names)
+        leaving = pipeline.conversions_of(published, names)
         for conversion in leaving:
             store.drop_unpublished(warehouse, conversion.key)
         notes = _publish(warehouse, [c for c in published if c not in leaving])
@@ -136,6 +136,6 @@ def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize
     place = checked(warehouse)
     half = store.staging(place) / NAME
     half.unlink(missing_ok=True)
-    with store.room_to_write(warehouse, NAME):
+    with store.write_errors_explained(warehouse, NAME):
         build_file(half, conversions, place, materialize)
     return half
