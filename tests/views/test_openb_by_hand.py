@@ -125,6 +125,13 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
     assert found[2] == pytest.approx(0.3 + 0.8)
 
 
+def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyConnection) -> None:
+    rows = two_nodes.execute(
+        "select variant, pods, gpu_pods, cpu_only_pct from openb.demand_by_variant()"
+    ).fetchall()
+    assert rows == [("default", 20, 17, 15), ("gpuspec33", 1, 1, 0)]
+
+
 def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPyConnection) -> None:
     results = verify.figures(real, ["openb"])
     verdicts = {result.figure: result.verdict for result in results}
