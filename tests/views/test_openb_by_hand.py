@@ -132,6 +132,24 @@ def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyCo
     assert rows == [("default", 20, 17, 15), ("gpuspec33", 1, 1, 0)]
 
 
+def test_a_caveat_counts_the_rows_that_repeat_others(real: duckdb.DuckDBPyConnection) -> None:
+    request = "variant, cpu_milli, memory_mib, num_gpu, gpu_milli, creation_time, deletion_time"
+    repeated = (
+        "with groups as (select variant, count(*) as rows from openb.pod group by {})"
+        " select variant, sum(rows - 1) from groups"
+        " where variant in ('default', 'gpushare40') group by variant order by variant"
+    )
+    with_all_times = real.execute(repeated.format(f"{request}, scheduled_time")).fetchall()
+    with_two = real.execute(repeated.format(request)).fetchall()
+    assert with_all_times == [("default", 22), ("gpushare40", 1_827)]
+    assert with_two == [("default", 42), ("gpushare40", 1_846)]
+    ((said,),) = real.execute(
+        "select what_goes_wrong from catalog.caveats where caveat = 'openb.variants_are_resampled'"
+    ).fetchall()
+    assert "in gpushare40 1,827 rows" in said and "in default 22;" in said
+    assert "without scheduled_time 1,846 and 42" in said
+
+
 def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPyConnection) -> None:
     results = verify.figures(real, ["openb"])
     verdicts = {result.figure: result.verdict for result in results}
