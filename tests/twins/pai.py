@@ -628,11 +628,16 @@ def coverage(raw: Path) -> pd.DataFrame:
     )
 
 
-def failures_over_time(raw: Path, in_parts: int) -> pd.DataFrame:
+def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
+    """By tasks, a task is as far into the trace as all that started before it are many."""
     tasks = tasks_of(raw)
     tasks = tasks[tasks["start_time"] > 0]
     first, last = tasks["start_time"].min(), tasks["start_time"].max()
-    part = ((tasks["start_time"] - first) * in_parts // (last - first) + 1).clip(upper=in_parts)
+    if by_time:
+        part = ((tasks["start_time"] - first) * in_parts // (last - first) + 1).clip(upper=in_parts)
+    else:
+        started_before = tasks["start_time"].rank(method="min") - 1
+        part = started_before * in_parts // len(tasks) + 1
     is_failed, is_gpu = tasks["status"] == "Failed", tasks["plan_gpu"] > 0
     rows = []
     for number in range(1, in_parts + 1):
@@ -707,9 +712,11 @@ QUERIES = MACHINE_QUERIES | {
     "pai.run_by_status()": (run_by_status, (True,), ["status"]),
     "pai.run_by_status(gpu_only := false)": (run_by_status, (False,), ["status"]),
     "pai.coverage()": (coverage, (), ["join_name"]),
-    "pai.failures_over_time()": (failures_over_time, (4,), None),
-    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),
-    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30,), None),
+    "pai.failures_over_time()": (failures_over_time, (4, False), None),
+    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1, False), None),
+    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30, False), None),
+    "pai.failures_over_time(by_time := true)": (failures_over_time, (4, True), None),
+    "pai.failures_over_time(in_parts := 30, by_time := true)": (failures_over_time, (30, True), None),
 }
 
 ON_REAL_FILES = set(MACHINE_QUERIES)

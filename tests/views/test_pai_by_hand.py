@@ -168,6 +168,25 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
+# Seven tasks within 21 s, of which two fail, one long after, which fails too, and one without a start.
+STARTS = ((0.0, "Waiting"), *((at, "Terminated") for at in (10.0, 10.0, 12.0, 14.0, 20.0)))
+STARTS += ((30.0, "Failed"), (31.0, "Failed"), (1_010.0, "Failed"))
+
+
+def test_a_part_of_the_trace_is_one_of_its_tasks_or_of_its_time(tmp_path: Path) -> None:
+    tasks = [(str(number), "t", start, status) for number, (start, status) in enumerate(STARTS)]
+    made_of = rows_of("pai_task_table", "job_name task_name start_time status", *tasks)
+    parts = "select tasks, failed, failed_pct from pai.failures_over_time({})"
+    with made(tmp_path, pai_task_table=made_of) as connection:
+        by_tasks = connection.execute(parts.format("")).fetchall()
+        by_time = connection.execute(parts.format("by_time := true")).fetchall()
+        in_eight = connection.execute(parts.format("in_parts := 8")).fetchall()
+    assert by_tasks == [(2, 0, 0), (2, 0, 0), (2, 1, 50), (2, 2, 100)]
+    assert by_time == [(7, 2, pytest.approx(200 / 7)), (0, 0, None), (0, 0, None), (1, 1, 100)]
+    # Two that start together stay together.
+    assert [tasks for tasks, *_ in in_eight] == [2, 0, 1, 1, 1, 1, 1, 1]
+
+
 def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
     """Otherwise the comparison of views on the sample would say less than it seems to."""
     workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)
