@@ -579,18 +579,40 @@ def usage_by_gpu_type(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def shares_of_time(workers: pd.DataFrame) -> np.ndarray:
+    """Of one machine's time what falls to each worker: a stretch is parted among all who see it."""
+    starts, ends = workers["start_time"].to_numpy(), workers["end_time"].to_numpy()
+    edges = np.unique(np.concatenate([starts, ends]))
+    sees = (starts[:, None] <= edges[:-1]) & (ends[:, None] >= edges[1:])
+    return (sees * np.diff(edges) / sees.sum(axis=0).clip(min=1)).sum(axis=1)
+
+
 def machine_use_by_type(raw: Path) -> pd.DataFrame:
-    rows = raw_frames.pai_worker_machine(raw)
-    rows = rows[rows["observed_s"] > 0]
+    metrics = metrics_of(raw)
+    launched = set(instances_of(raw)["worker_name"].dropna())
+    is_seen = (metrics["start_time"] > 0) & (metrics["end_time"] > metrics["start_time"])
+    rows = metrics[is_seen & metrics["worker_name"].isin(launched)].copy()
+    rows["weight"] = 0.0
+    for _, workers in rows.groupby("machine"):
+        rows.loc[workers.index, "weight"] = shares_of_time(workers)
+    rows = rows.merge(machines_of(raw), on="machine", how="left", validate="many_to_one")
+    # A GPU is seen for as long as its machine is.
+    rows["gpu_weight"] = rows["weight"] * rows["cap_gpu"].where(rows["cap_gpu"] > 0)
+    rows["per_gpu"] = rows["machine_gpu"] / rows["cap_gpu"].where(rows["cap_gpu"] > 0)
     types = []
     for gpu_type, mine in rows.groupby("gpu_type", dropna=False):
         means = []
-        for name in ("machine_cpu_pct", "machine_gpu_pct", "machine_load"):
+        for name, weight in (
+            ("machine_cpu", "weight"),
+            ("per_gpu", "gpu_weight"),
+            ("machine_load_1", "weight"),
+        ):
             known = mine[mine[name].notna()]
-            weights = known["observed_s"]
-            means.append((known[name] * weights).sum() / weights.sum() if len(known) else None)
-        types.append((gpu_type, len(mine), *means))
-    return pd.DataFrame(types, columns=["gpu_type", "workers", "mean_cpu_pct", "mean_gpu_pct", "mean_load"])
+            means.append((known[name] * known[weight]).sum() / known[weight].sum() if len(known) else None)
+        counts = mine["machine"].nunique(), len(mine), mine["weight"].sum() / HOUR_S
+        types.append((gpu_type, *counts, *means))
+    names = ["gpu_type", "machines", "workers", "observed_machine_h"]
+    return pd.DataFrame(types, columns=[*names, "mean_cpu_pct", "mean_gpu_pct", "mean_load"])
 
 
 def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:

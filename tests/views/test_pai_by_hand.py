@@ -168,6 +168,42 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
+def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> None:
+    """Two workers see machine p together for a while; a P100 machine has two GPUs, a MISC machine eight."""
+    workers = (
+        # Alone for 100 s, then two for 100 s, of which the one that sees no load stays for 200 s alone.
+        ("a", "p", 100, 300, 10.0, 40.0, 1.0),
+        ("b", "p", 200, 500, 30.0, 80.0, None),
+        ("c", "m", 100, 200, 50.0, 240.0, 8.0),
+        # Another machine of the type, for three times as long.
+        ("d", "m2", 100, 400, 10.0, 80.0, 4.0),
+        ("e", "cpu", 100, 200, 10.0, None, 2.0),
+        ("f", "nowhere", 100, 200, 10.0, 50.0, 2.0),
+        # Left out: no start, no time, and no instance.
+        ("g", "p", 0, 300, 99.0, 99.0, 99.0),
+        ("h", "p", 300, 300, 99.0, 99.0, 99.0),
+        ("nobody", "p", 100, 300, 99.0, 99.0, 99.0),
+    )
+    names = "worker_name machine start_time end_time machine_cpu machine_gpu machine_load_1"
+    launches = [(worker[0],) for worker in workers if worker[0] != "nobody"]
+    machines = (("p", "P100", 2), ("m", "MISC", 8), ("m2", "MISC", 8), ("cpu", "CPU", 0))
+    with made(
+        tmp_path,
+        pai_machine_metric=rows_of("pai_machine_metric", names, *workers),
+        pai_instance_table=rows_of("pai_instance_table", "worker_name", *launches),
+        pai_machine_spec=rows_of("pai_machine_spec", "machine gpu_type cap_gpu", *machines),
+    ) as connection:
+        rows = connection.execute("from pai.machine_use_by_type()").fetchall()
+    # Of the 400 s of machine p, 100 and half of 100 fall to worker a, and the others to worker b.
+    cpu, gpu = (10 * 150 + 30 * 250) / 400, (40 * 150 + 80 * 250) / 400
+    assert rows == [
+        ("CPU", 1, 1, pytest.approx(100 / 3_600), 10, None, 2),
+        ("MISC", 2, 2, pytest.approx(400 / 3_600), 20, pytest.approx((240 + 3 * 80) / 4 / 8), 5),
+        ("P100", 1, 2, pytest.approx(400 / 3_600), pytest.approx(cpu), pytest.approx(gpu / 2), 1),
+        (None, 1, 1, pytest.approx(100 / 3_600), 10, None, 2),
+    ]
+
+
 # Seven tasks within 21 s, of which two fail, one long after, which fails too, and one without a start.
 STARTS = ((0.0, "Waiting"), *((at, "Terminated") for at in (10.0, 10.0, 12.0, 14.0, 20.0)))
 STARTS += ((30.0, "Failed"), (31.0, "Failed"), (1_010.0, "Failed"))
