@@ -232,6 +232,7 @@ def waits(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
     wait = (pods["scheduled_time"] - pods["creation_time"]).dropna()
     row = {
         "pods": len(wait),
+        "never_scheduled_pods": (pods["scheduled_time"].isna() & pods["creation_time"].notna()).sum(),
         "median_wait_s": wait.median(),
         "p90_wait_s": wait.quantile(0.9),
         "p99_wait_s": wait.quantile(0.99),

@@ -359,13 +359,24 @@ def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
     return rows
 
 
-def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
-    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
+def tasks_with_waits(raw: Path) -> pd.DataFrame:
+    """All tasks, each with its wait or none where neither it nor an instance of it has started."""
+    waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
+    return tasks_of(raw).merge(waits, on=TASK_KEY, how="left", validate="one_to_one")
+
+
+def waits_by(tasks: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    waits = tasks["wait_s"].groupby(by, dropna=False)
     quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
+    columns = {"tasks": waits.count(), "never_started_tasks": waits.size() - waits.count()}
+    columns |= {name: waits.quantile(share) for name, share in quantiles.items()}
     return pd.DataFrame(columns).reset_index()
+
+
+def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] / 100 >= min_gpus]
+    return waits_by(tasks, tasks["gpu_type"])
 
 
 def plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
@@ -476,27 +487,24 @@ def request_percentiles(raw: Path, at_pct: float) -> pd.DataFrame:
 
 
 def wait_share(raw: Path, short_below_s: float, over_half: float) -> pd.DataFrame:
-    waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
-    tasks = waits.merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY, validate="one_to_one")
-    tasks = tasks[tasks["wait_s"] + tasks["run_s"] > 0]
+    every = tasks_with_waits(raw).merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY)
+    left_out = every["wait_s"].isna().sum(), (every["wait_s"].notna() & every["run_s"].isna()).sum()
+    tasks = every[every["wait_s"] + every["run_s"] > 0]
     shares = tasks["wait_s"] / (tasks["wait_s"] + tasks["run_s"])
     is_short = tasks["run_s"] < short_below_s
     rows = []
     for run_class, mine in (("short", shares[is_short]), ("long", shares[~is_short])):
-        rows.append((run_class, len(mine), percent((mine > over_half).sum(), len(mine)), mine.median()))
-    return pd.DataFrame(rows, columns=["run_class", "tasks", "waited_over_pct", "median_wait_share"])
+        shares_of_class = percent((mine > over_half).sum(), len(mine)), mine.median()
+        rows.append((run_class, len(mine), *left_out, *shares_of_class))
+    counts = ["tasks", "never_started_tasks", "unended_tasks"]
+    return pd.DataFrame(rows, columns=["run_class", *counts, "waited_over_pct", "median_wait_share"])
 
 
 def wait_by_sharing(raw: Path) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
-    is_shared = tasks["requested_gpus_per_instance"] < 1
-    waits = tasks["wait_s"].groupby(
-        is_shared.map({True: "shared GPU", False: "whole GPUs"}).rename("request")
-    )
-    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
-    return pd.DataFrame(columns).reset_index()
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] > 0]
+    is_shared = tasks["plan_gpu"] < 100
+    return waits_by(tasks, is_shared.map({True: "shared GPU", False: "whole GPUs"}).rename("request"))
 
 
 def sharing_savings(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
@@ -532,14 +540,14 @@ CDF_AT_S = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
 
 
 def wait_cdf(raw: Path) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] > 0]
     rows = []
     for gpu_type, waits in tasks.groupby("gpu_type")["wait_s"]:
         for wait_s in CDF_AT_S:
-            count = int((waits <= wait_s).sum())
-            rows.append((gpu_type, wait_s, count, percent(count, len(waits))))
-    return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "share_pct"])
+            count, never_started = int((waits <= wait_s).sum()), int(waits.isna().sum())
+            rows.append((gpu_type, wait_s, count, never_started, percent(count, waits.count())))
+    return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "never_started_tasks", "share_pct"])
 
 
 def demand_by_hour_of_day(raw: Path) -> pd.DataFrame:

@@ -125,6 +125,14 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
     assert found[2] == pytest.approx(0.3 + 0.8)
 
 
+def test_pods_that_were_never_scheduled_are_counted_beside_the_waits(
+    two_nodes: duckdb.DuckDBPyConnection,
+) -> None:
+    waits = "select pods, never_scheduled_pods, median_wait_s from openb.waits({})"
+    assert two_nodes.execute(waits.format("")).fetchall() == [(4, 13, 6)]
+    assert two_nodes.execute(waits.format("gpu_only := false")).fetchall() == [(4, 16, 6)]
+
+
 def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyConnection) -> None:
     rows = two_nodes.execute(
         "select variant, pods, gpu_pods, cpu_only_pct from openb.demand_by_variant()"

@@ -168,6 +168,53 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
+def test_tasks_that_never_started_are_counted_beside_the_waits(tmp_path: Path) -> None:
+    tasks = (
+        ("short", 100.0, 50.0, "T4"),
+        ("long", 100.0, 100.0, "T4"),
+        ("running", 100.0, 50.0, "T4"),
+        ("waiting", None, 50.0, "T4"),
+        ("no instance", 100.0, 50.0, "P100"),
+        ("its instance waits", 100.0, 100.0, None),
+        ("cpu", 100.0, None, None),
+    )
+    launches = (
+        ("short", 130.0, 140.0),
+        ("long", 110.0, 4_110.0),
+        ("running", 120.0, None),
+        ("its instance waits", 0.0, 0.0),
+        ("cpu", 105.0, 115.0),
+    )
+    columns = "job_name task_name start_time plan_gpu gpu_type"
+    with made(
+        tmp_path,
+        pai_task_table=rows_of("pai_task_table", columns, *((name, "t", *task) for name, *task in tasks)),
+        pai_instance_table=rows_of(
+            "pai_instance_table",
+            "job_name task_name start_time end_time",
+            *((name, "t", *times) for name, *times in launches),
+        ),
+    ) as connection:
+        counts = "tasks, never_started_tasks"
+        by_type = connection.execute(
+            f"select gpu_type, {counts}, median_wait_s from pai.wait_by_gpu_type()"
+        ).fetchall()
+        by_sharing = connection.execute(
+            f"select request, {counts}, median_wait_s from pai.wait_by_sharing()"
+        ).fetchall()
+        cdf = connection.execute(
+            f"select gpu_type, {counts}, share_pct from pai.wait_cdf() where wait_s = 10"
+        ).fetchall()
+        shares = connection.execute("from pai.wait_share()").fetchall()
+    assert by_type == [("P100", 0, 1, None), ("T4", 3, 1, 20), (None, 0, 1, None)]
+    assert by_sharing == [("shared GPU", 2, 2, 25), ("whole GPUs", 1, 1, 10)]
+    assert cdf == [("P100", 0, 1, None), ("T4", 1, 1, pytest.approx(100 / 3))]
+    assert shares == [
+        ("short", 2, 3, 1, 50, pytest.approx((30 / 40 + 5 / 15) / 2)),
+        ("long", 1, 3, 1, 0, pytest.approx(10 / 4_010)),
+    ]
+
+
 def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> None:
     """Two workers see machine p together for a while; a P100 machine has two GPUs, a MISC machine eight."""
     workers = (
