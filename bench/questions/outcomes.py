@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -76,9 +75,8 @@ def run_by_status_polars(parquet: Path) -> pl.DataFrame:
 def failures_over_time_pandas(parquet: Path) -> pd.DataFrame:
     tasks = read(parquet, "task", ["start_time", "status", "plan_gpu"])
     tasks = tasks[tasks["start_time"] > 0]
-    start = tasks["start_time"]
-    span = (start.max() - start.min()) / PARTS
-    part = np.minimum((start - start.min()) // span + 1, PARTS)
+    started_before = tasks["start_time"].rank(method="min") - 1
+    part = started_before * PARTS // len(tasks) + 1
     is_gpu, is_failed = tasks["plan_gpu"] > 0, tasks["status"] == "Failed"
     rows = []
     for number in range(1, PARTS + 1):
@@ -98,12 +96,13 @@ def failures_over_time_pandas(parquet: Path) -> pd.DataFrame:
 
 def failures_over_time_polars(parquet: Path) -> pl.DataFrame:
     start = pl.col("start_time")
-    part = ((start - start.min()) / ((start.max() - start.min()) / PARTS)).floor() + 1
+    started_before = start.rank("min").cast(pl.Int64) - 1
+    part = started_before * PARTS // pl.len() + 1
     is_gpu, is_failed = pl.col("plan_gpu").fill_null(0) > 0, (pl.col("status") == "Failed").fill_null(False)
     parts = (
         scan(parquet, "task")
         .filter(start > 0)
-        .select(part=pl.min_horizontal(part, PARTS).cast(pl.Int64), is_gpu=is_gpu, is_failed=is_failed)
+        .select(part=part.cast(pl.Int64), is_gpu=is_gpu, is_failed=is_failed)
         .group_by("part")
         .agg(
             tasks=pl.len(),

@@ -143,48 +143,98 @@ def usage_by_gpu_type_polars(parquet: Path) -> pl.DataFrame:
 
 
 def machine_use_by_type_pandas(parquet: Path) -> pd.DataFrame:
-    means = {
-        "mean_cpu_pct": "machine_cpu",
-        "mean_gpu_pct": "machine_gpu",
-        "mean_load": "machine_load_1",
-    }
-    metric = read(
-        parquet, "machine_metric", ["worker_name", "machine", "start_time", "end_time", *means.values()]
-    )
-    metric["observed_s"] = metric["end_time"] - metric["start_time"]
-    metric = metric[(metric["start_time"] > 0) & (metric["observed_s"] > 0)]
+    used = ["machine_cpu", "machine_gpu", "machine_load_1"]
+    metric = read(parquet, "machine_metric", ["worker_name", "machine", "start_time", "end_time", *used])
+    metric = metric[(metric["start_time"] > 0) & (metric["end_time"] > metric["start_time"])]
     # A merge is quicker than `isin` is for texts.
     metric = metric.merge(read(parquet, "instance", ["worker_name"]).drop_duplicates(), on="worker_name")
-    metric = metric.merge(read(parquet, "machine_spec", ["machine", "gpu_type"]), on="machine", how="left")
+    metric["weight"] = pandas_parts_of_time(metric)
+    spec = read(parquet, "machine_spec", ["machine", "gpu_type", "cap_gpu"])
+    metric = metric.merge(spec, on="machine", how="left")
+    cards = metric["cap_gpu"].where(metric["cap_gpu"] > 0)
+    metric["machine_gpu"] = metric["machine_gpu"] / cards
     groups = metric.groupby("gpu_type", dropna=False)
-    answer = {"workers": groups.size()}
-    for name, column in means.items():
-        weighted = (metric[column] * metric["observed_s"]).groupby(metric["gpu_type"], dropna=False)
-        weight = metric["observed_s"].where(metric[column].notna())
-        answer[name] = weighted.sum(min_count=1) / weight.groupby(metric["gpu_type"], dropna=False).sum()
+    answer = {
+        "machines": groups["machine"].nunique(),
+        "workers": groups.size(),
+        "observed_machine_h": groups["weight"].sum() / 3600,
+    }
+    for name, column in zip(["mean_cpu_pct", "mean_gpu_pct", "mean_load"], used, strict=True):
+        seen = metric["weight"] * (cards if column == "machine_gpu" else 1)
+        weighted = (metric[column] * seen).groupby(metric["gpu_type"], dropna=False)
+        weight = seen.where(metric[column].notna()).groupby(metric["gpu_type"], dropna=False)
+        answer[name] = weighted.sum(min_count=1) / weight.sum()
     return pd.DataFrame(answer).reset_index()
 
 
-def machine_use_by_type_polars(parquet: Path) -> pl.DataFrame:
-    def mean(column: str) -> pl.Expr:
-        weight = pl.col("observed_s").filter(pl.col(column).is_not_null()).sum()
-        return (pl.col(column) * pl.col("observed_s")).sum() / pl.when(weight > 0).then(weight)
+def pandas_parts_of_time(metric: pd.DataFrame) -> pd.Series:
+    """What falls to each worker of its machine's time, where workers that overlap part it equally."""
+    machine = metric["machine"].astype("category").cat.codes
+    starts = pd.DataFrame({"machine": machine, "at": metric["start_time"], "change": 1})
+    ends = pd.DataFrame({"machine": machine, "at": metric["end_time"], "change": -1})
+    times = pd.concat([starts, ends]).groupby(["machine", "at"], as_index=False)["change"].sum()
+    of_machine = times.groupby("machine")
+    workers = of_machine["change"].cumsum()
+    lasted = of_machine["at"].shift(-1) - times["at"]
+    parts = (lasted / workers.where(workers > 0)).fillna(0.0)
+    times["before"] = parts.groupby(times["machine"]).cumsum() - parts
+    since = starts.merge(times, on=["machine", "at"], how="left")["before"]
+    until = ends.merge(times, on=["machine", "at"], how="left")["before"]
+    return pd.Series((until - since).to_numpy(), index=metric.index)
 
-    return (
+
+def machine_use_by_type_polars(parquet: Path) -> pl.DataFrame:
+    def mean(column: str, weight: pl.Expr) -> pl.Expr:
+        whole = weight.filter(pl.col(column).is_not_null()).sum()
+        return (pl.col(column) * weight).sum() / pl.when(whole > 0).then(whole)
+
+    metric = (
         scan(parquet, "machine_metric")
-        .with_columns(observed_s=pl.col("end_time") - pl.col("start_time"))
-        .filter((pl.col("start_time") > 0) & (pl.col("observed_s") > 0))
+        .filter((pl.col("start_time") > 0) & (pl.col("end_time") > pl.col("start_time")))
         .join(scan(parquet, "instance").select("worker_name"), on="worker_name", how="semi")
-        .join(scan(parquet, "machine_spec").select("machine", "gpu_type"), on="machine", how="left")
+    )
+    cards = pl.when(pl.col("cap_gpu") > 0).then(pl.col("cap_gpu"))
+    return (
+        polars_parts_of_time(metric)
+        .join(
+            scan(parquet, "machine_spec").select("machine", "gpu_type", "cap_gpu"), on="machine", how="left"
+        )
+        .with_columns(machine_gpu=pl.col("machine_gpu") / cards)
         .group_by("gpu_type")
         .agg(
+            machines=pl.col("machine").n_unique(),
             workers=pl.len(),
-            mean_cpu_pct=mean("machine_cpu"),
-            mean_gpu_pct=mean("machine_gpu"),
-            mean_load=mean("machine_load_1"),
+            observed_machine_h=pl.col("weight").sum() / 3600,
+            mean_cpu_pct=mean("machine_cpu", pl.col("weight")),
+            mean_gpu_pct=mean("machine_gpu", pl.col("weight") * cards),
+            mean_load=mean("machine_load_1", pl.col("weight")),
         )
         .sort("gpu_type", nulls_last=True)
         .collect(engine=IN_MEMORY)
+    )
+
+
+def polars_parts_of_time(metric: pl.LazyFrame) -> pl.LazyFrame:
+    """Workers with what falls to each of its machine's time, where workers that overlap part it equally."""
+    workers = pl.col("change").cum_sum()
+    lasted = pl.col("at").shift(-1) - pl.col("at")
+    part = pl.when(workers > 0).then(lasted / workers).fill_null(0.0)
+    times = (
+        pl.concat(
+            [
+                metric.select("machine", at="start_time", change=pl.lit(1)),
+                metric.select("machine", at="end_time", change=pl.lit(-1)),
+            ]
+        )
+        .group_by("machine", "at")
+        .agg(pl.col("change").sum())
+        .sort("machine", "at")
+        .select("machine", "at", before=(part.cum_sum() - part).over("machine"))
+    )
+    return (
+        metric.join(times, left_on=["machine", "start_time"], right_on=["machine", "at"])
+        .join(times, left_on=["machine", "end_time"], right_on=["machine", "at"], suffix="_end")
+        .with_columns(weight=pl.col("before_end") - pl.col("before"))
     )
 
 

@@ -11,19 +11,18 @@ AT_WAITS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
 
 
 def pandas_task_wait(parquet: Path, columns: list[str]) -> pd.DataFrame:
-    """Tasks that started and have an instance that started, with what they waited for it."""
+    """Tasks with what they waited for their first instance, nothing where neither it nor they started."""
     tasks = read(parquet, "task", [*TASK, "start_time", *columns])
-    tasks = tasks[tasks["start_time"] > 0]
     instances = read(parquet, "instance", [*TASK, "start_time"])
     instances = instances[instances["start_time"] > 0]
     first = instances.groupby(TASK, sort=False)["start_time"].min().rename("first_start")
-    tasks = tasks.merge(first.reset_index(), on=TASK)
-    tasks["wait_s"] = tasks["first_start"] - tasks["start_time"]
+    tasks = tasks.merge(first.reset_index(), on=TASK, how="left")
+    tasks["wait_s"] = tasks["first_start"] - tasks["start_time"].where(tasks["start_time"] > 0)
     return tasks
 
 
 def polars_task_wait(parquet: Path) -> pl.LazyFrame:
-    """Tasks that started and have an instance that started, with what they waited for it."""
+    """Tasks with what they waited for their first instance, nothing where neither it nor they started."""
     first = (
         scan(parquet, "instance")
         .filter(pl.col("start_time") > 0)
@@ -32,10 +31,18 @@ def polars_task_wait(parquet: Path) -> pl.LazyFrame:
     )
     return (
         scan(parquet, "task")
-        .filter(pl.col("start_time") > 0)
-        .join(first, on=TASK)
-        .with_columns(wait_s=pl.col("first_start") - pl.col("start_time"))
+        .join(first, on=TASK, how="left")
+        .with_columns(wait_s=pl.col("first_start") - happened("start_time"))
     )
+
+
+WAITS = {
+    "tasks": pl.col("wait_s").count(),
+    "never_started_tasks": pl.col("wait_s").null_count(),
+    "median_wait_s": pl.col("wait_s").median(),
+    "p90_wait_s": quantile("wait_s", 0.9),
+    "p99_wait_s": quantile("wait_s", 0.99),
+}
 
 
 def wait_by_gpu_type_pandas(parquet: Path) -> pd.DataFrame:
@@ -44,7 +51,8 @@ def wait_by_gpu_type_pandas(parquet: Path) -> pd.DataFrame:
     waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
     return pd.DataFrame(
         {
-            "tasks": waits.size(),
+            "tasks": waits.count(),
+            "never_started_tasks": waits.size() - waits.count(),
             "median_wait_s": waits.median(),
             "p90_wait_s": waits.quantile(0.9),
             "p99_wait_s": waits.quantile(0.99),
@@ -57,12 +65,7 @@ def wait_by_gpu_type_polars(parquet: Path) -> pl.DataFrame:
         polars_task_wait(parquet)
         .filter(pl.col("plan_gpu") / 100 >= 0.01)
         .group_by("gpu_type")
-        .agg(
-            tasks=pl.len(),
-            median_wait_s=pl.col("wait_s").median(),
-            p90_wait_s=quantile("wait_s", 0.9),
-            p99_wait_s=quantile("wait_s", 0.99),
-        )
+        .agg(**WAITS)
         .sort("gpu_type", nulls_last=True)
         .collect()
     )
@@ -76,8 +79,8 @@ def wait_by_sharing_pandas(parquet: Path) -> pd.DataFrame:
         ("whole GPUs", tasks["plan_gpu"] >= 100),
     ):
         waits = tasks["wait_s"][asked]
-        rows.append((request, len(waits), *waits.quantile([0.5, 0.9, 0.99])))
-    return listed(["request", "tasks", "median_wait_s", "p90_wait_s", "p99_wait_s"], rows)
+        rows.append((request, waits.count(), waits.isna().sum(), *waits.quantile([0.5, 0.9, 0.99])))
+    return listed(["request", *WAITS], rows)
 
 
 def wait_by_sharing_polars(parquet: Path) -> pl.DataFrame:
@@ -86,12 +89,7 @@ def wait_by_sharing_polars(parquet: Path) -> pl.DataFrame:
         polars_task_wait(parquet)
         .filter(pl.col("plan_gpu") > 0)
         .group_by(request=pl.when(is_whole).then(pl.lit("whole GPUs")).otherwise(pl.lit("shared GPU")))
-        .agg(
-            tasks=pl.len(),
-            median_wait_s=pl.col("wait_s").median(),
-            p90_wait_s=quantile("wait_s", 0.9),
-            p99_wait_s=quantile("wait_s", 0.99),
-        )
+        .agg(**WAITS)
         .sort("request")
         .collect()
     )
@@ -102,12 +100,13 @@ def wait_cdf_pandas(parquet: Path) -> pd.DataFrame:
     tasks = tasks[tasks["plan_gpu"] > 0]
     rows = []
     for gpu_type, waits in tasks.groupby("gpu_type")["wait_s"]:
+        never_started = int(waits.isna().sum())
         counts = [int((waits <= at).sum()) for at in AT_WAITS]
         rows += [
-            (gpu_type, at, count, percent(count, len(waits)))
+            (gpu_type, at, count, never_started, percent(count, waits.count()))
             for at, count in zip(AT_WAITS, counts, strict=True)
         ]
-    return listed(["gpu_type", "wait_s", "tasks", "share_pct"], rows)
+    return listed(["gpu_type", "wait_s", "tasks", "never_started_tasks", "share_pct"], rows)
 
 
 def wait_cdf_polars(parquet: Path) -> pl.DataFrame:
@@ -116,14 +115,16 @@ def wait_cdf_polars(parquet: Path) -> pl.DataFrame:
         .filter((pl.col("plan_gpu") > 0) & pl.col("gpu_type").is_not_null())
         .group_by("gpu_type")
         .agg(
-            pl.len().alias("of"),
+            pl.col("wait_s").count().alias("of"),
+            pl.col("wait_s").null_count().alias("never_started_tasks"),
             *((pl.col("wait_s") <= at).sum().alias(str(at)) for at in AT_WAITS),
         )
-        .unpivot(index=["gpu_type", "of"], variable_name="wait_s", value_name="tasks")
+        .unpivot(index=["gpu_type", "of", "never_started_tasks"], variable_name="wait_s", value_name="tasks")
         .select(
             "gpu_type",
             pl.col("wait_s").cast(pl.Int64),
             "tasks",
+            "never_started_tasks",
             share_pct=100.0 * pl.col("tasks") / pl.col("of"),
         )
         .sort("gpu_type", "wait_s")
@@ -131,16 +132,21 @@ def wait_cdf_polars(parquet: Path) -> pl.DataFrame:
     )
 
 
+WAIT_SHARE = ["run_class", "tasks", "never_started_tasks", "unended_tasks"]
+WAIT_SHARE += ["waited_over_pct", "median_wait_share"]
+
+
 def wait_share_pandas(parquet: Path) -> pd.DataFrame:
     tasks = read(parquet, "task", [*TASK, "start_time"])
-    tasks = tasks[tasks["start_time"] > 0]
     instances = read(parquet, "instance", [*TASK, "start_time", "end_time"])
     instances = instances[instances["start_time"] > 0]
     instances["end_time"] = instances["end_time"].where(instances["end_time"] > 0)
     spans = instances.groupby(TASK, sort=False).agg(first=("start_time", "min"), last=("end_time", "max"))
-    tasks = tasks.merge(spans.reset_index(), on=TASK)
-    tasks["wait_s"] = tasks["first"] - tasks["start_time"]
+    tasks = tasks.merge(spans.reset_index(), on=TASK, how="left")
+    tasks["wait_s"] = tasks["first"] - tasks["start_time"].where(tasks["start_time"] > 0)
     tasks["run_s"] = tasks["last"] - tasks["first"]
+    never_started = tasks["wait_s"].isna()
+    left_out = never_started.sum(), (~never_started & tasks["run_s"].isna()).sum()
     tasks["completion_s"] = tasks["wait_s"] + tasks["run_s"]
     tasks = tasks[tasks["completion_s"] > 0]
     tasks["wait_share"] = tasks["wait_s"] / tasks["completion_s"]
@@ -148,8 +154,8 @@ def wait_share_pandas(parquet: Path) -> pd.DataFrame:
     for run_class, chosen in (("short", tasks["run_s"] < 3600), ("long", tasks["run_s"] >= 3600)):
         shares = tasks["wait_share"][chosen]
         over = percent(int((shares > 0.5).sum()), len(shares))
-        rows.append((run_class, len(shares), over, shares.median()))
-    return listed(["run_class", "tasks", "waited_over_pct", "median_wait_share"], rows)
+        rows.append((run_class, len(shares), *left_out, over, shares.median()))
+    return listed(WAIT_SHARE, rows)
 
 
 def wait_share_polars(parquet: Path) -> pl.DataFrame:
@@ -159,11 +165,14 @@ def wait_share_polars(parquet: Path) -> pl.DataFrame:
         .group_by(TASK)
         .agg(first=pl.col("start_time").min(), last=happened("end_time").max())
     )
-    classes = (
+    tasks = (
         scan(parquet, "task")
-        .filter(pl.col("start_time") > 0)
-        .join(spans, on=TASK)
-        .select(wait_s=pl.col("first") - pl.col("start_time"), run_s=pl.col("last") - pl.col("first"))
+        .join(spans, on=TASK, how="left")
+        .select(wait_s=pl.col("first") - happened("start_time"), run_s=pl.col("last") - pl.col("first"))
+        .collect()
+    )
+    classes = (
+        tasks.lazy()
         .filter(pl.col("wait_s") + pl.col("run_s") > 0)
         .select(
             pl.when(pl.col("run_s") < 3600)
@@ -180,8 +189,14 @@ def wait_share_polars(parquet: Path) -> pl.DataFrame:
         )
         .collect()
     )
+    started = tasks.filter(pl.col("wait_s").is_not_null())
     return (
         pl.DataFrame({"run_class": ["short", "long"]})
         .join(classes, on="run_class", how="left", maintain_order="left")
-        .with_columns(pl.col("tasks").fill_null(0))
+        .with_columns(
+            pl.col("tasks").fill_null(0),
+            never_started_tasks=tasks["wait_s"].null_count(),
+            unended_tasks=started["run_s"].null_count(),
+        )
+        .select(WAIT_SHARE)
     )

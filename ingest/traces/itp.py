@@ -22,6 +22,16 @@ Traps:
 
 from tracehouse.ingest.declare import Column, Table, Trace
 
+RAW_SOURCE_FILE = Column(
+    "source_file",
+    "VARCHAR",
+    "Name of the CSV without its ending, which is the cluster: cluster01 to cluster10",
+)
+RAW_JOB_ID = Column(
+    "job_id",
+    "VARCHAR",
+    "Job id, generated anew after the collection; unique in this archive, all clusters together",
+)
 SOURCE_FILE = Column(
     "source_file",
     "VARCHAR",
@@ -62,7 +72,7 @@ RAW_JOB = Table(
     source="README of microsoft/elasticflow-traces, Schema for raw-traces",
     file_name=r"(?P<source_file>cluster\d+)\.csv",
     archive_stem="raw-traces",
-    keys=(SOURCE_FILE,),
+    keys=(RAW_SOURCE_FILE,),
     ends_in_newline=False,
     key=(
         "source_file",
@@ -74,7 +84,7 @@ RAW_JOB = Table(
         "duration",
         "num_gpu",
     ),
-    columns=(JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
+    columns=(RAW_JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
 )
 

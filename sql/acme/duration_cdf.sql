@@ -2,7 +2,7 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- chart: line x=run_s:log y=jobs_pct color=cluster
-create or replace macro acme.duration_cdf(by_publisher boolean := true) as table
+create or replace macro acme.duration_cdf(by_publisher boolean := false) as table
 with points as (
     select
         unnest([
@@ -35,4 +35,4 @@ cross join points
 group by durations.cluster, points.point_s
 order by durations.cluster, points.point_s;
 
-comment on macro table acme.duration_cdf is 'GPU jobs that lasted so long or less, and their share of the cluster''s GPU jobs whose duration is known.';
+comment on macro table acme.duration_cdf is 'GPU jobs that ran from start to end for so long or less, and their share of the cluster''s GPU jobs whose run is known: jobs that never started or had not ended are left out.';

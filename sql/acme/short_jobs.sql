@@ -1,18 +1,29 @@
 -- How many of Acme's jobs are over within minutes?
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- param: under_s: a job is short if its published duration, in seconds, is less
+-- param: under_s: a job is short if its run, in seconds, is less
 -- range: under_s: 0 to 100000000
+-- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- chart: bar x=cluster y=short_pct
-create or replace macro acme.short_jobs(under_s double := 300) as table
-with counted as (
+create or replace macro acme.short_jobs(
+    under_s double := 300, by_publisher boolean := false
+) as table
+with lasted as (
+    select
+        cluster,
+        requested_gpus,
+        case when by_publisher then published_duration_s else run_s end as lasted_s
+    from acme.job
+),
+
+counted as (
     select
         cluster,
         count(*) filter (where requested_gpus > 0) as gpu_jobs,
-        count(*) filter (where requested_gpus > 0 and published_duration_s < under_s) as short_jobs,
+        count(*) filter (where requested_gpus > 0 and lasted_s < under_s) as short_jobs,
         count(*) as all_jobs,
-        count(*) filter (where published_duration_s < under_s) as all_short_jobs
-    from acme.job
+        count(*) filter (where lasted_s < under_s) as all_short_jobs
+    from lasted
     group by cluster
 )
 
@@ -27,4 +38,4 @@ select
 from counted
 order by cluster;
 
-comment on macro table acme.short_jobs is 'GPU jobs whose published duration is less than a limit, and their share of the cluster''s GPU jobs; then the same over all jobs, those without a GPU too.';
+comment on macro table acme.short_jobs is 'GPU jobs whose run from start to end is less than a limit, and their share of all the cluster''s GPU jobs; then the same over all jobs, those without a GPU too. Jobs that never started or had not ended have no run: they count among all, and not as short.';

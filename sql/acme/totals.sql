@@ -1,8 +1,9 @@
 -- How large is Acme: jobs, GPU-hours and users of each cluster and of both?
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
+-- param: by_publisher: by the published duration and GPU time, which on Kalos may include the queue, not by end - start
 -- chart: bar x=cluster y=gpu_h omit=both
-create or replace macro acme.totals() as table
+create or replace macro acme.totals(by_publisher boolean := false) as table
 with clusters as (
     select
         known.place,
@@ -15,21 +16,32 @@ with clusters as (
         (3, 'both', 'seren'),
         (3, 'both', 'kalos')
     ) as known (place, cluster, part)
+),
+
+-- How long each job lasted, and its GPU time, by the one rule or the other.
+lasted as (
+    select
+        cluster,
+        user_id,
+        requested_gpus,
+        case when by_publisher then published_duration_s else run_s end as lasted_s,
+        case when by_publisher then published_gpu_h else gpu_h end as lasted_gpu_h
+    from acme.job
 )
 
 -- Outward from the list, so that a cluster without jobs is there too.
 select
     clusters.cluster,
-    count(job.cluster) as jobs,
-    count(*) filter (where job.requested_gpus > 0) as gpu_jobs,
-    count(*) filter (where job.requested_gpus = 0) as cpu_jobs,
-    fsum(job.gpu_h) filter (where job.requested_gpus > 0) as gpu_h,
-    avg(job.requested_gpus) filter (where job.requested_gpus > 0) as mean_gpus,
-    median(job.published_duration_s) filter (where job.requested_gpus > 0) as median_run_s,
-    count(distinct job.user_id) filter (where job.requested_gpus > 0) as users
+    count(lasted.cluster) as jobs,
+    count(*) filter (where lasted.requested_gpus > 0) as gpu_jobs,
+    count(*) filter (where lasted.requested_gpus = 0) as cpu_jobs,
+    fsum(lasted.lasted_gpu_h) filter (where lasted.requested_gpus > 0) as gpu_h,
+    avg(lasted.requested_gpus) filter (where lasted.requested_gpus > 0) as mean_gpus,
+    median(lasted.lasted_s) filter (where lasted.requested_gpus > 0) as median_run_s,
+    count(distinct lasted.user_id) filter (where lasted.requested_gpus > 0) as users
 from clusters
-left join acme.job as job on clusters.part = job.cluster
+left join lasted on clusters.part = lasted.cluster
 group by clusters.place, clusters.cluster
 order by clusters.place;
 
-comment on macro table acme.totals is 'All jobs, those with and without a GPU; and of the GPU jobs the GPU-hours, recomputed from the timestamps, the mean number of GPUs, the median of the published durations, and the users.';
+comment on macro table acme.totals is 'All jobs, those with and without a GPU; and of the GPU jobs the GPU-hours, the mean number of GPUs, the median run from start to end, and the users. GPU-hours and the median leave out jobs that never started or had not ended.';

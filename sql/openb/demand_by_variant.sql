@@ -29,7 +29,7 @@ select
     demand.variant,
     demand.pods,
     demand.gpu_pods,
-    100.0 * (demand.pods - demand.gpu_pods) / nullif(demand.gpu_pods, 0) as cpu_only_pct,
+    100.0 * (demand.pods - demand.gpu_pods) / nullif(demand.pods, 0) as cpu_only_pct,
     100.0 * demand.sharing_milli / nullif(demand.milli, 0) as sharing_demand_pct,
     100.0 * demand.multi_gpu_milli / nullif(demand.milli, 0) as multi_gpu_demand_pct,
     100.0 * demand.constrained_pods / nullif(demand.gpu_pods, 0) as constrained_pct,
@@ -39,4 +39,4 @@ from demand
 cross join capacity
 order by demand.variant;
 
-comment on macro table openb.demand_by_variant is 'Pods per list; in percent of the GPU pods, those without a GPU and those bound to GPU models; in percent of the demand in thousandths of a GPU, that of pods that share a GPU and of pods with several; and that demand in percent of the capacity.';
+comment on macro table openb.demand_by_variant is 'Pods per list, and those that request a GPU; in percent of all pods, those without a GPU; in percent of the GPU pods, those bound to GPU models; in percent of the demand in thousandths of a GPU, that of pods that share a GPU and of pods with several; and that demand in percent of the capacity. No pod is left out; lists without gpu_spec have no pods bound to models.';

@@ -6,12 +6,13 @@
 -- chart: bar x=pods y=p90_wait_s
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select
-    count(*) as pods,
+    count(wait_s) as pods,
+    count(submit_s) - count(wait_s) as never_scheduled_pods,
     median(wait_s) as median_wait_s,
     quantile_cont(wait_s, 0.9) as p90_wait_s,
     quantile_cont(wait_s, 0.99) as p99_wait_s,
     max(wait_s) as max_wait_s
 from openb.pod_lifecycle
-where variant = in_variant and wait_s is not null and (not gpu_only or requested_gpus > 0);
+where variant = in_variant and (not gpu_only or requested_gpus > 0);
 
-comment on macro table openb.waits is 'Pods that were scheduled, and the median, percentiles and longest of their waits from creation.';
+comment on macro table openb.waits is 'Pods that were scheduled, and the median, percentiles and longest of their waits from creation; never_scheduled_pods were created and have no wait: they are in none of them. Lists without times have neither.';

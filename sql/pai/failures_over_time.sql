@@ -1,54 +1,83 @@
 -- Does the share of PAI's tasks that fail change over the trace?
 -- caveat: pai.status_mix_drifts
 -- caveat: pai.shifted_clock
--- param: in_parts: how many parts of equal time to cut the trace into
+-- param: in_parts: how many parts to cut the trace into
 -- range: in_parts: 1 to 10000
+-- param: by_time: parts of equal time, not of equally many tasks
 -- chart: line x=part y=failed_pct
-create or replace macro pai.failures_over_time(in_parts integer := 4) as table
+create or replace macro pai.failures_over_time(
+    in_parts integer := 4, by_time boolean := false
+) as table
 with parts as (
     select unnest(generate_series(1, in_parts)) as part
 ),
 
-bounds as (
-    select
-        min(start_time) as first_s,
-        max(start_time) - min(start_time) as span_s
-    from pai.task
-    where start_time > 0
-),
-
+-- Tasks that start at one time are one row, as no part can tell them apart.
 started as (
     select
-        task.status = 'Failed' as is_failed,
-        coalesce(task.plan_gpu, 0) > 0 as requests_gpu,
-        task.start_time - bounds.first_s as since_first_s,
-        bounds.span_s
-    from pai.task as task
-    cross join bounds
-    where task.start_time > 0
+        start_time,
+        status = 'Failed' as is_failed,
+        coalesce(plan_gpu, 0) > 0 as requests_gpu,
+        count(*) as tasks
+    from pai.task
+    where start_time > 0
+    group by all
 ),
 
--- The last start of all stands on the end of the last part, and belongs to it.
+times as (
+    select
+        start_time,
+        sum(tasks) as tasks
+    from started
+    group by start_time
+),
+
+-- How much of the trace there was before, and all there is: in seconds, or in tasks.
+passed as (
+    select
+        start_time,
+        case
+            when by_time then start_time - min(start_time) over ()
+            else sum(tasks) over (order by start_time) - tasks
+        end as before_it,
+        case
+            when by_time then max(start_time) over () - min(start_time) over ()
+            else sum(tasks) over ()
+        end as in_all
+    from times
+),
+
+-- By time, the last start of all stands on the end of the last part, and belongs to it.
 placed as (
     select
-        is_failed,
-        requests_gpu,
-        least(in_parts, 1 + floor(coalesce(since_first_s * in_parts / nullif(span_s, 0), 0))) as part
+        start_time,
+        least(in_parts, 1 + floor(coalesce(before_it * in_parts / nullif(in_all, 0), 0))) as part
+    from passed
+),
+
+counted as (
+    select
+        placed.part,
+        sum(started.tasks) as tasks,
+        sum(started.tasks) filter (where started.is_failed) as failed,
+        sum(started.tasks) filter (where started.requests_gpu) as gpu_tasks,
+        sum(started.tasks) filter (where started.is_failed and started.requests_gpu) as gpu_failed,
+        sum(started.tasks) filter (where started.is_failed and not started.requests_gpu) as cpu_failed
     from started
+    inner join placed on started.start_time = placed.start_time
+    group by placed.part
 )
 
 select
     parts.part,
-    count(placed.part) as tasks,
-    count(*) filter (where placed.is_failed) as failed,
-    100.0 * count(*) filter (where placed.is_failed) / nullif(count(placed.part), 0) as failed_pct,
-    100.0 * count(*) filter (where placed.is_failed and placed.requests_gpu)
-    / nullif(count(*) filter (where placed.requests_gpu), 0) as gpu_failed_pct,
-    100.0 * count(*) filter (where placed.is_failed and not placed.requests_gpu)
-    / nullif(count(*) filter (where not placed.requests_gpu), 0) as cpu_failed_pct
+    cast(coalesce(counted.tasks, 0) as bigint) as tasks,
+    cast(coalesce(counted.failed, 0) as bigint) as failed,
+    100.0 * coalesce(counted.failed, 0) / nullif(counted.tasks, 0) as failed_pct,
+    100.0 * coalesce(counted.gpu_failed, 0) / nullif(counted.gpu_tasks, 0) as gpu_failed_pct,
+    100.0 * coalesce(counted.cpu_failed, 0)
+    / nullif(counted.tasks - coalesce(counted.gpu_tasks, 0), 0) as cpu_failed_pct
 from parts
-left join placed on parts.part = placed.part
-group by parts.part
+left join counted on parts.part = counted.part
 order by parts.part;
 
-comment on macro table pai.failures_over_time is 'Tasks that started in each part of the trace, and the share that failed: of all, of those that request a GPU, and of those that do not.';
+comment on macro table pai.failures_over_time is 'Tasks by the order of their start in each part of the trace, those that failed, and the share that failed: of all, of those that request a GPU, and of those that do not. Parts have equally many tasks, but for those that start at one time and so stay together, or are equally long. Tasks without a start are left out.';

@@ -1,18 +1,41 @@
 -- How long do PAI's tasks wait for their first instance, per type of GPU?
 -- caveat: pai.gpu_type_is_assigned
+-- caveat: pai.gpu_type_null
+-- caveat: pai.tasks_without_instances
 -- param: min_gpus: only tasks that request so many GPUs per instance or more
 -- range: min_gpus: 0 to 1000
 -- chart: bar x=gpu_type y=p90_wait_s
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
-select
-    gpu_type,
-    count(*) as tasks,
-    median(wait_s) as median_wait_s,
-    quantile_cont(wait_s, 0.9) as p90_wait_s,
-    quantile_cont(wait_s, 0.99) as p99_wait_s
-from pai.task_wait
-where requested_gpus_per_instance >= min_gpus
-group by gpu_type
-order by gpu_type;
+with asked as (
+    select
+        gpu_type,
+        count(*) as tasks
+    from pai.task
+    where plan_gpu / 100.0 >= min_gpus
+    group by gpu_type
+),
 
-comment on macro table pai.wait_by_gpu_type is 'Interpolated percentiles of the wait from a task''s launch to its first instance''s, per assigned type of GPU.';
+waited as (
+    select
+        gpu_type,
+        count(*) as tasks,
+        median(wait_s) as median_wait_s,
+        quantile_cont(wait_s, 0.9) as p90_wait_s,
+        quantile_cont(wait_s, 0.99) as p99_wait_s
+    from pai.task_wait
+    where requested_gpus_per_instance >= min_gpus
+    group by gpu_type
+)
+
+select
+    asked.gpu_type,
+    coalesce(waited.tasks, 0) as tasks,
+    asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
+    waited.median_wait_s,
+    waited.p90_wait_s,
+    waited.p99_wait_s
+from asked
+left join waited on asked.gpu_type is not distinct from waited.gpu_type
+order by asked.gpu_type;
+
+comment on macro table pai.wait_by_gpu_type is 'Tasks that started, and interpolated percentiles of their waits from the launch of the task to that of its first instance, per assigned type of GPU; never_started_tasks have no launch or no instance with one, and so no wait: they are in no percentile.';

@@ -1,22 +1,44 @@
 -- How long do PAI's tasks wait if they share a GPU, and if they want whole ones?
+-- caveat: pai.tasks_without_instances
 -- chart: bar x=request y=p90_wait_s
 create or replace macro pai.wait_by_sharing() as table
-with waits as (
+with asked as (
+    select
+        case when plan_gpu < 100 then 'shared GPU' else 'whole GPUs' end as request,
+        count(*) as tasks
+    from pai.task
+    where plan_gpu > 0
+    group by all
+),
+
+waits as (
     select
         case when requested_gpus_per_instance < 1 then 'shared GPU' else 'whole GPUs' end as request,
         wait_s
     from pai.task_wait
     where requested_gpus_per_instance > 0
+),
+
+waited as (
+    select
+        request,
+        count(*) as tasks,
+        median(wait_s) as median_wait_s,
+        quantile_cont(wait_s, 0.9) as p90_wait_s,
+        quantile_cont(wait_s, 0.99) as p99_wait_s
+    from waits
+    group by request
 )
 
 select
-    request,
-    count(*) as tasks,
-    median(wait_s) as median_wait_s,
-    quantile_cont(wait_s, 0.9) as p90_wait_s,
-    quantile_cont(wait_s, 0.99) as p99_wait_s
-from waits
-group by request
-order by request;
+    asked.request,
+    coalesce(waited.tasks, 0) as tasks,
+    asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
+    waited.median_wait_s,
+    waited.p90_wait_s,
+    waited.p99_wait_s
+from asked
+left join waited on asked.request = waited.request
+order by asked.request;
 
-comment on macro table pai.wait_by_sharing is 'Interpolated percentiles of the wait from a task''s launch to its first instance''s: tasks that request less than one GPU per instance, and those that request one or more.';
+comment on macro table pai.wait_by_sharing is 'GPU tasks that started, and interpolated percentiles of their waits from the launch of the task to that of its first instance: those that request less than one GPU per instance, and those that request one or more; never_started_tasks have no launch or no instance with one, and so no wait: they are in no percentile.';

@@ -1,6 +1,7 @@
 -- How many of PAI's GPU tasks wait so long or less, per type of GPU?
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
+-- caveat: pai.tasks_without_instances
 -- chart: line x=wait_s:log y=share_pct color=gpu_type
 create or replace macro pai.wait_cdf() as table
 with points as (
@@ -8,6 +9,15 @@ with points as (
         unnest([
             0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000,
         ]) as point_s
+),
+
+asked as (
+    select
+        gpu_type,
+        count(*) as tasks
+    from pai.task
+    where gpu_type is not null and plan_gpu > 0
+    group by gpu_type
 ),
 
 -- A few thousand different waits, so that not every task meets every point.
@@ -19,17 +29,29 @@ waits as (
     from pai.task_wait
     where gpu_type is not null and requested_gpus_per_instance > 0
     group by gpu_type, wait_s
+),
+
+-- A type of which no task started has no wait, and stands here once for each point.
+counted as (
+    select
+        asked.gpu_type,
+        points.point_s,
+        max(asked.tasks) as asked_tasks,
+        coalesce(sum(waits.tasks), 0) as started_tasks,
+        coalesce(sum(waits.tasks) filter (where waits.waited_s <= points.point_s), 0) as tasks
+    from asked
+    cross join points
+    left join waits on asked.gpu_type = waits.gpu_type
+    group by asked.gpu_type, points.point_s
 )
 
 select
-    waits.gpu_type,
-    points.point_s as wait_s,
-    cast(coalesce(sum(waits.tasks) filter (where waits.waited_s <= points.point_s), 0) as bigint) as tasks,
-    100.0 * coalesce(sum(waits.tasks) filter (where waits.waited_s <= points.point_s), 0)
-    / nullif(sum(waits.tasks), 0) as share_pct
-from waits
-cross join points
-group by waits.gpu_type, points.point_s
-order by waits.gpu_type, points.point_s;
+    gpu_type,
+    point_s as wait_s,
+    cast(tasks as bigint) as tasks,
+    cast(asked_tasks - started_tasks as bigint) as never_started_tasks,
+    100.0 * tasks / nullif(started_tasks, 0) as share_pct
+from counted
+order by gpu_type, point_s;
 
-comment on macro table pai.wait_cdf is 'Tasks that waited so long or less from launch to their first instance, and their share of the GPU tasks of their assigned type that have an instance.';
+comment on macro table pai.wait_cdf is 'Of the GPU tasks of an assigned type that started, those that waited so long or less from launch to their first instance, and their share; never_started_tasks of the type, the same number in each row, have no launch or no instance with one, and so no wait: they are in no share. Tasks without a type are left out.';

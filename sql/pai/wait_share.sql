@@ -1,4 +1,5 @@
 -- What part of their time do PAI's short and long tasks wait?
+-- caveat: pai.tasks_without_instances
 -- param: short_below_s: a task that runs for less time is a short one
 -- range: short_below_s: 0 to 100000000
 -- param: over_half: what part of wait and run is much to wait
@@ -22,10 +23,16 @@ with classes as (
 timed as (
     select
         run.run_s,
-        run.first_start_s - task.start_time as wait_s
+        case when task.start_time > 0 then run.first_start_s - task.start_time end as wait_s
     from pai.task_run as run
     inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
-    where task.start_time > 0
+),
+
+left_out as (
+    select
+        count(*) filter (where wait_s is null) as never_started_tasks,
+        count(*) filter (where wait_s is not null and run_s is null) as unended_tasks
+    from timed
 ),
 
 shares as (
@@ -35,17 +42,28 @@ shares as (
         wait_s / (wait_s + run_s) > over_half as waited_over
     from timed
     where wait_s + run_s > 0
+),
+
+counted as (
+    select
+        run_class,
+        count(*) as tasks,
+        count(*) filter (where waited_over) as waited_over_tasks,
+        median(wait_share) as median_wait_share
+    from shares
+    group by run_class
 )
 
 select
     classes.run_class,
-    count(shares.wait_share) as tasks,
-    100.0 * count(*) filter (where shares.waited_over)
-    / nullif(count(shares.wait_share), 0) as waited_over_pct,
-    median(shares.wait_share) as median_wait_share
+    coalesce(counted.tasks, 0) as tasks,
+    left_out.never_started_tasks,
+    left_out.unended_tasks,
+    100.0 * counted.waited_over_tasks / nullif(counted.tasks, 0) as waited_over_pct,
+    counted.median_wait_share
 from classes
-left join shares on classes.run_class = shares.run_class
-group by classes.place, classes.run_class
+cross join left_out
+left join counted on classes.run_class = counted.run_class
 order by classes.place;
 
-comment on macro table pai.wait_share is 'Share of tasks that waited for a larger part of wait and run than said, and the median part, among tasks of a short and of a long run; one wait and one run per task.';
+comment on macro table pai.wait_share is 'Share of tasks that waited for a larger part of wait and run than said, and the median part, among tasks of a short and of a long run; one wait and one run per task. Of both classes, as their run is unknown, are left out never_started_tasks, which have no launch or no instance with one, and unended_tasks, none of whose instances has an end; the numbers are the same in both rows. Tasks whose wait and run are both 0 have no part, and are left out too.';

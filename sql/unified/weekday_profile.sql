@@ -1,14 +1,56 @@
 -- On which days of the week are jobs submitted?
--- chart: line x=weekday y=jobs_pct color=trace
+-- chart: line x=weekday y=jobs_per_day:log color=trace
 create or replace macro unified.weekday_profile() as table
-select
-    trace,
-    weekday,
-    count(*) as jobs,
-    100.0 * count(*) / sum(count(*)) over (partition by trace) as jobs_pct
-from unified.jobs
-where weekday is not null
-group by trace, weekday
-order by trace, weekday;
+with counted as (
+    select
+        trace,
+        weekday,
+        count(*) as jobs,
+        cast(floor(min(local_submit_s) / 86400) as bigint) as first_day,
+        cast(floor(max(local_submit_s) / 86400) as bigint) as last_day
+    from unified.jobs
+    where weekday is not null
+    group by trace, weekday
+),
 
-comment on macro table unified.weekday_profile is 'Jobs per day of the week where the cluster is, 1 Monday to 7 Sunday, of the traces whose clock tells it.';
+spans as (
+    select
+        trace,
+        sum(jobs) as jobs,
+        min(first_day) as first_day,
+        max(last_day) as last_day
+    from counted
+    group by trace
+),
+
+weekdays as (
+    select unnest(generate_series(1, 7)) as weekday
+),
+
+-- Mondays up to a day, less those before the first one. Day 0 was a Thursday, so that day -3 was a Monday.
+covered as (
+    select
+        spans.trace,
+        spans.jobs,
+        weekdays.weekday,
+        cast(
+            floor((spans.last_day + 4 - weekdays.weekday) / 7.0)
+            - floor((spans.first_day + 3 - weekdays.weekday) / 7.0) as bigint
+        ) as days
+    from spans
+    cross join weekdays
+)
+
+select
+    covered.trace,
+    covered.weekday,
+    covered.days,
+    coalesce(counted.jobs, 0) as jobs,
+    coalesce(counted.jobs, 0) / nullif(covered.days, 0) as jobs_per_day,
+    100.0 * coalesce(counted.jobs, 0) / nullif(covered.jobs, 0) as jobs_pct
+from covered
+left join counted on covered.trace = counted.trace and covered.weekday = counted.weekday
+where covered.days > 0
+order by covered.trace, covered.weekday;
+
+comment on macro table unified.weekday_profile is 'Per day of the week where the cluster is, 1 Monday to 7 Sunday: how many such days there are from the first submission to the last, the first and the last day as whole ones; the jobs submitted on them, their mean per such day, and their share of all jobs of the trace. Traces whose clock does not tell the weekday are left out, as are jobs without a submission.';

@@ -526,12 +526,13 @@ def failures(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def short_jobs(raw: Path, under_s: float) -> pd.DataFrame:
+def short_jobs(raw: Path, under_s: float, by_publisher: bool) -> pd.DataFrame:
+    lasted_s = "published_duration_s" if by_publisher else "run_s"
     rows = []
     for cluster, jobs in raw_frames.acme_job(raw).groupby("cluster"):
         counts = []
         for mine in (jobs[jobs["requested_gpus"] > 0], jobs):
-            short = int((mine["published_duration_s"] < under_s).sum())
+            short = int((mine[lasted_s] < under_s).sum())
             counts += [len(mine), short, percent(short, len(mine))]
         rows.append((cluster, *counts))
     names = ["gpu_jobs", "short_jobs", "short_pct", "all_jobs", "all_short_jobs", "all_short_pct"]
@@ -579,7 +580,8 @@ def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", *names])
 
 
-def totals(raw: Path) -> pd.DataFrame:
+def totals(raw: Path, by_publisher: bool) -> pd.DataFrame:
+    gpu_h, lasted_s = ("published_gpu_h", "published_duration_s") if by_publisher else ("gpu_h", "run_s")
     every = raw_frames.acme_job(raw)
     rows = []
     for cluster in ("seren", "kalos", "both"):
@@ -591,9 +593,9 @@ def totals(raw: Path) -> pd.DataFrame:
                 "jobs": len(jobs),
                 "gpu_jobs": len(on_gpus),
                 "cpu_jobs": int((jobs["requested_gpus"] == 0).sum()),
-                "gpu_h": on_gpus["gpu_h"].sum(),
+                "gpu_h": on_gpus[gpu_h].sum(),
                 "mean_gpus": on_gpus["requested_gpus"].mean(),
-                "median_run_s": on_gpus["published_duration_s"].median(),
+                "median_run_s": on_gpus[lasted_s].median(),
                 "users": on_gpus["user_id"].nunique(),
             }
         )
@@ -885,8 +887,8 @@ JOB_QUERIES = {
         None,
     ),
     "acme.gpu_count_cdf()": (gpu_count_cdf, (), None),
-    "acme.duration_cdf()": (duration_cdf, (True,), ["cluster", "run_s"]),
-    "acme.duration_cdf(by_publisher := false)": (duration_cdf, (False,), ["cluster", "run_s"]),
+    "acme.duration_cdf()": (duration_cdf, (False,), ["cluster", "run_s"]),
+    "acme.duration_cdf(by_publisher := true)": (duration_cdf, (True,), ["cluster", "run_s"]),
     "acme.wait_cdf()": (wait_cdf, ("seren", True), ["workload_type", "wait_s"]),
     "acme.wait_cdf(on_cluster := 'kalos')": (wait_cdf, ("kalos", True), ["workload_type", "wait_s"]),
     "acme.wait_cdf(by_publisher := false)": (wait_cdf, ("seren", False), ["workload_type", "wait_s"]),
@@ -894,8 +896,9 @@ JOB_QUERIES = {
     "acme.wait_by_size(by_publisher := false)": (wait_by_size, (False,), None),
     "acme.failures()": (failures, (True, False), ["cluster"]),
     "acme.failures(gpu_only := false, preempted_fails := true)": (failures, (False, True), ["cluster"]),
-    "acme.short_jobs()": (short_jobs, (300,), ["cluster"]),
-    "acme.short_jobs(under_s := 18.5)": (short_jobs, (18.5,), ["cluster"]),
+    "acme.short_jobs()": (short_jobs, (300, False), ["cluster"]),
+    "acme.short_jobs(under_s := 18.5)": (short_jobs, (18.5, False), ["cluster"]),
+    "acme.short_jobs(by_publisher := true)": (short_jobs, (300, True), ["cluster"]),
     "acme.arrivals()": (arrivals, ("seren",), None),
     "acme.arrivals(on_cluster := 'kalos')": (arrivals, ("kalos",), None),
     "acme.arrivals_by_hour()": (arrivals_by_hour, ("seren",), ["hour_of_day", "weekday"]),
@@ -907,7 +910,8 @@ JOB_QUERIES = {
     "acme.user_concentration()": (user_concentration, (5,), ["cluster"]),
     "acme.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["cluster"]),
     "acme.user_concentration(top_pct := 100)": (user_concentration, (100,), ["cluster"]),
-    "acme.totals()": (totals, (), None),
+    "acme.totals()": (totals, (False,), None),
+    "acme.totals(by_publisher := true)": (totals, (True,), None),
     "acme.summary_against_jobs()": (summary_against_jobs, (), None),
 }
 TELEMETRY_QUERIES = {

@@ -4,6 +4,7 @@ Each function takes the folder of the raw dump and returns the rows expected. Vi
 in which they read each other; then the named queries, which read the views' frames and never the database.
 """
 
+import datetime as dt
 import math
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -16,6 +17,7 @@ import raw_frames
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 WEEK_S = 7 * DAY_S
+COLLECTED_FROM = dt.date(2021, 3, 4)
 TESTBED = "195job"
 TESTBED_CLUSTER = "cluster02"
 
@@ -225,7 +227,10 @@ def load_by_day(raw: Path, on_cluster: str) -> pd.DataFrame:
 
 def arrivals_by_week(raw: Path) -> pd.DataFrame:
     weeks = (jobs_of(raw)["submit_s"] // WEEK_S).rename("week")
-    return weeks.groupby(weeks).size().rename("jobs").reset_index()
+    rows = weeks.groupby(weeks).size().rename("jobs").reset_index()
+    starts = [COLLECTED_FROM + dt.timedelta(weeks=week) for week in rows["week"]]
+    rows.insert(1, "from_date", pd.Series(starts, dtype=object))
+    return rows
 
 
 def throughput(raw: Path) -> pd.DataFrame:

@@ -232,6 +232,7 @@ def waits(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
     wait = (pods["scheduled_time"] - pods["creation_time"]).dropna()
     row = {
         "pods": len(wait),
+        "never_scheduled_pods": (pods["scheduled_time"].isna() & pods["creation_time"].notna()).sum(),
         "median_wait_s": wait.median(),
         "p90_wait_s": wait.quantile(0.9),
         "p99_wait_s": wait.quantile(0.99),
@@ -281,7 +282,7 @@ def demand_by_variant(raw: Path) -> pd.DataFrame:
                 "variant": variant,
                 "pods": len(pods),
                 "gpu_pods": len(gpu_pods),
-                "cpu_only_pct": percent(len(pods) - len(gpu_pods), len(gpu_pods)),
+                "cpu_only_pct": percent((pods["num_gpu"] == 0).sum(), len(pods)),
                 "sharing_demand_pct": percent(milli[gpu_pods["gpu_milli"] < WHOLE_GPU].sum(), milli.sum()),
                 "multi_gpu_demand_pct": percent(milli[gpu_pods["num_gpu"] > 1].sum(), milli.sum()),
                 "constrained_pct": percent(gpu_pods["gpu_spec"].notna().sum(), len(gpu_pods)),

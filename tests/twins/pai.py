@@ -359,13 +359,24 @@ def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
     return rows
 
 
-def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] >= min_gpus]
-    waits = tasks.groupby("gpu_type", dropna=False)["wait_s"]
+def tasks_with_waits(raw: Path) -> pd.DataFrame:
+    """All tasks, each with its wait or none where neither it nor an instance of it has started."""
+    waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
+    return tasks_of(raw).merge(waits, on=TASK_KEY, how="left", validate="one_to_one")
+
+
+def waits_by(tasks: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    waits = tasks["wait_s"].groupby(by, dropna=False)
     quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
+    columns = {"tasks": waits.count(), "never_started_tasks": waits.size() - waits.count()}
+    columns |= {name: waits.quantile(share) for name, share in quantiles.items()}
     return pd.DataFrame(columns).reset_index()
+
+
+def wait_by_gpu_type(raw: Path, min_gpus: float) -> pd.DataFrame:
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] / 100 >= min_gpus]
+    return waits_by(tasks, tasks["gpu_type"])
 
 
 def plan_against_usage(raw: Path, min_workers: int) -> pd.DataFrame:
@@ -476,27 +487,24 @@ def request_percentiles(raw: Path, at_pct: float) -> pd.DataFrame:
 
 
 def wait_share(raw: Path, short_below_s: float, over_half: float) -> pd.DataFrame:
-    waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
-    tasks = waits.merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY, validate="one_to_one")
-    tasks = tasks[tasks["wait_s"] + tasks["run_s"] > 0]
+    every = tasks_with_waits(raw).merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY)
+    left_out = every["wait_s"].isna().sum(), (every["wait_s"].notna() & every["run_s"].isna()).sum()
+    tasks = every[every["wait_s"] + every["run_s"] > 0]
     shares = tasks["wait_s"] / (tasks["wait_s"] + tasks["run_s"])
     is_short = tasks["run_s"] < short_below_s
     rows = []
     for run_class, mine in (("short", shares[is_short]), ("long", shares[~is_short])):
-        rows.append((run_class, len(mine), percent((mine > over_half).sum(), len(mine)), mine.median()))
-    return pd.DataFrame(rows, columns=["run_class", "tasks", "waited_over_pct", "median_wait_share"])
+        shares_of_class = percent((mine > over_half).sum(), len(mine)), mine.median()
+        rows.append((run_class, len(mine), *left_out, *shares_of_class))
+    counts = ["tasks", "never_started_tasks", "unended_tasks"]
+    return pd.DataFrame(rows, columns=["run_class", *counts, "waited_over_pct", "median_wait_share"])
 
 
 def wait_by_sharing(raw: Path) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
-    is_shared = tasks["requested_gpus_per_instance"] < 1
-    waits = tasks["wait_s"].groupby(
-        is_shared.map({True: "shared GPU", False: "whole GPUs"}).rename("request")
-    )
-    quantiles = {"median_wait_s": 0.5, "p90_wait_s": 0.9, "p99_wait_s": 0.99}
-    columns = {"tasks": waits.size()} | {name: waits.quantile(share) for name, share in quantiles.items()}
-    return pd.DataFrame(columns).reset_index()
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] > 0]
+    is_shared = tasks["plan_gpu"] < 100
+    return waits_by(tasks, is_shared.map({True: "shared GPU", False: "whole GPUs"}).rename("request"))
 
 
 def sharing_savings(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
@@ -532,14 +540,14 @@ CDF_AT_S = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
 
 
 def wait_cdf(raw: Path) -> pd.DataFrame:
-    tasks = raw_frames.pai_task_wait(raw)
-    tasks = tasks[tasks["requested_gpus_per_instance"] > 0]
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] > 0]
     rows = []
     for gpu_type, waits in tasks.groupby("gpu_type")["wait_s"]:
         for wait_s in CDF_AT_S:
-            count = int((waits <= wait_s).sum())
-            rows.append((gpu_type, wait_s, count, percent(count, len(waits))))
-    return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "share_pct"])
+            count, never_started = int((waits <= wait_s).sum()), int(waits.isna().sum())
+            rows.append((gpu_type, wait_s, count, never_started, percent(count, waits.count())))
+    return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "never_started_tasks", "share_pct"])
 
 
 def demand_by_hour_of_day(raw: Path) -> pd.DataFrame:
@@ -579,18 +587,40 @@ def usage_by_gpu_type(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def shares_of_time(workers: pd.DataFrame) -> np.ndarray:
+    """Of one machine's time what falls to each worker: a stretch is parted among all who see it."""
+    starts, ends = workers["start_time"].to_numpy(), workers["end_time"].to_numpy()
+    edges = np.unique(np.concatenate([starts, ends]))
+    sees = (starts[:, None] <= edges[:-1]) & (ends[:, None] >= edges[1:])
+    return (sees * np.diff(edges) / sees.sum(axis=0).clip(min=1)).sum(axis=1)
+
+
 def machine_use_by_type(raw: Path) -> pd.DataFrame:
-    rows = raw_frames.pai_worker_machine(raw)
-    rows = rows[rows["observed_s"] > 0]
+    metrics = metrics_of(raw)
+    launched = set(instances_of(raw)["worker_name"].dropna())
+    is_seen = (metrics["start_time"] > 0) & (metrics["end_time"] > metrics["start_time"])
+    rows = metrics[is_seen & metrics["worker_name"].isin(launched)].copy()
+    rows["weight"] = 0.0
+    for _, workers in rows.groupby("machine"):
+        rows.loc[workers.index, "weight"] = shares_of_time(workers)
+    rows = rows.merge(machines_of(raw), on="machine", how="left", validate="many_to_one")
+    # A GPU is seen for as long as its machine is.
+    rows["gpu_weight"] = rows["weight"] * rows["cap_gpu"].where(rows["cap_gpu"] > 0)
+    rows["per_gpu"] = rows["machine_gpu"] / rows["cap_gpu"].where(rows["cap_gpu"] > 0)
     types = []
     for gpu_type, mine in rows.groupby("gpu_type", dropna=False):
         means = []
-        for name in ("machine_cpu_pct", "machine_gpu_pct", "machine_load"):
+        for name, weight in (
+            ("machine_cpu", "weight"),
+            ("per_gpu", "gpu_weight"),
+            ("machine_load_1", "weight"),
+        ):
             known = mine[mine[name].notna()]
-            weights = known["observed_s"]
-            means.append((known[name] * weights).sum() / weights.sum() if len(known) else None)
-        types.append((gpu_type, len(mine), *means))
-    return pd.DataFrame(types, columns=["gpu_type", "workers", "mean_cpu_pct", "mean_gpu_pct", "mean_load"])
+            means.append((known[name] * known[weight]).sum() / known[weight].sum() if len(known) else None)
+        counts = mine["machine"].nunique(), len(mine), mine["weight"].sum() / HOUR_S
+        types.append((gpu_type, *counts, *means))
+    names = ["gpu_type", "machines", "workers", "observed_machine_h"]
+    return pd.DataFrame(types, columns=[*names, "mean_cpu_pct", "mean_gpu_pct", "mean_load"])
 
 
 def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:
@@ -628,11 +658,16 @@ def coverage(raw: Path) -> pd.DataFrame:
     )
 
 
-def failures_over_time(raw: Path, in_parts: int) -> pd.DataFrame:
+def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
+    """By tasks, a task is as far into the trace as all that started before it are many."""
     tasks = tasks_of(raw)
     tasks = tasks[tasks["start_time"] > 0]
     first, last = tasks["start_time"].min(), tasks["start_time"].max()
-    part = ((tasks["start_time"] - first) * in_parts // (last - first) + 1).clip(upper=in_parts)
+    if by_time:
+        part = ((tasks["start_time"] - first) * in_parts // (last - first) + 1).clip(upper=in_parts)
+    else:
+        started_before = tasks["start_time"].rank(method="min") - 1
+        part = started_before * in_parts // len(tasks) + 1
     is_failed, is_gpu = tasks["status"] == "Failed", tasks["plan_gpu"] > 0
     rows = []
     for number in range(1, in_parts + 1):
@@ -707,9 +742,11 @@ QUERIES = MACHINE_QUERIES | {
     "pai.run_by_status()": (run_by_status, (True,), ["status"]),
     "pai.run_by_status(gpu_only := false)": (run_by_status, (False,), ["status"]),
     "pai.coverage()": (coverage, (), ["join_name"]),
-    "pai.failures_over_time()": (failures_over_time, (4,), None),
-    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1,), None),
-    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30,), None),
+    "pai.failures_over_time()": (failures_over_time, (4, False), None),
+    "pai.failures_over_time(in_parts := 1)": (failures_over_time, (1, False), None),
+    "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30, False), None),
+    "pai.failures_over_time(by_time := true)": (failures_over_time, (4, True), None),
+    "pai.failures_over_time(in_parts := 30, by_time := true)": (failures_over_time, (30, True), None),
 }
 
 ON_REAL_FILES = set(MACHINE_QUERIES)

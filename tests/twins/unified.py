@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import raw_frames
 
@@ -354,9 +355,19 @@ def hour_profile(raw: Path) -> pd.DataFrame:
 
 
 def weekday_profile(raw: Path) -> pd.DataFrame:
-    """Day 0, 1 January 1970, is a Thursday."""
+    """Day 0, 1 January 1970, is a Thursday; every day from a trace's first to its last is looked at."""
     jobs = local_hours(raw)
-    return profile(jobs.assign(weekday=(jobs["hour"] // 24 + 3) % 7 + 1), "weekday", range(1, 8))
+    rows = profile(jobs.assign(weekday=(jobs["hour"] // 24 + 3) % 7 + 1), "weekday", range(1, 8))
+    days = {}
+    for trace, hours in jobs.groupby("trace")["hour"]:
+        every_day = np.arange(hours.min() // 24, hours.max() // 24 + 1)
+        for weekday, count in pd.Series((every_day + 3) % 7 + 1).value_counts().items():
+            days[trace, weekday] = count
+    found = [days.get(place, 0) for place in zip(rows["trace"], rows["weekday"], strict=True)]
+    rows.insert(2, "days", found)
+    rows = rows[rows["days"] > 0]
+    rows.insert(4, "jobs_per_day", rows["jobs"] / rows["days"])
+    return rows
 
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.

@@ -114,7 +114,7 @@ def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
 def test_shares_are_of_what_is_known(seren: duckdb.DuckDBPyConnection) -> None:
     durations = "select jobs, jobs_pct from acme.duration_cdf({}) where run_s = 32"
     assert rows(seren, durations.format("")) == [(2, 50)]
-    assert rows(seren, durations.format("by_publisher := false")) == [(2, 50)]
+    assert rows(seren, durations.format("by_publisher := true")) == [(2, 50)]
     waits = "select workload_type, jobs, jobs_pct from acme.wait_cdf({}) where wait_s = 4"
     assert rows(seren, waits.format("")) == [("Debug", 2, 100), ("Eval", 1, 50), ("Pretrain", 0, 0)]
     assert rows(seren, waits.format("by_publisher := false")) == [
@@ -143,8 +143,21 @@ def test_failures(seren: duckdb.DuckDBPyConnection) -> None:
 
 def test_short_jobs(seren: duckdb.DuckDBPyConnection) -> None:
     assert rows(seren, "from acme.short_jobs(under_s := 50)") == [
+        ("seren", 7, 3, pytest.approx(300 / 7), 8, 4, 50)
+    ]
+    assert rows(seren, "from acme.short_jobs(under_s := 50, by_publisher := true)") == [
         ("seren", 7, 2, pytest.approx(200 / 7), 8, 3, 37.5)
     ]
+
+
+def test_how_long_a_job_runs_has_no_queue_in_it(seren: duckdb.DuckDBPyConnection) -> None:
+    """Runs of 20, 100, 40 and 1 s; the published durations are 20, 100, 50 and 7 s."""
+    durations = "select run_s, jobs from acme.duration_cdf({}) where run_s in (4, 16, 64)"
+    assert rows(seren, durations.format("")) == [(4, 1), (16, 1), (64, 3)]
+    assert rows(seren, durations.format("by_publisher := true")) == [(4, 0), (16, 1), (64, 3)]
+    totals = "select median_run_s, gpu_h * 3600 from acme.totals({}) where cluster = 'seren'"
+    assert rows(seren, totals.format("")) == [(30, pytest.approx(1_142))]
+    assert rows(seren, totals.format("by_publisher := true")) == [(35, pytest.approx(1_154))]
 
 
 def test_arrivals(seren: duckdb.DuckDBPyConnection) -> None:
@@ -175,7 +188,7 @@ def test_heaviest_users(seren: duckdb.DuckDBPyConnection) -> None:
 
 def test_a_cluster_without_jobs_is_in_the_totals(seren: duckdb.DuckDBPyConnection) -> None:
     totals = rows(seren, "select * replace (gpu_h * 3600 as gpu_h) from acme.totals()")
-    of_jobs = (8, 7, 1, pytest.approx(1_142), pytest.approx(537 / 7), 35, 3)
+    of_jobs = (8, 7, 1, pytest.approx(1_142), pytest.approx(537 / 7), 30, 3)
     assert totals == [
         ("seren", *of_jobs),
         ("kalos", 0, 0, 0, None, None, None, 0),

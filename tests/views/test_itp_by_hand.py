@@ -1,5 +1,7 @@
 """ITP's load and its testbed, on a few jobs whose results can be reckoned on paper."""
 
+import datetime as dt
+
 import duckdb
 import pytest
 import raw_dumps
@@ -82,6 +84,16 @@ def test_load_by_day(itp: duckdb.DuckDBPyConnection) -> None:
         (2, pytest.approx(2_400 / DAY), 1, 0),
     ]
     assert rows(itp, "from itp.load_by_day(on_cluster := 'cluster01')") == []
+
+
+def test_a_week_has_its_date(itp: duckdb.DuckDBPyConnection) -> None:
+    assert rows(itp, "from itp.arrivals_by_week()") == [(0, dt.date(2021, 3, 4), 6)]
+
+
+def test_the_raw_archive_has_no_195job(itp: duckdb.DuckDBPyConnection) -> None:
+    comments = "select comment from duckdb_columns() where schema_name = 'itp' and table_name = '{}'"
+    assert "195job" not in str(rows(itp, comments.format("raw_job")))
+    assert "195job" in str(rows(itp, comments.format("elasticflow_job")))
 
 
 def test_testbed(itp: duckdb.DuckDBPyConnection) -> None:

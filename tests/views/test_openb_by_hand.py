@@ -125,6 +125,39 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
     assert found[2] == pytest.approx(0.3 + 0.8)
 
 
+def test_pods_that_were_never_scheduled_are_counted_beside_the_waits(
+    two_nodes: duckdb.DuckDBPyConnection,
+) -> None:
+    waits = "select pods, never_scheduled_pods, median_wait_s from openb.waits({})"
+    assert two_nodes.execute(waits.format("")).fetchall() == [(4, 13, 6)]
+    assert two_nodes.execute(waits.format("gpu_only := false")).fetchall() == [(4, 16, 6)]
+
+
+def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyConnection) -> None:
+    rows = two_nodes.execute(
+        "select variant, pods, gpu_pods, cpu_only_pct from openb.demand_by_variant()"
+    ).fetchall()
+    assert rows == [("default", 20, 17, 15), ("gpuspec33", 1, 1, 0)]
+
+
+def test_a_caveat_counts_the_rows_that_repeat_others(real: duckdb.DuckDBPyConnection) -> None:
+    request = "variant, cpu_milli, memory_mib, num_gpu, gpu_milli, creation_time, deletion_time"
+    repeated = (
+        "with groups as (select variant, count(*) as rows from openb.pod group by {})"
+        " select variant, sum(rows - 1) from groups"
+        " where variant in ('default', 'gpushare40') group by variant order by variant"
+    )
+    with_all_times = real.execute(repeated.format(f"{request}, scheduled_time")).fetchall()
+    with_two = real.execute(repeated.format(request)).fetchall()
+    assert with_all_times == [("default", 22), ("gpushare40", 1_827)]
+    assert with_two == [("default", 42), ("gpushare40", 1_846)]
+    ((said,),) = real.execute(
+        "select what_goes_wrong from catalog.caveats where caveat = 'openb.variants_are_resampled'"
+    ).fetchall()
+    assert "in gpushare40 1,827 rows" in said and "in default 22;" in said
+    assert "without scheduled_time 1,846 and 42" in said
+
+
 def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPyConnection) -> None:
     results = verify.figures(real, ["openb"])
     verdicts = {result.figure: result.verdict for result in results}

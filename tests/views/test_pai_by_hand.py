@@ -166,6 +166,108 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
+def test_tasks_that_never_started_are_counted_beside_the_waits(tmp_path: Path) -> None:
+    tasks = (
+        ("short", 100.0, 50.0, "T4"),
+        ("long", 100.0, 100.0, "T4"),
+        ("running", 100.0, 50.0, "T4"),
+        ("waiting", None, 50.0, "T4"),
+        ("no instance", 100.0, 50.0, "P100"),
+        ("its instance waits", 100.0, 100.0, None),
+        ("cpu", 100.0, None, None),
+    )
+    launches = (
+        ("short", 130.0, 140.0),
+        ("long", 110.0, 4_110.0),
+        ("running", 120.0, None),
+        ("its instance waits", 0.0, 0.0),
+        ("cpu", 105.0, 115.0),
+    )
+    columns = "job_name task_name start_time plan_gpu gpu_type"
+    with made(
+        tmp_path,
+        pai_task_table=rows_of("pai_task_table", columns, *((name, "t", *task) for name, *task in tasks)),
+        pai_instance_table=rows_of(
+            "pai_instance_table",
+            "job_name task_name start_time end_time",
+            *((name, "t", *times) for name, *times in launches),
+        ),
+    ) as connection:
+        counts = "tasks, never_started_tasks"
+        by_type = connection.execute(
+            f"select gpu_type, {counts}, median_wait_s from pai.wait_by_gpu_type()"
+        ).fetchall()
+        by_sharing = connection.execute(
+            f"select request, {counts}, median_wait_s from pai.wait_by_sharing()"
+        ).fetchall()
+        cdf = connection.execute(
+            f"select gpu_type, {counts}, share_pct from pai.wait_cdf() where wait_s = 10"
+        ).fetchall()
+        shares = connection.execute("from pai.wait_share()").fetchall()
+    assert by_type == [("P100", 0, 1, None), ("T4", 3, 1, 20), (None, 0, 1, None)]
+    assert by_sharing == [("shared GPU", 2, 2, 25), ("whole GPUs", 1, 1, 10)]
+    assert cdf == [("P100", 0, 1, None), ("T4", 1, 1, pytest.approx(100 / 3))]
+    assert shares == [
+        ("short", 2, 3, 1, 50, pytest.approx((30 / 40 + 5 / 15) / 2)),
+        ("long", 1, 3, 1, 0, pytest.approx(10 / 4_010)),
+    ]
+
+
+def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> None:
+    """Two workers see machine p together for a while; a P100 machine has two GPUs, a MISC machine eight."""
+    workers = (
+        # Alone for 100 s, then two for 100 s, of which the one that sees no load stays for 200 s alone.
+        ("a", "p", 100, 300, 10.0, 40.0, 1.0),
+        ("b", "p", 200, 500, 30.0, 80.0, None),
+        ("c", "m", 100, 200, 50.0, 240.0, 8.0),
+        # Another machine of the type, for three times as long.
+        ("d", "m2", 100, 400, 10.0, 80.0, 4.0),
+        ("e", "cpu", 100, 200, 10.0, None, 2.0),
+        ("f", "nowhere", 100, 200, 10.0, 50.0, 2.0),
+        # Left out: no start, no time, and no instance.
+        ("g", "p", 0, 300, 99.0, 99.0, 99.0),
+        ("h", "p", 300, 300, 99.0, 99.0, 99.0),
+        ("nobody", "p", 100, 300, 99.0, 99.0, 99.0),
+    )
+    names = "worker_name machine start_time end_time machine_cpu machine_gpu machine_load_1"
+    launches = [(worker[0],) for worker in workers if worker[0] != "nobody"]
+    machines = (("p", "P100", 2), ("m", "MISC", 8), ("m2", "MISC", 8), ("cpu", "CPU", 0))
+    with made(
+        tmp_path,
+        pai_machine_metric=rows_of("pai_machine_metric", names, *workers),
+        pai_instance_table=rows_of("pai_instance_table", "worker_name", *launches),
+        pai_machine_spec=rows_of("pai_machine_spec", "machine gpu_type cap_gpu", *machines),
+    ) as connection:
+        rows = connection.execute("from pai.machine_use_by_type()").fetchall()
+    # Of the 400 s of machine p, 100 and half of 100 fall to worker a, and the others to worker b.
+    cpu, gpu = (10 * 150 + 30 * 250) / 400, (40 * 150 + 80 * 250) / 400
+    assert rows == [
+        ("CPU", 1, 1, pytest.approx(100 / 3_600), 10, None, 2),
+        ("MISC", 2, 2, pytest.approx(400 / 3_600), 20, pytest.approx((240 + 3 * 80) / 4 / 8), 5),
+        ("P100", 1, 2, pytest.approx(400 / 3_600), pytest.approx(cpu), pytest.approx(gpu / 2), 1),
+        (None, 1, 1, pytest.approx(100 / 3_600), 10, None, 2),
+    ]
+
+
+# Seven tasks within 21 s, of which two fail, one long after, which fails too, and one without a start.
+STARTS = ((0.0, "Waiting"), *((at, "Terminated") for at in (10.0, 10.0, 12.0, 14.0, 20.0)))
+STARTS += ((30.0, "Failed"), (31.0, "Failed"), (1_010.0, "Failed"))
+
+
+def test_a_part_of_the_trace_is_one_of_its_tasks_or_of_its_time(tmp_path: Path) -> None:
+    tasks = [(str(number), "t", start, status) for number, (start, status) in enumerate(STARTS)]
+    made_of = rows_of("pai_task_table", "job_name task_name start_time status", *tasks)
+    parts = "select tasks, failed, failed_pct from pai.failures_over_time({})"
+    with made(tmp_path, pai_task_table=made_of) as connection:
+        by_tasks = connection.execute(parts.format("")).fetchall()
+        by_time = connection.execute(parts.format("by_time := true")).fetchall()
+        in_eight = connection.execute(parts.format("in_parts := 8")).fetchall()
+    assert by_tasks == [(2, 0, 0), (2, 0, 0), (2, 1, 50), (2, 2, 100)]
+    assert by_time == [(7, 2, pytest.approx(200 / 7)), (0, 0, None), (0, 0, None), (1, 1, 100)]
+    # Two that start together stay together.
+    assert [tasks for tasks, *_ in in_eight] == [2, 0, 1, 1, 1, 1, 1, 1]
+
+
 def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
     """Otherwise the comparison of views on the sample would say less than it seems to."""
     workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)

@@ -354,11 +354,26 @@ def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -
         ("pai", 2, 1, 25.0),
     ]
     assert rows(few, "from unified.weekday_profile()") == [
-        ("acme", 1, 4, 80.0),
-        ("acme", 2, 1, 20.0),
-        ("pai", 1, 2, 50.0),
-        ("pai", 2, 2, 50.0),
+        ("acme", 1, 1, 4, 4.0, 80.0),
+        ("acme", 2, 1, 1, 1.0, 20.0),
+        ("pai", 1, 1, 2, 2.0, 50.0),
+        ("pai", 2, 1, 2, 2.0, 50.0),
     ]
+
+
+def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: Path) -> None:
+    """From a Monday to the next, of which each has as many jobs as the one Tuesday between has."""
+    folder = tmp_path / "raw" / "acme"
+    folder.mkdir(parents=True)
+    days = (0, 0, 1, 1, 7, 7)
+    jobs = [(str(place), "ua", 1, "COMPLETED", *3 * [day * 86_400]) for place, day in enumerate(days)]
+    (folder / "trace_seren.csv").write_text("\n".join([JOB_HEADER, *map(seren_line, jobs)]) + "\n")
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        profile = "select weekday, days, jobs, jobs_per_day from unified.weekday_profile()"
+        assert rows(connection, profile) == [
+            *((1, 2, 4, 2), (2, 1, 2, 2)),
+            *((weekday, 1, 0, 0) for weekday in range(3, 8)),
+        ]
 
 
 def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.DuckDBPyConnection) -> None:
