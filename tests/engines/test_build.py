@@ -109,6 +109,29 @@ def test_lineage_names_columns_that_exist(empty: duckdb.DuckDBPyConnection) -> N
     ]
 
 
+def test_columns_are_found_by_the_names_that_queries_read(empty: duckdb.DuckDBPyConnection) -> None:
+    without = column(
+        empty,
+        """
+        with read as (select distinct unnest(reads) as name from catalog.queries)
+        select name from read anti join catalog.columns as columns on read.name = columns.object_name
+        """,
+    )
+    # What is about the catalog itself is described by comments alone.
+    assert [name for name in without if not name.startswith("catalog.")] == []
+    differ = column(
+        empty,
+        """
+        with named as (
+            select column_name, unit, provenance, meaning, lineage, caveats, count(*) as times
+            from catalog.columns where object_name in ('itp.job', 'itp.job_v1') group by all
+        )
+        select column_name from named where times <> 2
+        """,
+    )
+    assert differ == []
+
+
 def test_a_view_says_its_grain_and_source(empty: duckdb.DuckDBPyConnection) -> None:
     assert column(empty, "select versioned_name from catalog.views where '' in (title, grain, source)") == []
 

@@ -257,7 +257,7 @@ create table catalog.columns (
     caveats varchar[]
 );
 comment on table catalog.columns is 'The columns of every base table and view: one row per column.';
-comment on column catalog.columns.object_name is 'Base table, or versioned view, with its schema.';
+comment on column catalog.columns.object_name is 'Base table, or view by its versioned name, and the newest version by its plain name too, with its schema.';
 comment on column catalog.columns.position is 'Place among the columns, from 1.';
 comment on column catalog.columns.column_name is 'Name of the column.';
 comment on column catalog.columns.type is 'Its SQL type.';

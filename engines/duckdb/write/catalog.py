@@ -19,7 +19,7 @@ from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import locked
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -106,11 +106,11 @@ def fill_columns(
         for table in trace.tables
         for column in table.stored_columns
     }
-    versioned = {view.versioned: view for view in views}
+    named = {view.versioned: view for view in views} | newest(views)
     types = column_types(connection)
     sources = {
         (name, column): origins
-        for name, view in versioned.items()
+        for name, view in named.items()
         for column, origins in lineage_of(view, types).items()
     }
     rows: list[tuple] = []
@@ -119,7 +119,7 @@ def fill_columns(
             place = (name, position, column, kind)
             if found := declared.get((name, column)):
                 rows.append((*place, found.unit, found.provenance, found.comment, [], []))
-            elif name in versioned:
+            elif name in named:
                 meaning, provenance = split_comment(comment)
                 about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
                 origins = sources.get((name, column), [])
