@@ -3,7 +3,7 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status
 -- caveat: openb.running_outcome_unknown: status
--- caveat: openb.times_from_first_pod: submit_s end_s
+-- settles: openb.times_from_first_pod: is_censored
 -- settles: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
 -- Whoever still ran when the trace ended was deleted with it, at one time.
