@@ -13,6 +13,8 @@ HOURS_OF_ZONE = 8
 # The first day of the clock was a Thursday.
 DAYS_AFTER_MONDAY = 3
 ROUNDED = 6
+# Seven weeks, from the Sunday that the publisher's weekly plots begin with.
+FROM_HOUR, TO_HOUR = 568, 1743
 
 HELD = {
     "requested_cpus": pl.col("plan_cpu").fill_null(0) / 100,
@@ -69,7 +71,9 @@ def pandas_demand_hourly(parquet: Path, held: list[str]) -> pd.DataFrame:
         first, last = min(first, unended.min() // HOUR_S), max(last, unended.max() // HOUR_S)
     every = pd.RangeIndex(int(first), int(last) + 1, name="hour")
     before = whole.reindex(every, fill_value=0).cumsum().shift(fill_value=0)
-    return (before + rest.reindex(every, fill_value=0)).reset_index()
+    demand = before + rest.reindex(every, fill_value=0)
+    started = (unended // HOUR_S).astype("int64").value_counts()
+    return demand.assign(unended_instances=started.reindex(every, fill_value=0)).reset_index()
 
 
 def polars_demand_hourly(parquet: Path, held: list[str]) -> pl.DataFrame:
@@ -93,16 +97,23 @@ def polars_demand_hourly(parquet: Path, held: list[str]) -> pl.DataFrame:
         )
         // HOUR_S,
     )
-    started, ended, spanned = pl.collect_all([starts, ends, span])
+    unended = (
+        instances.filter(~is_counted)
+        .group_by(hour=(pl.col("start_time") // HOUR_S).cast(pl.Int64))
+        .agg(unended_instances=pl.len())
+    )
+    started, ended, spanned, unended_in = pl.collect_all([starts, ends, span, unended])
     first, last = (int(value) for value in spanned.row(0))
     return (
         pl.DataFrame({"hour": range(first, last + 1)})
         .join(
             pl.concat([started, ended]).group_by("hour").sum(), on="hour", how="left", maintain_order="left"
         )
+        .join(unended_in, on="hour", how="left", maintain_order="left")
         .fill_null(0)
         .select(
             "hour",
+            "unended_instances",
             *(
                 (pl.col(f"{name}_whole").cum_sum().shift(fill_value=0) + pl.col(f"{name}_rest")).alias(name)
                 for name in held
@@ -156,33 +167,49 @@ def sharing_savings_polars(parquet: Path) -> pl.DataFrame:
 
 def demand_by_hour_of_day_pandas(parquet: Path) -> pd.DataFrame:
     hours = pandas_demand_hourly(parquet, OF_DAY)
-    hours["hour_of_day"] = (hours["hour"] + HOURS_OF_ZONE) % 24
-    return hours.groupby("hour_of_day")[OF_DAY].mean().add_prefix("mean_").reset_index()
+    hours = hours[hours["hour"].between(FROM_HOUR, TO_HOUR)]
+    groups = hours.groupby((hours["hour"] + HOURS_OF_ZONE).rename("hour_of_day") % 24)
+    means = groups[OF_DAY].mean().add_prefix("mean_")
+    unended = groups["unended_instances"].sum()
+    return means.assign(hours=groups.size(), unended_instances=unended).reset_index()
 
 
 def demand_by_hour_of_day_polars(parquet: Path) -> pl.DataFrame:
     return (
         polars_demand_hourly(parquet, OF_DAY)
+        .filter(pl.col("hour").is_between(FROM_HOUR, TO_HOUR))
         .group_by(hour_of_day=(pl.col("hour") + HOURS_OF_ZONE) % 24)
-        .agg(pl.col(OF_DAY).mean().name.prefix("mean_"))
+        .agg(
+            pl.col(OF_DAY).mean().name.prefix("mean_"),
+            hours=pl.len(),
+            unended_instances=pl.col("unended_instances").sum(),
+        )
         .sort("hour_of_day")
     )
 
 
 def demand_by_week_hour_pandas(parquet: Path) -> pd.DataFrame:
     hours = pandas_demand_hourly(parquet, OF_WEEK)
+    hours = hours[hours["hour"].between(FROM_HOUR, TO_HOUR)]
     local = hours["hour"] + HOURS_OF_ZONE
     hours["weekday"] = (local // 24 + DAYS_AFTER_MONDAY) % 7 + 1
     hours["hour_of_day"] = local % 24
     groups = hours.groupby(["weekday", "hour_of_day"])
-    return groups[OF_WEEK].mean().add_prefix("mean_").assign(hours=groups.size()).reset_index()
+    means = groups[OF_WEEK].mean().add_prefix("mean_")
+    unended = groups["unended_instances"].sum()
+    return means.assign(hours=groups.size(), unended_instances=unended).reset_index()
 
 
 def demand_by_week_hour_polars(parquet: Path) -> pl.DataFrame:
     local = pl.col("hour") + HOURS_OF_ZONE
     return (
         polars_demand_hourly(parquet, OF_WEEK)
+        .filter(pl.col("hour").is_between(FROM_HOUR, TO_HOUR))
         .group_by(weekday=(local // 24 + DAYS_AFTER_MONDAY) % 7 + 1, hour_of_day=local % 24)
-        .agg(pl.col(OF_WEEK).mean().name.prefix("mean_"), hours=pl.len())
+        .agg(
+            pl.col(OF_WEEK).mean().name.prefix("mean_"),
+            hours=pl.len(),
+            unended_instances=pl.col("unended_instances").sum(),
+        )
         .sort("weekday", "hour_of_day")
     )

@@ -550,16 +550,23 @@ def wait_cdf(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["gpu_type", "wait_s", "tasks", "never_started_tasks", "share_pct"])
 
 
-def demand_by_hour_of_day(raw: Path) -> pd.DataFrame:
+def demand_by(raw: Path, place: list[str], names: list[str], span: tuple[int, int]) -> pd.DataFrame:
+    hours = demand_hourly(raw)
+    groups = hours[hours["hour"].between(*span)].groupby(place)
+    means = groups[names].mean().add_prefix("mean_")
+    return means.assign(
+        hours=groups.size(), unended_instances=groups["unended_instances"].sum()
+    ).reset_index()
+
+
+def demand_by_hour_of_day(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
     names = ["requested_cpus", "requested_gpus", "requested_memory_gb", "sharing_gpus", "whole_gpus"]
-    means = demand_hourly(raw).groupby("hour_of_day")[names].mean()
-    return means.add_prefix("mean_").reset_index()
+    return demand_by(raw, ["hour_of_day"], names, (from_hour, to_hour))
 
 
-def demand_by_week_hour(raw: Path) -> pd.DataFrame:
-    groups = demand_hourly(raw).groupby(["weekday", "hour_of_day"])
-    means = groups[["requested_cpus", "requested_gpus"]].mean().add_prefix("mean_")
-    return means.assign(hours=groups.size()).reset_index()
+def demand_by_week_hour(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
+    names = ["requested_cpus", "requested_gpus"]
+    return demand_by(raw, ["weekday", "hour_of_day"], names, (from_hour, to_hour))
 
 
 def gpu_sharing_by_type(raw: Path) -> pd.DataFrame:
@@ -700,6 +707,8 @@ VIEWS = {
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
 }
 
+# From 1970-01-25 00:00 in China, 25 days into the year, to the end of a Saturday.
+SEVEN_WEEKS = (24 * 24 - UTC_OFFSET_H, 24 * 24 - UTC_OFFSET_H + 7 * 7 * 24 - 1)
 MACHINE_QUERIES = {
     "pai.machines()": (machines, (0,), None),
     "pai.machines(min_gpus := 8)": (machines, (8,), None),
@@ -734,8 +743,14 @@ QUERIES = MACHINE_QUERIES | {
     "pai.status_counts(at_level := 'job')": (status_counts, ("job",), None),
     "pai.status_counts(at_level := 'instance')": (status_counts, ("instance",), None),
     "pai.wait_cdf()": (wait_cdf, (), None),
-    "pai.demand_by_hour_of_day()": (demand_by_hour_of_day, (), None),
-    "pai.demand_by_week_hour()": (demand_by_week_hour, (), None),
+    "pai.demand_by_hour_of_day()": (demand_by_hour_of_day, SEVEN_WEEKS, None),
+    "pai.demand_by_hour_of_day(from_hour := 0)": (demand_by_hour_of_day, (0, 1743), None),
+    "pai.demand_by_week_hour()": (demand_by_week_hour, SEVEN_WEEKS, None),
+    "pai.demand_by_week_hour(from_hour := 0, to_hour := 100000)": (
+        demand_by_week_hour,
+        (0, 100_000),
+        None,
+    ),
     "pai.gpu_sharing_by_type()": (gpu_sharing_by_type, (), None),
     "pai.usage_by_gpu_type()": (usage_by_gpu_type, (), ["gpu_type"]),
     "pai.machine_use_by_type()": (machine_use_by_type, (), ["gpu_type"]),

@@ -1,5 +1,7 @@
 """PAI's hourly demand and shared GPUs: by hand on a few rows, and by their laws on a synthetic dump."""
 
+from pathlib import Path
+
 import duckdb
 import pytest
 import raw_dumps
@@ -74,6 +76,43 @@ def test_hours_are_those_of_china(by_hand: duckdb.DuckDBPyConnection) -> None:
         "select hour, weekday, hour_of_day from pai.demand_hourly order by hour"
     ).fetchall()
     assert rows == [(hour, 4, 8 + hour) for hour in range(1, 9)]
+
+
+def at_hour(hour: int, span: str = "1800.0") -> str:
+    """An instance that starts half an hour into an hour and holds half a GPU for a while, or has no end."""
+    start = 3600 * hour + 1800
+    end = "" if not span else start + float(span)
+    return f"j1,worker,a{hour}{span},w{hour}{span},i1,Terminated,{start}.0,{end},m1"
+
+
+def test_the_days_begin_where_the_publishers_do(tmp_path: Path) -> None:
+    """At midnight to a Sunday, hour 568, for seven weeks; who starts in them and has no end is counted."""
+    instances = [at_hour(hour) for hour in (137, 567, 568, 1743, 1744)]
+    instances += [at_hour(568, "900.0"), at_hour(567, ""), at_hour(592, ""), at_hour(1744, "")]
+    for name, lines in (("task", TASKS), ("instance", instances)):
+        path = tmp_path / "raw" / "pai" / f"pai_{name}_table.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        columns = "weekday, hour_of_day, mean_requested_gpus, hours, unended_instances"
+        by_week = connection.execute(f"select {columns} from pai.demand_by_week_hour()").fetchall()
+        by_day = connection.execute(
+            "select hour_of_day, mean_requested_gpus, hours, unended_instances"
+            " from pai.demand_by_hour_of_day()"
+        ).fetchall()
+        every = "select sum(hours), sum(unended_instances) from pai.demand_by_week_hour(0, 100000)"
+        spans = connection.execute(every).fetchall()
+    # Half a GPU for half an hour and for a quarter, and for half of another hour, over seven weeks.
+    assert len(by_week) == 168
+    assert by_week[6 * 24] == (7, 0, pytest.approx(0.375 / 7), 7, 0)
+    assert by_week[5 * 24 + 23] == (6, 23, pytest.approx(0.25 / 7), 7, 0)
+    assert sum(row[2] for row in by_week) == pytest.approx(0.625 / 7)
+    # Hour 592 is the first of Monday.
+    assert [row[:2] for row in by_week if row[4]] == [(1, 0)]
+    assert by_day[0] == (0, pytest.approx(0.375 / 49), 49, 1)
+    assert by_day[23] == (23, pytest.approx(0.25 / 49), 49, 0)
+    # The last one ends as hour 1745 begins, which is thus the last hour.
+    assert spans == [(1745 - 137 + 1, 3)]
 
 
 def test_no_demand_is_lost(synthetic: duckdb.DuckDBPyConnection) -> None:
