@@ -23,16 +23,23 @@ with classes as (
 timed as (
     select
         run.run_s,
-        case when task.start_time > 0 then run.first_start_s - task.start_time end as wait_s
+        run.first_start_s - task.start_time as wait_s
     from pai.task_run as run
     inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
+    where task.start_time > 0
 ),
 
-left_out as (
+asked as (
+    select count(*) as tasks
+    from pai.task
+),
+
+started as (
     select
-        count(*) filter (where wait_s is null) as never_started_tasks,
-        count(*) filter (where wait_s is not null and run_s is null) as unended_tasks
+        count(*) as tasks,
+        count(*) filter (where run_s is null) as unended_tasks
     from timed
+    where wait_s is not null
 ),
 
 shares as (
@@ -57,12 +64,13 @@ counted as (
 select
     classes.run_class,
     coalesce(counted.tasks, 0) as tasks,
-    left_out.never_started_tasks,
-    left_out.unended_tasks,
+    asked.tasks - started.tasks as never_started_tasks,
+    started.unended_tasks,
     100.0 * counted.waited_over_tasks / nullif(counted.tasks, 0) as waited_over_pct,
     counted.median_wait_share
 from classes
-cross join left_out
+cross join asked
+cross join started
 left join counted on classes.run_class = counted.run_class
 order by classes.place;
 

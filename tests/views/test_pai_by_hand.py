@@ -175,6 +175,8 @@ def test_tasks_that_never_started_are_counted_beside_the_waits(tmp_path: Path) -
         ("no instance", 100.0, 50.0, "P100"),
         ("its instance waits", 100.0, 100.0, None),
         ("cpu", 100.0, None, None),
+        # Without a name it meets no instance.
+        (None, 100.0, None, None),
     )
     launches = (
         ("short", 130.0, 140.0),
@@ -208,8 +210,8 @@ def test_tasks_that_never_started_are_counted_beside_the_waits(tmp_path: Path) -
     assert by_sharing == [("shared GPU", 2, 2, 25), ("whole GPUs", 1, 1, 10)]
     assert cdf == [("P100", 0, 1, None), ("T4", 1, 1, pytest.approx(100 / 3))]
     assert shares == [
-        ("short", 2, 3, 1, 50, pytest.approx((30 / 40 + 5 / 15) / 2)),
-        ("long", 1, 3, 1, 0, pytest.approx(10 / 4_010)),
+        ("short", 2, 4, 1, 50, pytest.approx((30 / 40 + 5 / 15) / 2)),
+        ("long", 1, 4, 1, 0, pytest.approx(10 / 4_010)),
     ]
 
 
