@@ -24,7 +24,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	clients/test_older_duckdb.py clients/test_duckdb_shell.py clients/test_sqlalchemy.py)
 DEMO := demo
 
-.PHONY: demo test hostile lint bench verified readme venvs clean
+.PHONY: demo test hostile lint lint-style lint-types lint-sql bench verified readme venvs clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -71,13 +71,19 @@ test: venvs
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile
 
-lint: $(VENV)/ready
+lint: lint-style lint-types lint-sql
+
+lint-style: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
 		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli
+
+lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet views sql
 
 bench: $(VENV)/ready

@@ -494,6 +494,7 @@ UNIFIED = (
 UNIFIED_V2 = [*UNIFIED]
 UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
 UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "requested_gpus_per_instance")
+UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "size_band")
 UNIFIED_V2.remove("gpu_s")
 UNIFIED_V2[UNIFIED_V2.index("status") : UNIFIED_V2.index("status") + 1] = [
     *("span_gpu_s", "held_gpu_s", "status", "is_censored"),
@@ -628,6 +629,7 @@ def as_version_2(jobs: pd.DataFrame) -> pd.DataFrame:
     if "is_preempted" in jobs:
         jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
     jobs["span_gpu_s"] = jobs["gpu_s"]
+    jobs["size_band"] = jobs["requested_gpus"].map(size_band)
     per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
     jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
     submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
@@ -638,13 +640,22 @@ def as_version_2(jobs: pd.DataFrame) -> pd.DataFrame:
     return jobs
 
 
+BANDS = {1: "below 1", 2: "1", 8: "2 to 7", 9: "8", 64: "9 to 63", 512: "64 to 511", math.inf: "512 and more"}
+
+
+def size_band(gpus: float | None) -> str | None:
+    if gpus is None or math.isnan(gpus):
+        return None
+    return "no GPU" if gpus == 0 else next(band for end, band in BANDS.items() if gpus < end)
+
+
 def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
     """The jobs of one trace, in the columns that all have in common."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
     return (
         as_version_2(jobs_of(raw).astype(object))
         .reindex(columns=UNIFIED_V2)
-        .drop(columns=["trace", "span_gpu_s", "hour_of_day", "weekday"])
+        .drop(columns=["trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"])
     )
 
 

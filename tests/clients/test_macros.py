@@ -18,6 +18,7 @@ VALUES = {
     "at_value": 100,
     "from_hour": 1000,
     "from_time": dt.datetime(2023, 7, 10, 1, tzinfo=dt.UTC),
+    "in_trace": "pai",
     "in_variant": "gpushare40",
     "max_batch_size": 32,
     "min_gpus": 16,
@@ -27,6 +28,9 @@ VALUES = {
     "on_node": "172.31.0.2",
     "to_hour": 1000,
 }
+
+# What another parameter must be for one to matter.
+BESIDE: dict[tuple[str, str], dict[str, Any]] = {("acme.states", "preempted_fails"): {"by_outcome": True}}
 
 QUERIES = query_files()
 # A table of the user's, which the command line has none of: tests/views/test_openb_by_hand.py makes one.
@@ -90,10 +94,17 @@ def test_with_defaults(query: QueryFile, sample_warehouse: Path) -> None:
     ids=[f"{query.full_name}-{parameter.name}" for query, parameter in CHANGED],
 )
 def test_with_another_value(query: QueryFile, parameter: Parameter, sample_warehouse: Path) -> None:
-    value = other_value(parameter)
-    given = f"{parameter.name}={str(value).lower() if isinstance(value, bool) else value}"
-    rows = by_traces(query, sample_warehouse, "-p", given)
+    beside = BESIDE.get((query.full_name, parameter.name), {})
+    values = beside | {parameter.name: other_value(parameter)}
+    rows = by_traces(query, sample_warehouse, *(part for pair in values.items() for part in option(*pair)))
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
-        macro = f"from {query.full_name}({parameter.name} := ${parameter.name})"
-        assert rows == macro_rows(connection, macro, {parameter.name: value})
-        assert rows != macro_rows(connection, f"from {query.full_name}()", {})
+        assert rows == macro_rows(connection, call(query, values), values)
+        assert rows != macro_rows(connection, call(query, beside), beside)
+
+
+def option(name: str, value: Any) -> tuple[str, str]:
+    return "-p", f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+
+
+def call(query: QueryFile, values: dict[str, Any]) -> str:
+    return f"from {query.full_name}({', '.join(f'{name} := ${name}' for name in values)})"

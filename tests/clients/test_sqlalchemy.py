@@ -15,6 +15,7 @@ TYPES = {
     "BIGINT": sa.BigInteger,
     "HUGEINT": sa.types.TypeEngine,
     "DOUBLE": sa.Double,
+    "TIMESTAMP": sa.TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": sa.TIMESTAMP,
     "VARCHAR[]": sa.ARRAY,
 }

@@ -43,6 +43,7 @@ def all_jobs(raw: Path) -> pd.DataFrame:
             jobs = jobs.assign(
                 trace=found.name,
                 span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
+                size_band=jobs["requested_gpus"].map(raw_frames.size_band),
                 hour_of_day=hours % 24,
                 weekday=(hours // 24 + 3) % 7 + 1,
             )
@@ -311,6 +312,49 @@ def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
+def run_by_size(raw: Path, preempted_fails: bool) -> pd.DataFrame:
+    rows = []
+    for trace, of_trace in gpu_jobs_of(raw).groupby("trace"):
+        for band in raw_frames.BANDS.values():
+            jobs = of_trace[of_trace["size_band"] == band]
+            if not len(jobs):
+                continue
+            row = {
+                "trace": trace,
+                "size_band": band,
+                "jobs": len(jobs),
+                "jobs_pct": percent(len(jobs), len(of_trace)),
+                "held_gpu_h": jobs["held_gpu_s"].sum(min_count=1) / HOUR_S,
+                "median_run_s": jobs["run_s"].median(),
+                "median_wait_s": jobs["wait_s"].median(),
+                "covered_pct": percent(jobs["run_s"].count(), len(jobs)),
+                "censored_pct": percent((jobs["is_censored"] == True).sum(), len(jobs)),  # noqa: E712
+            }
+            failed = failures_of(jobs, preempted_fails)
+            rows.append(row | {name: failed[name] for name in ("known_pct", "failed_of_known_pct")})
+    return pd.DataFrame(rows)
+
+
+WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
+
+
+def wait_cdf(raw: Path, in_trace: str) -> pd.DataFrame:
+    """Of all jobs of a band in order, those without a wait last: the wait at so many percent of them."""
+    rows = []
+    of_trace = gpu_jobs_of(raw)
+    of_trace = of_trace[of_trace["trace"] == in_trace]
+    for band in raw_frames.BANDS.values():
+        waits = of_trace.loc[of_trace["size_band"] == band, "wait_s"]
+        if not waits.count():
+            continue
+        ordered = sorted(waits.fillna(math.inf))
+        without = percent(waits.isna().sum(), len(waits))
+        for percentile in WAIT_PERCENTILES:
+            wait = ordered[-(-percentile * len(ordered) // 100) - 1]
+            rows.append((band, len(waits), without, percentile, None if wait == math.inf else wait))
+    return pd.DataFrame(rows, columns=["size_band", "jobs", "without_wait_pct", "percentile", "wait_s"])
+
+
 def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
     rows = []
     for names, jobs in by_cluster(jobs_of(raw).dropna(subset="submit_s")):
@@ -399,6 +443,10 @@ QUERIES = {
         (False, True),
         CLUSTER,
     ),
+    "unified.run_by_size()": (run_by_size, (False,), None),
+    "unified.run_by_size(preempted_fails := true)": (run_by_size, (True,), None),
+    "unified.wait_cdf()": (wait_cdf, ("openb",), None),
+    "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
     "unified.arrivals()": (arrivals, (1,), CLUSTER),
     "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (33.5,), CLUSTER),
     "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),

@@ -288,6 +288,34 @@ def test_failures(few: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
+def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) -> None:
+    """Of openb's two pods of one GPU, one waited 10 s and one never started."""
+    waits = (
+        "select size_band, jobs, without_wait_pct, wait_s from unified.wait_cdf('{}') where percentile = {}"
+    )
+    assert rows(few, waits.format("openb", 50)) == [
+        ("below 1", 1, 0.0, 10.0),
+        ("1", 2, 50.0, 10.0),
+        ("2 to 7", 1, 0.0, 20.0),
+    ]
+    assert rows(few, waits.format("openb", 75))[1] == ("1", 2, 50.0, None)
+    # Of PAI's three with one GPU, one waits without a start: 10 and 40 s are known.
+    assert rows(few, waits.format("pai", 50)) == [("1", 3, pytest.approx(100 / 3), 40.0), ("8", 1, 0.0, 20.0)]
+    assert rows(few, "from unified.wait_cdf('itp')") == []
+
+
+def test_sizes_side_by_side(few: duckdb.DuckDBPyConnection) -> None:
+    columns = "size_band, jobs, round(held_gpu_h * 3600, 9), median_run_s, covered_pct, failed_of_known_pct"
+    assert rows(few, f"select {columns} from unified.run_by_size() where trace = 'acme'") == [
+        ("1", 2, 50.0, 25.0, 100.0, 0.0),
+        ("8", 2, 1200.0, 75.0, 100.0, 50.0),
+    ]
+    assert rows(few, f"select {columns} from unified.run_by_size() where trace = 'pai'") == [
+        ("1", 3, 50.0, 100.0, pytest.approx(100 / 3), 0.0),
+        ("8", 1, 80.0, 10.0, 100.0, 100.0),
+    ]
+
+
 def test_one_rule_for_failures_gives_one_share(few: duckdb.DuckDBPyConnection) -> None:
     for preempted_fails, gpu_only in itertools.product(("false", "true"), repeat=2):
         rules = f"preempted_fails := {preempted_fails}, gpu_only := {gpu_only}"

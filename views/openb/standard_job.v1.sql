@@ -3,6 +3,7 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status
 -- caveat: openb.running_outcome_unknown: status
+-- settles: openb.not_a_snapshot: is_censored
 -- settles: openb.times_from_first_pod: is_censored
 -- settles: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as

@@ -22,6 +22,16 @@ select
     allocated_cpus,
     requested_gpus,
     requested_gpus_per_instance,
+    case
+        when requested_gpus = 0 then 'no GPU'
+        when requested_gpus < 1 then 'below 1'
+        when requested_gpus < 2 then '1'
+        when requested_gpus < 8 then '2 to 7'
+        when requested_gpus < 9 then '8'
+        when requested_gpus < 64 then '9 to 63'
+        when requested_gpus < 512 then '64 to 511'
+        when requested_gpus >= 512 then '512 and more'
+    end as size_band,
     allocated_gpus,
     requested_memory_gib,
     allocated_memory_gib,
@@ -50,6 +60,7 @@ comment on column unified.jobs_v2.requested_cpus is 'CPU cores requested, all in
 comment on column unified.jobs_v2.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace tells; measured.';
 comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
+comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, which a fraction between two bands is in the lower of: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
 comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, and Acme''s of jobs that ran to an end; measured.';
 comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
 comment on column unified.jobs_v2.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';

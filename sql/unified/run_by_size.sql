@@ -1,0 +1,38 @@
+-- Do large jobs run longer, wait longer, fail more often?
+-- param: preempted_fails: count a preempted job as failed
+-- chart: bar x=size_band y=median_run_s color=trace
+create or replace macro unified.run_by_size(preempted_fails boolean := false) as table
+with counted as (
+    select
+        trace,
+        size_band,
+        min(requested_gpus) as least_gpus,
+        count(*) as jobs,
+        count(run_s) as jobs_with_run,
+        count(*) filter (where is_censored) as censored_jobs,
+        median(run_s) as median_run_s,
+        median(wait_s) as median_wait_s,
+        fsum(held_gpu_s) as held_gpu_s,
+        count(*) filter (where status <> 'unknown') as known_jobs,
+        count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
+    from unified.jobs
+    where requested_gpus > 0
+    group by trace, size_band
+)
+
+select
+    trace,
+    size_band,
+    jobs,
+    100.0 * jobs / sum(jobs) over (partition by trace) as jobs_pct,
+    held_gpu_s / 3600.0 as held_gpu_h,
+    median_run_s,
+    median_wait_s,
+    100.0 * jobs_with_run / jobs as covered_pct,
+    100.0 * censored_jobs / jobs as censored_pct,
+    100.0 * known_jobs / jobs as known_pct,
+    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
+from counted
+order by trace, least_gpus;
+
+comment on macro table unified.run_by_size is 'GPU jobs per trace and band of sizes, by all GPUs that a job requests together: their number and share, the GPU-hours they held, the medians of run and wait in seconds, the percentages that have a run and that the trace''s end cuts off, whose outcome is known, and of the known that failed. NULL where a trace does not record it.';

@@ -1,0 +1,52 @@
+-- How long do GPU jobs wait for their start, small ones and large ones, and how many never start?
+-- chart: line x=percentile y=wait_s:log color=size_band
+-- param: in_trace: trace to look at; ITP records no waits
+-- values: in_trace: unified.jobs.trace
+create or replace macro unified.wait_cdf(in_trace varchar := 'openb') as table
+with percentiles as (
+    select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
+),
+
+sized as (
+    select
+        wait_s,
+        requested_gpus,
+        size_band
+    from unified.jobs
+    where trace = in_trace and requested_gpus > 0
+),
+
+counted as (
+    select
+        size_band,
+        min(requested_gpus) as least_gpus,
+        count(*) as jobs,
+        100.0 * (count(*) - count(wait_s)) / count(*) as without_wait_pct
+    from sized
+    group by size_band
+    -- A trace that records no wait has none to be put in order.
+    having count(wait_s) > 0
+),
+
+-- A job that never started waited longer than any that did.
+ranked as (
+    select
+        size_band,
+        wait_s,
+        100.0 * cume_dist() over (partition by size_band order by wait_s nulls last) as rank_pct
+    from sized
+)
+
+select
+    counted.size_band,
+    counted.jobs,
+    counted.without_wait_pct,
+    percentiles.percentile,
+    min(ranked.wait_s) as wait_s
+from ranked
+inner join counted on ranked.size_band = counted.size_band
+inner join percentiles on ranked.rank_pct >= percentiles.percentile
+group by counted.size_band, counted.least_gpus, counted.jobs, counted.without_wait_pct, percentiles.percentile
+order by counted.least_gpus, percentiles.percentile;
+
+comment on macro table unified.wait_cdf is 'Percentiles of the wait of a trace''s GPU jobs per band of sizes, in seconds: the shortest wait that so many percent do not exceed, of all jobs of the band. without_wait_pct of them have no wait, most because they never started; they count as waiting longer than all others, so that a percentile that falls among them is NULL.';
