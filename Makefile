@@ -14,7 +14,8 @@ OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
 # What can differ by DuckDB's version: what views and queries answer, the parser behind `traces sql`, formats, and
-# who else can read the file. Random tables, the command line and ingest ask no more of DuckDB than these do.
+# who else can read the file. Random tables, the command line, ingest, and real files beside samples ask no more of
+# DuckDB than these do.
 ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme_by_hand.py \
 	views/test_acme_telemetry_by_hand.py views/test_itp_by_hand.py views/test_openb_by_hand.py \
 	views/test_pai_by_hand.py views/test_pai_demand.py views/test_unified_by_hand.py \
@@ -65,8 +66,8 @@ endif
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
 test: venvs
-	$(BIN)/pytest --numprocesses auto
-	$(OLDER_VENV)/bin/pytest --numprocesses auto $(ON_OLDER_TOO)
+	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal -k 'not real_files' $(ON_OLDER_TOO)
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import command_line
 import duckdb
 import pytest
 
+from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
@@ -66,11 +68,19 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def by_traces(query: QueryFile, warehouse: Path, *options: str) -> list[dict[str, Any]]:
-    command = ["query", query.full_name, *options, "--format", "json", "--warehouse", warehouse]
+def by_traces(query: QueryFile, warehouse: Path) -> list[dict[str, Any]]:
+    command = ["query", query.full_name, "--format", "json", "--warehouse", warehouse]
     done = command_line.server().run(*command)
     assert done.code == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def by_question(
+    query: QueryFile, asked: duckdb.DuckDBPyConnection, texts: dict[str, str]
+) -> list[dict[str, Any]]:
+    """What `traces query` asks, without the process around it: with defaults each is asked with it."""
+    found = answer.run(asked, answer.named_question(asked, query.full_name, texts)).read_all()
+    return [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
 
 def macro_rows(
@@ -81,11 +91,21 @@ def macro_rows(
     return [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
-def test_with_defaults(query: QueryFile, sample_warehouse: Path) -> None:
-    rows = by_traces(query, sample_warehouse)
+@pytest.fixture(scope="module")
+def macros(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
-        assert rows == macro_rows(connection, f"from {query.full_name}()", {})
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def asked(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with answer.connect(sample_warehouse) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
+def test_with_defaults(query: QueryFile, sample_warehouse: Path, macros: duckdb.DuckDBPyConnection) -> None:
+    assert by_traces(query, sample_warehouse) == macro_rows(macros, f"from {query.full_name}()", {})
 
 
 @pytest.mark.parametrize(
@@ -93,17 +113,21 @@ def test_with_defaults(query: QueryFile, sample_warehouse: Path) -> None:
     CHANGED,
     ids=[f"{query.full_name}-{parameter.name}" for query, parameter in CHANGED],
 )
-def test_with_another_value(query: QueryFile, parameter: Parameter, sample_warehouse: Path) -> None:
+def test_with_another_value(
+    query: QueryFile,
+    parameter: Parameter,
+    asked: duckdb.DuckDBPyConnection,
+    macros: duckdb.DuckDBPyConnection,
+) -> None:
     beside = BESIDE.get((query.full_name, parameter.name), {})
     values = beside | {parameter.name: other_value(parameter)}
-    rows = by_traces(query, sample_warehouse, *(part for pair in values.items() for part in option(*pair)))
-    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
-        assert rows == macro_rows(connection, call(query, values), values)
-        assert rows != macro_rows(connection, call(query, beside), beside)
+    rows = by_question(query, asked, {name: as_written(value) for name, value in values.items()})
+    assert rows == macro_rows(macros, call(query, values), values)
+    assert rows != macro_rows(macros, call(query, beside), beside)
 
 
-def option(name: str, value: Any) -> tuple[str, str]:
-    return "-p", f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+def as_written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def call(query: QueryFile, values: dict[str, Any]) -> str:
