@@ -14,15 +14,15 @@ OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
 # What can differ by DuckDB's version: what views and queries answer, the parser behind `traces sql`, formats, and
-# who else can read the file. Random tables, the command line, ingest, and real files beside samples ask no more of
-# DuckDB than these do.
+# who else can read the file. Random tables, the command line, ingest, real files beside samples, and the shell beside
+# Python ask no more of DuckDB than these do.
 ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme_by_hand.py \
 	views/test_acme_telemetry_by_hand.py views/test_itp_by_hand.py views/test_openb_by_hand.py \
 	views/test_pai_by_hand.py views/test_pai_demand.py views/test_unified_by_hand.py \
 	views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py views/test_times_out_of_range.py \
 	sql engines/test_answer.py engines/test_build.py engines/test_checks.py engines/test_repeatable.py \
 	engines/test_verify.py publish/test_export.py hostile/test_escapes.py ingest/test_convert.py \
-	clients/test_older_duckdb.py clients/test_duckdb_shell.py clients/test_sqlalchemy.py)
+	clients/test_older_duckdb.py clients/test_sqlalchemy.py)
 DEMO := demo
 
 .PHONY: demo test hostile lint lint-style lint-types lint-sql bench verified readme venvs clean
@@ -67,7 +67,7 @@ venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
 test: venvs
 	$(BIN)/pytest --numprocesses auto --dist worksteal
-	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal -k 'not real_files' $(ON_OLDER_TOO)
+	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal -k 'not real' $(ON_OLDER_TOO)
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile

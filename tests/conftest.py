@@ -1,6 +1,7 @@
 """Warehouses that several tests read: one over the publishers' real files, one over synthetic dumps."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -57,11 +58,26 @@ def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory)
     return build_warehouse(sample_raw, tmp_path_factory.mktemp("sample") / "warehouse")
 
 
-@pytest.fixture
-def real(real_warehouse: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(str(real_warehouse / database.NAME), read_only=True)
+# A database that stays open is read once, and not for each test.
+@pytest.fixture(scope="session")
+def opened_real(real_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(real_warehouse / database.NAME), read_only=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def opened_sample(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+        yield connection
 
 
 @pytest.fixture
-def synthetic(sample_warehouse: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(str(sample_warehouse / database.NAME), read_only=True)
+def real(opened_real: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    with opened_real.cursor() as connection:
+        yield connection
+
+
+@pytest.fixture
+def synthetic(opened_sample: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    with opened_sample.cursor() as connection:
+        yield connection
