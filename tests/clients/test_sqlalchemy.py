@@ -1,5 +1,6 @@
 """SQLAlchemy, the way in for BI tools and notebooks, sees all that there is, and what it means."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,10 @@ TYPES = {
 
 
 @pytest.fixture(scope="module")
-def engine(sample_warehouse: Path) -> Iterator[sa.Engine]:
-    engine = sa.create_engine(
-        f"duckdb:///{sample_warehouse / database.NAME}", connect_args={"read_only": True}
-    )
+def engine(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
+    # A process opens a file with one configuration, and other tests have this one open with theirs.
+    copied = shutil.copy(sample_warehouse / database.NAME, tmp_path_factory.mktemp("sqlalchemy"))
+    engine = sa.create_engine(f"duckdb:///{copied}", connect_args={"read_only": True})
     yield engine
     engine.dispose()
 
