@@ -28,6 +28,8 @@ class Column:
     `null_texts` are what this publisher writes there for a missing value, beside the empty field. A row
     without a `required` value is rejected.
     A number of seconds or milliseconds is a time on one of the trace's clocks, unless it `is_duration`.
+    `examples` are texts that the publisher writes there; synthetic samples draw them, or, of a time that is a
+    number, go on from the first in steps to the second.
     A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
     keeps the UTC offset that the publisher wrote.
     """
@@ -41,6 +43,7 @@ class Column:
     null_texts: tuple[str, ...] = ()
     required: bool = False
     is_duration: bool = False
+    examples: tuple[str, ...] = ()
 
     @property
     def is_time(self) -> bool:
@@ -88,6 +91,7 @@ class Table:
     value in every row: `traces check` looks whether both hold; neither rejects a row.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
     A `wide` table's columns are made from cells; its order holds within a block of times.
+    `about_rows` is how many rows the publisher's files have: a synthetic sample at scale 1 has as many.
     """
 
     name: str
@@ -108,6 +112,7 @@ class Table:
     partition_by: tuple[str, ...] = ()
     folder: str = ""
     wide: Wide | None = None
+    about_rows: int = 10_000
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:

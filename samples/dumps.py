@@ -1,16 +1,25 @@
-"""Writes synthetic raw dumps of traces, each in a folder that is marked as synthetic."""
+"""Writes synthetic raw dumps of traces, each in a folder that is marked as synthetic.
 
+A trace whose sample needs more than its declaration has a module of `tracehouse.samples.traces`, called like
+it, that binds ``SAMPLER`` to a `Sampler`; so a new one changes no other module.
+"""
+
+import importlib
 import math
+import pkgutil
 import shutil
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
+from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.synthetic import MARKER_NAME
-from tracehouse.samples.declare import samplers
+from tracehouse.samples import traces as modules
+from tracehouse.samples.declare import Sampler
+from tracehouse.samples.from_declaration import sampler_of
 
 GENERATOR_VERSION = 1
 
@@ -28,12 +37,25 @@ scale: {scale!r} (1.0 is as many rows as the publisher's files have)
 
 def available() -> list[str]:
     """The traces that can be generated, in alphabetical order."""
-    return list(samplers())
+    return list(_samplers())
+
+
+@cache
+def _samplers() -> dict[str, Sampler]:
+    """The sampler of each trace that can have one, by the trace's name, in alphabetical order."""
+    own = {found.name for found in pkgutil.iter_modules(modules.__path__)}
+    found = {
+        name: importlib.import_module(f"{modules.__name__}.{name}").SAMPLER
+        if name in own
+        else sampler_of(trace)
+        for name, trace in all_traces().items()
+    }
+    return {name: sampler for name, sampler in found.items() if sampler is not None}
 
 
 def expected_bytes(traces: Sequence[str], scale: float) -> int:
     """About how many bytes of raw text a sample of `traces` will have."""
-    known = samplers()
+    known = _samplers()
     return sum(known[trace].expected_bytes(scale) for trace in traces)
 
 
@@ -57,7 +79,7 @@ def write_sample(
         raise UsageError(f"the scale of a sample is a number above 0, not {scale:g}")
     if seed < 0:
         raise UsageError(f"the seed of a sample is 0 or more, not {seed}")
-    known = samplers()
+    known = _samplers()
     check_traces(traces, available())
     for trace in traces:
         _refuse_foreign(out / trace)

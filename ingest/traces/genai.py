@@ -13,11 +13,14 @@ times are no instants, and not UNIX_S. Requests are no jobs, for they hold no GP
 `standard_job`.
 """
 
+import re
+
 from tracehouse.ingest.declare import Column, Table, Trace
 
 README = "README of cluster-trace-v2026-GenAI"
 KEY = ("timestamp_anon", "container_ip")
-TIME = Column("timestamp_anon", "BIGINT", "Time, on a clock that counts 57 s a minute", "s")
+FIRST_TIMES = ("1662858720.0", "1662858777.0")
+TIME = Column("timestamp_anon", "BIGINT", "Time; a minute has 57 of its seconds", "s", examples=FIRST_TIMES)
 # The README announces these texts for a missing container; the files have empty fields.
 CONTAINER = Column("container_ip", "VARCHAR", "Container: hash of its address", null_texts=("NULL", "None"))
 REQUEST_TYPE = Column("request_type", "VARCHAR", "Generative Requests, or API Requests, of no container")
@@ -25,24 +28,24 @@ TIME_FIRST, VALUE_FIRST, TIME_LAST = "time value container", "value time contain
 
 
 def _telemetry(
-    name: str,
+    file_stem: str,
     meaning: str,
     unit: str,
     order: str = TIME_FIRST,
     more: tuple[Column, ...] = (),
     key: tuple[str, ...] = KEY,
+    examples: tuple[str, ...] = (),
 ) -> Table:
     """One metric; files differ in the order of columns. What may lack a container has another key."""
-    value = Column("value", "DOUBLE", meaning, unit, is_duration=unit == "ms")
+    value = Column("value", "DOUBLE", meaning, unit, is_duration=unit == "ms", examples=examples)
     columns = {"time": TIME, "value": value, "container": CONTAINER}
-    stem = rf"{name}(?:_data|_raw)?(?:_anon)?"
     return Table(
-        name=name,
+        name=re.sub("(_raw|_data)?(_anon)?$", "", file_stem),
         comment=f"{meaning}, at times on a scaled clock.",
         grain=f"one row per {', '.join(key)}" if key else "one row per sample",
         source=README,
-        file_name=rf"{stem}\.csv",
-        archive_stem=stem,
+        file_name=rf"{file_stem}\.csv",
+        archive_stem=file_stem,
         columns=(*(columns[column] for column in order.split()), *more),
         key=key,
         never_empty=("timestamp_anon", "value", *(("container_ip",) if key == KEY else ())),
@@ -59,12 +62,17 @@ def _requests(name: str, comment: str, source: str, order_by: str, columns: tupl
         file_name=rf"{name}\.csv",
         archive_stem=name,
         columns=columns,
-        never_empty=("predict_type", "exec_time_seconds"),
+        never_empty=tuple(column.name for column in columns if column not in MAYBE_EMPTY),
         order_by=(order_by,),
     )
 
 
-PREDICT_TYPE = Column("predict_type", "VARCHAR", "TXT_2_IMG, IMG_2_IMG or INPAINTING, or a hash of it")
+PREDICT_TYPE = Column(
+    "predict_type",
+    "VARCHAR",
+    "TXT_2_IMG, IMG_2_IMG or INPAINTING, or a hash of it",
+    examples=("TXT_2_IMG", "IMG_2_IMG", "INPAINTING"),
+)
 EXEC_TIME = Column("exec_time_seconds", "DOUBLE", "Execution time of the request", "s", is_duration=True)
 SHAPE = (
     Column("prompt_length", "BIGINT", "Length of the prompt", "characters"),
@@ -73,6 +81,8 @@ SHAPE = (
     Column("num_inference_steps", "BIGINT", "Steps of diffusion", "steps"),
     Column("checkpoint_model_version_id", "VARCHAR", "Base model: a label or a hash"),
 )
+STYLE = Column("style_type", "VARCHAR", "Hash of a style, if any")
+MAYBE_EMPTY = (*SHAPE, STYLE)
 REQUESTS = (
     _requests(
         "lora_request_trace",
@@ -82,7 +92,12 @@ REQUESTS = (
         (
             Column("gmt_create", "TIMESTAMP", "Creation, shifted, of a zone that is not written"),
             PREDICT_TYPE,
-            Column("predict_status", "VARCHAR", "SUCCEED, FAILED, PENDING or PROCESSING"),
+            Column(
+                "predict_status",
+                "VARCHAR",
+                "SUCCEED, FAILED, PENDING or PROCESSING",
+                examples=("SUCCEED", "SUCCEED", "FAILED", "PENDING"),
+            ),
             EXEC_TIME,
             Column("groupId", "VARCHAR", "User or group"),
             *SHAPE,
@@ -97,9 +112,14 @@ REQUESTS = (
         (
             PREDICT_TYPE,
             EXEC_TIME,
-            Column("style_type", "VARCHAR", "Hash of a style, if any"),
+            STYLE,
             *SHAPE,
-            Column("lora_args", "VARCHAR", "Python list, as text, of the LoRA adapters and their scales"),
+            Column(
+                "lora_args",
+                "VARCHAR",
+                "Python list, as text, of the LoRA adapters and their scales",
+                examples=("[]", "[{'modelVersionId': 'a', 'scale': 0.8}]"),
+            ),
         ),
     ),
 )
@@ -120,17 +140,24 @@ TRACE = Trace(
     ),
     tables=(
         _telemetry("qps", "Rate", "requests per s", more=(REQUEST_TYPE,), key=(*KEY, "request_type")),
-        _telemetry("queue_size", "Requests that wait", "requests", TIME_LAST, key=("timestamp_anon",)),
-        _telemetry("queue_rt", "Time in the gateway's queue", "ms", TIME_LAST),
-        _telemetry("pipeline_update_latency", "Loading or switching of a whole pipeline", "ms"),
-        _telemetry("basemodel_update_latency", "Loading of a base model", "ms"),
-        _telemetry("lora_update_latency", "Loading of LoRA weights", "ms"),
-        _telemetry("controlnet_latency", "Loading of ControlNet weights", "ms"),
-        _telemetry("pod_memory_util", "Memory in use, as a fraction", "", VALUE_FIRST, key=()),
-        _telemetry("pod_gpu_duty_cycle", "GPU utilisation", "percent", VALUE_FIRST),
-        _telemetry("pod_gpu_memory_used_bytes", "GPU memory in use", "bytes"),
-        _telemetry("model_predict", "Inference, as the publisher says without loading", "ms"),
-        _telemetry("pipeline_inference", "Inference, as the publisher says with loading", "ms"),
+        _telemetry("queue_size_raw_anon", "Queued requests", "requests", TIME_LAST, key=("timestamp_anon",)),
+        _telemetry("queue_rt_raw_anon", "Time in the gateway's queue", "ms", TIME_LAST),
+        _telemetry("pipeline_update_latency_anon", "Loading or switching of a whole pipeline", "ms"),
+        _telemetry("basemodel_update_latency_anon", "Loading of a base model", "ms"),
+        _telemetry("lora_update_latency_anon", "Loading of LoRA weights", "ms"),
+        _telemetry("controlnet_latency_data_anon", "Loading of ControlNet weights", "ms"),
+        _telemetry(
+            "pod_memory_util_anon",
+            "Memory in use, as a fraction",
+            "",
+            VALUE_FIRST,
+            key=(),
+            examples=("0.25", "0.5", "0.993", "-0.00001"),
+        ),
+        _telemetry("pod_gpu_duty_cycle_anon", "GPU utilisation", "percent", VALUE_FIRST),
+        _telemetry("pod_gpu_memory_used_bytes_anon", "GPU memory in use", "bytes"),
+        _telemetry("model_predict_data_anon", "Inference, as the publisher says without loading", "ms"),
+        _telemetry("pipeline_inference_data_anon", "Inference, as the publisher says with loading", "ms"),
         *REQUESTS,
     ),
 )
