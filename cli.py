@@ -552,13 +552,14 @@ def _print_description(found: "Description") -> None:
     for fact, text in found.facts.items():
         if text:
             console.print(Text(shown(f"{fact}: {text}")))
-    if found.fields:
-        grid = Table(title=found.fields_title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        for name in found.field_names:
-            grid.add_column(name, overflow="fold")
-        for row in found.fields:
-            grid.add_row(*(Text(shown(cell or "")) for cell in row))
-        console.print(grid)
+    for grid in found.grids:
+        if grid.rows:
+            drawn = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+            for name in grid.names:
+                drawn.add_column(name, overflow="fold")
+            for row in grid.rows:
+                drawn.add_row(*(Text(shown(cell or "")) for cell in row))
+            console.print(drawn)
     _print_notes(found.notes, stderr=False)
     if found.sql:
         _say(f"\n{found.sql}")

@@ -18,7 +18,6 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.engines.duckdb.read.answer import Question, notes, run
-from tracehouse.engines.duckdb.write.catalog import unit_of
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.query_files import Axis, Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
@@ -34,8 +33,20 @@ TITLE_LETTERS = 75
 MOST_MARKED_POINTS = 200
 COLORS_OF_A_SCHEME = 10
 
-# Units that a column's name abbreviates. Others are words of the name: requested_gpus, read_bytes.
-ABBREVIATED = {"s", "h", "W", "J", "kWh", "GB", "GiB", "MiB", "percent"}
+# Units that a column's name may end in, and how people write them.
+UNITS = {
+    "s": "s",
+    "ms": "ms",
+    "h": "h",
+    "w": "W",
+    "j": "J",
+    "kwh": "kWh",
+    "gb": "GB",
+    "gib": "GiB",
+    "mib": "MiB",
+    "pct": "%",
+}
+GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
 CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
 
 Row = dict[str, Any]
@@ -83,11 +94,12 @@ def picture_of(connection: duckdb.DuckDBPyConnection, question: Question) -> "al
 
 def axis_title(column: str) -> str:
     """A column's name for people: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
-    unit = unit_of(column)
-    if unit.startswith("GPU-"):
-        return f"{_words(column[: -len('gpu_h')])} {unit}".strip()
-    if unit in ABBREVIATED:
-        return f"{axis_title(column.rpartition('_')[0])} ({'%' if unit == 'percent' else unit})"
+    for ending, written in GPU_TIME.items():
+        if column.endswith(ending):
+            return f"{_words(column.removesuffix(ending))} {written}".strip()
+    words, _, last = column.rpartition("_")
+    if words and last in UNITS and not words.endswith("_per"):
+        return f"{axis_title(words)} ({UNITS[last]})"
     return _words(column)
 
 

@@ -7,6 +7,7 @@
 -- values: in_variant: openb.pod.variant
 -- any: residual_table: a table of the user's own
 -- chart: bar x=cluster y=gpu_h omit=all
+-- column: jobs: jobs of so many GPUs or more
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
 
@@ -47,6 +48,7 @@ QUERY_KEYS = {
     "values": "the column whose values a parameter may have",
     "any": "why any value of its type will do for a parameter",
     "chart": "how the answer is drawn",
+    "column": "what a column of the answer means, after its name and a colon, where its name does not say",
     "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
     "caveat": "a trap that its answer still holds, beside those of the columns that it reads",
 }
@@ -121,6 +123,7 @@ class QueryFile:
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
     ends in `as table`, and a query, parsed as `tree`; `comments` are the statements behind it.
+    `meanings` are those of columns of the answer that the file itself explains.
     """
 
     schema: str
@@ -130,6 +133,7 @@ class QueryFile:
     header: Header
     chart: Chart | None
     parameters: tuple[Parameter, ...]
+    meanings: Mapping[str, str]
     references: frozenset[str]
     sha256: str
     signature: str
@@ -171,6 +175,7 @@ def _query_file(path: Path, text: str) -> QueryFile:
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
+        meanings=dict(_keyed(header.all("column"))),
         references=references(tree, path),
         sha256=sql_hash(statement),
         signature=statement[: body_start.end()],

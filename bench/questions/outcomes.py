@@ -91,7 +91,7 @@ def failures_over_time_pandas(parquet: Path) -> pd.DataFrame:
                 percent(failed[~gpu].sum(), (~gpu).sum()),
             )
         )
-    return listed(["part", "tasks", "failed", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"], rows)
+    return listed(["part", "tasks", "failed_tasks", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"], rows)
 
 
 def failures_over_time_polars(parquet: Path) -> pl.DataFrame:
@@ -106,7 +106,7 @@ def failures_over_time_polars(parquet: Path) -> pl.DataFrame:
         .group_by("part")
         .agg(
             tasks=pl.len(),
-            failed=pl.col("is_failed").sum(),
+            failed_tasks=pl.col("is_failed").sum(),
             failed_pct=100.0 * pl.col("is_failed").mean(),
             gpu_failed_pct=100.0 * pl.col("is_failed").filter("is_gpu").mean(),
             cpu_failed_pct=100.0 * pl.col("is_failed").filter(~pl.col("is_gpu")).mean(),
@@ -115,5 +115,5 @@ def failures_over_time_polars(parquet: Path) -> pl.DataFrame:
     )
     every = pl.DataFrame({"part": range(1, PARTS + 1)})
     return every.join(parts, on="part", how="left", maintain_order="left").with_columns(
-        pl.col("tasks", "failed").fill_null(0)
+        pl.col("tasks", "failed_tasks").fill_null(0)
     )

@@ -4,6 +4,7 @@
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: line x=hour_of_day y=jobs color=weekday
+-- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals_by_hour(on_cluster varchar := 'seren') as table
 with hours as (
     select unnest([

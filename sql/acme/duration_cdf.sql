@@ -2,6 +2,7 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- chart: line x=run_s:log y=jobs_pct color=cluster
+-- column: jobs: GPU jobs that ran so long or less
 create or replace macro acme.duration_cdf(by_publisher boolean := false) as table
 with points as (
     select

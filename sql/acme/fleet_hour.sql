@@ -7,6 +7,7 @@
 -- range: from_time: 2023-01-01 to 2024-01-01
 -- caveat: acme.telemetry_units_by_convention
 -- chart: point x=node y=mean_value
+-- column: samples: Samples of the hour
 create or replace macro acme.fleet_hour(
     on_cluster varchar := 'kalos',
     on_metric varchar := 'GPU_UTIL',

@@ -1,6 +1,7 @@
 -- How many GPUs do Acme's jobs ask for, and whose is the GPU time?
 -- caveat: acme.paper_counts_more_jobs
 -- chart: line x=at_most_gpus:log y=jobs_pct color=cluster
+-- column: jobs: GPU jobs that request so many GPUs or fewer
 create or replace macro acme.gpu_count_cdf() as table
 with points as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]) as at_most_gpus

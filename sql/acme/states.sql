@@ -9,6 +9,7 @@
 -- param: by_outcome: completed, cancelled and failed, instead of the states as published
 -- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to; matters by outcome alone
 -- chart: bar x=final_state y=gpu_h_pct
+-- column: jobs: Jobs of the cluster, those without a GPU left out unless asked for
 create or replace macro acme.states(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,

@@ -3,6 +3,8 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration and GPU time, which on Kalos may include the queue, not by end - start
 -- chart: bar x=cluster y=gpu_h omit=both
+-- column: jobs: All jobs, with a GPU or without
+-- column: gpu_h: GPU-hours of all GPU jobs whose run is known
 create or replace macro acme.totals(by_publisher boolean := false) as table
 with clusters as (
     select

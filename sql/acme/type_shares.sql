@@ -5,6 +5,7 @@
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=gpu_h_pct
+-- column: jobs: GPU jobs of the cluster
 create or replace macro acme.type_shares(on_cluster varchar := 'seren') as table
 with types as (
     select

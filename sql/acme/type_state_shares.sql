@@ -8,6 +8,7 @@
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome
+-- column: jobs: Jobs of the cluster, those without a GPU left out unless asked for
 create or replace macro acme.type_state_shares(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,

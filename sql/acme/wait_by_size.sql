@@ -2,6 +2,7 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published queue, not by start - submit
 -- chart: bar x=gpus y=mean_wait_s color=cluster
+-- column: jobs: GPU jobs of the band
 create or replace macro acme.wait_by_size(by_publisher boolean := true) as table
 with bands as (
     select

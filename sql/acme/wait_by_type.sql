@@ -3,6 +3,7 @@
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=mean_wait_s
+-- column: jobs: GPU jobs of the cluster
 create or replace macro acme.wait_by_type(on_cluster varchar := 'seren') as table
 select
     workload_type,

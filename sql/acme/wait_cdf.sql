@@ -4,6 +4,7 @@
 -- choices: on_cluster: seren kalos
 -- param: by_publisher: by the published queue, not by start - submit
 -- chart: line x=wait_s:log y=jobs_pct color=workload_type
+-- column: jobs: GPU jobs of the type that waited so long or less
 create or replace macro acme.wait_cdf(
     on_cluster varchar := 'seren', by_publisher boolean := true
 ) as table

@@ -2,6 +2,7 @@
 -- param: on_role: CN, HN or all
 -- choices: on_role: all CN HN
 -- chart: bar x=role y=p99_wait_s
+-- column: instances: Instances created in the trace
 create or replace macro dlrm.waits(on_role varchar := 'all') as table
 select
     partition_name as role,

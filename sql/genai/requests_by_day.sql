@@ -20,7 +20,7 @@ with requests as (
 select
     day,
     count(*) as requests,
-    count(*) filter (where predict_status = 'FAILED') as failed,
+    count(*) filter (where predict_status = 'FAILED') as failed_requests,
     count(distinct user_id) as users,
     median(exec_time_seconds) filter (where predict_status = 'SUCCEED') as median_run_s
 from requests

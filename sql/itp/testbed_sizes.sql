@@ -1,5 +1,6 @@
 -- How many GPUs do the jobs of ElasticFlow's testbed ask for?
 -- chart: bar x=requested_gpus y=jobs
+-- column: jobs: Jobs of the testbed
 create or replace macro itp.testbed_sizes() as table
 select
     requested_gpus,

@@ -5,6 +5,8 @@
 -- caveat: openb.gpu_spec_only_in_gpuspec
 -- caveat: openb.gpu_milli_is_per_gpu
 -- chart: bar x=variant y=capacity_pct
+-- column: pods: Pods of the list
+-- column: gpu_pods: Pods of the list that request a GPU
 create or replace macro openb.demand_by_variant() as table
 with demand as (
     select

@@ -4,6 +4,7 @@
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=pods
+-- column: pods: Pods of the phase, those without a GPU left out unless asked for
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
 with phases as (
     select

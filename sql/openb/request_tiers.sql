@@ -2,6 +2,7 @@
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_tier y=pods
+-- column: pods: GPU pods of the tier
 create or replace macro openb.request_tiers(in_variant varchar := 'default') as table
 with tiers as (
     select

@@ -5,6 +5,7 @@
 -- range: in_parts: 1 to 10000
 -- param: by_time: parts of equal time, not of equally many tasks
 -- chart: line x=part y=failed_pct
+-- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(
     in_parts integer := 4, by_time boolean := false
 ) as table
@@ -71,7 +72,7 @@ counted as (
 select
     parts.part,
     cast(coalesce(counted.tasks, 0) as bigint) as tasks,
-    cast(coalesce(counted.failed, 0) as bigint) as failed,
+    cast(coalesce(counted.failed, 0) as bigint) as failed_tasks,
     100.0 * coalesce(counted.failed, 0) / nullif(counted.tasks, 0) as failed_pct,
     100.0 * coalesce(counted.gpu_failed, 0) / nullif(counted.gpu_tasks, 0) as gpu_failed_pct,
     100.0 * coalesce(counted.cpu_failed, 0)

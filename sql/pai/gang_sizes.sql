@@ -1,6 +1,8 @@
 -- How many of PAI's tasks and instances are in gangs of a size or more?
 -- param: gpu_only: count only gangs of tasks that request a GPU
 -- chart: line x=at_least:log y=instances_pct
+-- column: tasks: Tasks of gangs of at least that size
+-- column: tasks_pct: Share of the tasks of known size
 create or replace macro pai.gang_sizes(gpu_only boolean := false) as table
 with sizes as (
     select unnest([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]) as at_least

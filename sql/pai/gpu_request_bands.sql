@@ -2,6 +2,7 @@
 -- param: with_status: count only tasks that ended so
 -- choices: with_status: any Terminated Failed Running Waiting
 -- chart: bar x=band y=share_pct
+-- column: tasks: GPU tasks of the band
 create or replace macro pai.gpu_request_bands(with_status varchar := 'any') as table
 with bands as (
     select

@@ -4,6 +4,7 @@
 -- caveat: pai.gpu_use_over_100
 -- caveat: pai.machine_cpu_is_a_sum
 -- chart: bar x=gpu_type y=mean_gpu_pct
+-- column: workers: Workers that the machines were seen by
 create or replace macro pai.machine_use_by_type() as table
 -- Which run of a worker counts makes no difference here: pai.worker_machine would have it found out for nothing.
 with observed as (

@@ -2,6 +2,7 @@
 -- param: min_workers: only tasks of which the sensors saw so many workers or more
 -- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct
+-- column: tasks: Tasks with a plan, a sensor and a known machine
 create or replace macro pai.plan_against_usage(min_workers integer := 1) as table
 with tasks as (
     select

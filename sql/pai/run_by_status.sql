@@ -2,6 +2,7 @@
 -- caveat: pai.plan_is_per_instance
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=status y=median_run_s
+-- column: tasks: Tasks of the status, those without a GPU left out unless asked for
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (
     select

@@ -2,6 +2,7 @@
 -- caveat: pai.gpu_type_is_assigned
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=gpu_type y=share_pct
+-- column: tasks: Tasks that were assigned the type
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table
 with types as (
     select

@@ -1,6 +1,7 @@
 -- How much of their plan do PAI's workers use, per type of GPU?
 -- caveat: pai.gpu_type_is_assigned
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan
+-- column: workers: Workers that sensors saw
 create or replace macro pai.usage_by_gpu_type() as table
 select
     gpu_type,

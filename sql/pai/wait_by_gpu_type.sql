@@ -5,6 +5,7 @@
 -- param: min_gpus: only tasks that request so many GPUs per instance or more
 -- range: min_gpus: 0 to 1000
 -- chart: bar x=gpu_type y=p90_wait_s
+-- column: tasks: Tasks that were assigned the type and started
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
 with asked as (
     select

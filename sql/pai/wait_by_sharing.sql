@@ -1,6 +1,7 @@
 -- How long do PAI's tasks wait if they share a GPU, and if they want whole ones?
 -- caveat: pai.tasks_without_instances
 -- chart: bar x=request y=p90_wait_s
+-- column: tasks: GPU tasks that started
 create or replace macro pai.wait_by_sharing() as table
 with asked as (
     select

@@ -3,6 +3,8 @@
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
 -- chart: line x=wait_s:log y=share_pct color=gpu_type
+-- column: tasks: GPU tasks of the type that started and waited so long or less
+-- column: never_started_tasks: GPU tasks of the type without a launch or a started instance, the same number in each row
 create or replace macro pai.wait_cdf() as table
 with points as (
     select

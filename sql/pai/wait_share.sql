@@ -5,6 +5,9 @@
 -- param: over_half: what part of wait and run is much to wait
 -- range: over_half: 0 to 1
 -- chart: bar x=run_class y=waited_over_pct
+-- column: tasks: Tasks of the class
+-- column: never_started_tasks: Tasks without a launch or a started instance, the same number in each row
+-- column: unended_tasks: Tasks none of whose instances has an end, the same number in each row
 create or replace macro pai.wait_share(
     short_below_s double := 3600, over_half double := 0.5
 ) as table

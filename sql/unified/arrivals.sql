@@ -2,6 +2,7 @@
 -- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
 -- range: skip_first_pct: 0 to 99
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
+-- column: jobs: Jobs with a submission, without those that are skipped
 create or replace macro unified.arrivals(skip_first_pct double := 1) as table
 with in_order as (
     select

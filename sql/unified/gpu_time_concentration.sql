@@ -2,6 +2,7 @@
 -- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
 -- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
+-- column: top_gpu_time_pct: Share of the GPU time held that the heaviest jobs held
 create or replace macro unified.gpu_time_concentration(top_pct double := 1) as table
 with ranked as (
     select

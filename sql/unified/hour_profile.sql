@@ -1,5 +1,6 @@
 -- At which hours of the day are jobs submitted?
 -- chart: line x=hour_of_day y=jobs_pct color=trace
+-- column: jobs: Jobs submitted in that hour of the day
 create or replace macro unified.hour_profile() as table
 select
     trace,

@@ -2,6 +2,7 @@
 -- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
 -- range: top_pct: 0 to 100
 -- chart: bar x=trace y=top_gpu_time_pct
+-- column: top_gpu_time_pct: Share of the GPU time held that the heaviest users held
 create or replace macro unified.user_concentration(top_pct double := 5) as table
 with loads as (
     select

@@ -2,6 +2,7 @@
 -- chart: line x=percentile y=wait_s:log color=size_band
 -- param: in_trace: trace to look at; ITP records no waits
 -- values: in_trace: unified.jobs.trace
+-- column: jobs: GPU jobs of the band
 create or replace macro unified.wait_cdf(in_trace varchar := 'openb') as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile

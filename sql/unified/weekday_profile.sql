@@ -1,5 +1,6 @@
 -- On which days of the week are jobs submitted?
 -- chart: line x=weekday y=jobs_per_day:log color=trace
+-- column: jobs: Jobs submitted on that day of the week
 create or replace macro unified.weekday_profile() as table
 with counted as (
     select

@@ -166,6 +166,7 @@ def test_values_of_any_number_type_can_be_drawn(drawn) -> None:
         ("requested_gpus_per_instance", "requested GPUs per instance"),
         ("memory_gb", "memory (GB)"),
         ("gpu_type", "GPU type"),
+        ("iterations_per_s", "iterations per s"),
         ("percentile", "percentile"),
     ],
 )

@@ -87,10 +87,14 @@ def requests_by_day(raw: Path, kinds: list[str]) -> pd.DataFrame:
     local = pd.to_datetime(found["gmt_create"]) + pd.Timedelta(days=78, hours=-7)
     days = found.assign(
         day=local.dt.date,
-        failed=found["predict_status"] == "FAILED",
+        failed_requests=found["predict_status"] == "FAILED",
         run_s=found["exec_time_seconds"].where(found["predict_status"] == "SUCCEED"),
     ).groupby("day")
-    rows = {"requests": days.size(), "failed": days["failed"].sum(), "users": days["groupId"].nunique()}
+    rows = {
+        "requests": days.size(),
+        "failed_requests": days["failed_requests"].sum(),
+        "users": days["groupId"].nunique(),
+    }
     return pd.DataFrame(rows | {"median_run_s": days["run_s"].median()}).reset_index()
 
 

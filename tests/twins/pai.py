@@ -682,7 +682,7 @@ def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
         groups = inside, inside & is_gpu, inside & ~is_gpu
         shares = [percent((group & is_failed).sum(), group.sum()) for group in groups]
         rows.append((number, int(inside.sum()), int((inside & is_failed).sum()), *shares))
-    names = ["part", "tasks", "failed", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"]
+    names = ["part", "tasks", "failed_tasks", "failed_pct", "gpu_failed_pct", "cpu_failed_pct"]
     return pd.DataFrame(rows, columns=names)
 
 

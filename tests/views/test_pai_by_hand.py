@@ -259,7 +259,7 @@ STARTS += ((30.0, "Failed"), (31.0, "Failed"), (1_010.0, "Failed"))
 def test_a_part_of_the_trace_is_one_of_its_tasks_or_of_its_time(tmp_path: Path) -> None:
     tasks = [(str(number), "t", start, status) for number, (start, status) in enumerate(STARTS)]
     made_of = rows_of("pai_task_table", "job_name task_name start_time status", *tasks)
-    parts = "select tasks, failed, failed_pct from pai.failures_over_time({})"
+    parts = "select tasks, failed_tasks, failed_pct from pai.failures_over_time({})"
     with made(tmp_path, pai_task_table=made_of) as connection:
         by_tasks = connection.execute(parts.format("")).fetchall()
         by_time = connection.execute(parts.format("by_time := true")).fetchall()
@@ -354,7 +354,7 @@ def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyC
         ("pai.gang_sizes()", "tasks, instances, tasks_pct, instances_pct", [(0, 0, None, None)] * 10),
         ("pai.group_recurrence()", "tasks, tasks_pct", [(0, None)] * 7),
         ("pai.request_percentiles()", "requests, median, at_percentile", [(0, None, None)] * 3),
-        ("pai.failures_over_time()", "tasks, failed, failed_pct", [(0, 0, None)] * 4),
+        ("pai.failures_over_time()", "tasks, failed_tasks, failed_pct", [(0, 0, None)] * 4),
         ("pai.wait_share()", "tasks, waited_over_pct, median_wait_share", [(0, None, None)] * 2),
         ("pai.sharing_savings()", "hours, saved_pct, peak_saved_gpus, peak_hour", [(0, None, None, None)]),
         ("pai.user_concentration()", "users, top_users, top_instances_pct", [(0, 0, None)]),

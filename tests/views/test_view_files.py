@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.views.columns import PROVENANCES, split_comment, unit_of
+from tracehouse.views.columns import PROVENANCES, split_comment
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import (
     VIEW_KEYS,
@@ -172,11 +172,3 @@ def test_a_key_that_no_header_has_is_an_error() -> None:
 def test_a_comment_is_meaning_and_provenance(comment: str | None, meaning: str, provenance: str) -> None:
     assert split_comment(comment) == (meaning, provenance)
     assert not provenance or provenance in PROVENANCES
-
-
-@pytest.mark.parametrize(
-    ("column", "unit"),
-    [("wait_s", "s"), ("gpu_h", "GPU-hours"), ("requested_gpus", "GPUs"), ("status", ""), ("gpus", "GPUs")],
-)
-def test_a_unit_stands_in_the_name(column: str, unit: str) -> None:
-    assert unit_of(column) == unit

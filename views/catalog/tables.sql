@@ -256,13 +256,13 @@ create table catalog.columns (
     lineage varchar[],
     caveats varchar[]
 );
-comment on table catalog.columns is 'The columns of every base table and view: one row per column.';
-comment on column catalog.columns.object_name is 'Base table, or view by its versioned name, and the newest version by its plain name too, with its schema.';
+comment on table catalog.columns is 'The columns of every base table, view and answer of a named query: one row per column.';
+comment on column catalog.columns.object_name is 'Base table, named query, or view by its versioned name, and the newest version by its plain name too, with its schema.';
 comment on column catalog.columns.position is 'Place among the columns, from 1.';
 comment on column catalog.columns.column_name is 'Name of the column.';
 comment on column catalog.columns.type is 'Its SQL type.';
-comment on column catalog.columns.unit is 'Its unit, empty where it has none.';
+comment on column catalog.columns.unit is 'Its unit, empty where it has none: a label, a rank, an index.';
 comment on column catalog.columns.provenance is 'measured, derived or synthetic.';
 comment on column catalog.columns.meaning is 'What it means.';
-comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads.';
+comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads; for a query, the one that it is, unchanged, if there is one.';
 comment on column catalog.columns.caveats is 'Traps that are about this column of a view; those about all of its rows are in catalog.views.';

@@ -12,15 +12,22 @@ from tracehouse.views.sql_text import first_statement
 
 
 @dataclass(frozen=True)
+class Grid:
+    """A table of texts: its title, the names of its columns, and its rows."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Description:
-    """One object in full: facts by their names, its columns or parameters, caveats, and its SQL."""
+    """One object in full: facts by their names, its parameters and columns, caveats, and its SQL."""
 
     name: str
     title: str
     facts: dict[str, str]
-    fields_title: str
-    field_names: Sequence[str]
-    fields: Sequence[Sequence[str]]
+    grids: Sequence[Grid]
     notes: Sequence[Note]
     sql: str
 
@@ -71,7 +78,7 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "licence": trace.get("licence", ""),
             "cite": trace.get("citation", ""),
         },
-        *_columns(connection, name),
+        [_columns(connection, name)],
         notes=_table_notes(connection, name),
         sql="",
     )
@@ -96,7 +103,7 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
             "reads": ", ".join(row["reads"]),
             "engine": row["engine"],
         },
-        *_columns(connection, row["versioned_name"]),
+        [_columns(connection, row["versioned_name"])],
         notes=notes(connection, row["versioned_name"]),
         sql=first_statement(row["sql"]),
     )
@@ -142,17 +149,16 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "in versions": ", ".join(row["reads_versions"]),
             "chart": row["chart"],
         },
-        "parameters",
-        ("parameter", "type", "default", "meaning", "choices"),
-        parameters,
+        [
+            Grid("parameters", ("parameter", "type", "default", "meaning", "choices"), parameters),
+            _columns(connection, name),
+        ],
         notes=notes(connection, name),
         sql=first_statement(row["sql"]),
     )
 
 
-def _columns(
-    connection: duckdb.DuckDBPyConnection, name: str
-) -> tuple[str, Sequence[str], list[tuple[str, ...]]]:
+def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
     rows = connection.execute(
         """
         select column_name, type, unit, provenance, meaning
@@ -160,7 +166,7 @@ def _columns(
         """,
         {"name": name},
     ).fetchall()
-    return "columns", ("column", "type", "unit", "provenance", "meaning"), rows
+    return Grid("columns", ("column", "type", "unit", "provenance", "meaning"), rows)
 
 
 def _table_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:

@@ -14,6 +14,7 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.ingest.declare import Table, Trace
 from tracehouse.ingest.manifest import Conversion
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
+from tracehouse.ingest.units import spelled
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
@@ -118,12 +119,13 @@ def fill_columns(
         for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
             place = (name, position, column, kind)
             if found := declared.get((name, column)):
-                rows.append((*place, found.unit, found.provenance, found.comment, [], []))
+                rows.append((*place, spelled(found.unit), found.provenance, found.comment, [], []))
             elif name in named:
                 meaning, provenance = split_comment(comment)
                 about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
                 origins = sources.get((name, column), [])
-                rows.append((*place, unit_of(column), provenance, meaning, origins, about))
+                unit = unit_of(named[name].schema, column, kind, named[name].path)
+                rows.append((*place, unit, provenance, meaning, origins, about))
     insert(connection, "columns", rows)
 
 

@@ -1,6 +1,6 @@
 """Creates the named queries in a database that has the views which they read."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import duckdb
 
@@ -9,7 +9,8 @@ from tracehouse.engines.duckdb.write.stored import stored_query
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views import caveats
 from tracehouse.views.caveats import Held
-from tracehouse.views.columns import Columns, columns_read
+from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment, unit_of
+from tracehouse.views.quantities import quantities
 from tracehouse.views.view_files import DefinitionError
 
 
@@ -31,6 +32,7 @@ def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Hel
             raise DefinitionError(f"{query.path}: {error}") from error
     of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
     _enter(connection, queries, of_queries)
+    insert(connection, "columns", [row for query in queries for row in _columns(connection, query, columns)])
     name_in_caveats(connection, of_queries)
 
 
@@ -54,6 +56,35 @@ def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> N
 def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, Held]) -> list[str]:
     read = columns_read(query.tree, query.references, types, query.path)
     return caveats.of_query(query.header, read, held)
+
+
+def _columns(
+    connection: duckdb.DuckDBPyConnection, query: QueryFile, types: Mapping[str, Columns]
+) -> Iterator[tuple]:
+    """The columns of a query's answer, for the catalog.
+
+    A column means what the query's file says; or the same as the view's column that it passes on; or what its
+    name stands for. Raises DefinitionError where none of them tells, and where one is told that is not there.
+    """
+    answer = connection.execute(f"describe from {query.full_name}()").fetchall()
+    unknown = sorted(query.meanings.keys() - {column for column, *_ in answer})
+    if unknown:
+        raise DefinitionError(f"{query.path}: its answer has no column {unknown[0]}")
+    known = quantities(query.schema)
+    origins = passed_on(query.tree, query.references, types, query.path)
+    for position, (column, kind, *_) in enumerate(answer, 1):
+        origin = origins.get(column)
+        own = query.meanings.get(column)
+        meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
+        meaning = own or meaning or (known[column].meaning if column in known else "")
+        if not meaning:
+            raise DefinitionError(
+                f"{query.path}: say what {column} means, by `-- column: {column}: …`, or for all queries in "
+                f"views/{query.schema}/quantities.csv"
+            )
+        unit = unit_of(query.schema, column, kind, query.path)
+        lineage = [".".join(origin)] if origin else []
+        yield (query.full_name, position, column, kind, unit, provenance or "measured", meaning, lineage, [])
 
 
 def _enter(

@@ -1,0 +1,100 @@
+"""One quantity, one value: columns of queries that have one name and one meaning agree with each other."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import duckdb
+import pytest
+
+# Sums of these over the rows of an answer are the whole; others, such as percentages, do not add up.
+ADDITIVE = {
+    "GPU-h",
+    "GPU-s",
+    "jobs",
+    "tasks",
+    "instances",
+    "pods",
+    "requests",
+    "workers",
+    "users",
+    "samples",
+    "nodes",
+}
+
+# Points of a curve, at which it is measured.
+GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A query's column that claims a quantity, with the columns that tell the query's rows apart."""
+
+    query: str
+    column: str
+    meaning: str
+    unit: str
+    by: tuple[str, ...]
+
+
+def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], list[Measured]]:
+    """The columns that queries compute, if they have a unit, by schema, name and meaning."""
+    rows = connection.execute(
+        """
+        select columns.object_name, columns.column_name, columns.meaning, columns.unit, columns.lineage
+        from catalog.columns as columns
+        inner join catalog.queries as queries on columns.object_name = queries.query_name
+        order by columns.object_name, columns.position
+        """
+    ).fetchall()
+    by = defaultdict(list)
+    for query, column, _, unit, lineage in rows:
+        # What a query computes is measured; the rest tells its rows apart.
+        if not unit or lineage or column in GRIDS:
+            by[query].append(column)
+    found = defaultdict(list)
+    for query, column, meaning, unit, _ in rows:
+        if column not in by[query]:
+            found[query.split(".")[0], column, meaning].append(
+                Measured(query, column, meaning, unit, tuple(by[query]))
+            )
+    return found
+
+
+def values(answer: dict[str, list[Any]], claim: Measured) -> dict[tuple[Any, ...], Any]:
+    """The column's value by what tells the rows apart; rows for all together are left out."""
+    numbers = answer[claim.column]
+    keys = [tuple(answer[name][row] for name in claim.by) for row in range(len(numbers))]
+    assert len(set(keys)) == len(keys), f"{claim.query}: {claim.by} do not tell its rows apart"
+    return {key: value for key, value in zip(keys, numbers, strict=True) if "all" not in key}
+
+
+def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    found = claims(connection)
+    queries = {claim.query for those in found.values() for claim in those}
+    answers = {query: connection.sql(f"from {query}()").to_arrow_table().to_pydict() for query in queries}
+    for (_, name, meaning), those in found.items():
+        for one, other in combinations(those, 2):
+            first, second = values(answers[one.query], one), values(answers[other.query], other)
+            if set(one.by) == set(other.by):
+                order = [one.by.index(column) for column in other.by]
+                first = {tuple(key[i] for i in order): value for key, value in first.items()}
+                differ = [
+                    key for key in first.keys() & second.keys() if first[key] != pytest.approx(second[key])
+                ]
+                if differ:
+                    yield f"{one.query} and {other.query}: {name} ({meaning}) of {differ[0]}"
+            elif one.unit in ADDITIVE:
+                sums = [sum(value or 0 for value in one_of.values()) for one_of in (first, second)]
+                if sums[0] != pytest.approx(sums[1]):
+                    yield f"{one.query} and {other.query}: {name} ({meaning}): {sums[0]} and {sums[1]}"
+
+
+def test_no_two_queries_give_one_quantity_two_values(synthetic: duckdb.DuckDBPyConnection) -> None:
+    assert list(disagreements(synthetic)) == []
+
+
+def test_no_two_queries_give_one_quantity_two_values_on_real_files(real: duckdb.DuckDBPyConnection) -> None:
+    assert list(disagreements(real)) == []

@@ -1,0 +1,95 @@
+"""Units are declared by name, once, in one spelling; and whatever queries answer has a meaning."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.ingest.errors import DefinitionError
+from tracehouse.ingest.units import spelled
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.columns import PROVENANCES, unit_of
+from tracehouse.views.quantities import quantities
+
+HEADER = "quantity,unit,meaning\n"
+
+
+def write(folder: Path, **texts: str) -> Path:
+    """A folder of vocabularies: `shared` is the one for all."""
+    for schema, text in texts.items():
+        path = folder / ("quantities.csv" if schema == "shared" else f"{schema}/quantities.csv")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEADER + text)
+    return folder
+
+
+def test_a_schema_has_its_own_names_and_the_shared_ones(tmp_path: Path) -> None:
+    folder = write(tmp_path, shared="jobs,jobs,Jobs\n", mars="sols,sols,Days\n", venus="clouds,clouds,\n")
+    assert {name: found.unit for name, found in quantities("mars", folder).items()} == {
+        "jobs": "jobs",
+        "sols": "sols",
+    }
+    assert set(quantities("unknown", folder)) == {"jobs"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"shared": "jobs,jobs,Jobs\n", "mars": "jobs,jobs,Jobs\n"}, "jobs is in the shared"),
+        ({"shared": "", "mars": "x,s,\n", "venus": "x,h,\n"}, "x has another unit than in"),
+        ({"shared": "jobs,jobs,\njobs,jobs,\n"}, "jobs is there twice"),
+        ({"shared": "run,seconds,\n"}, "run: write the unit seconds as s"),
+        ({"shared": "run,s\n"}, "line 2: not as many fields"),
+        ({"shared": "", "mars": "x,GPU-hours,\n"}, "write the unit GPU-hours as GPU-h"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error(texts: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        quantities("mars", write(tmp_path, **texts))
+
+
+def test_another_header_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "quantities.csv").write_text("name,unit\n")
+    with pytest.raises(DefinitionError, match="its header is quantity,unit,meaning"):
+        quantities("mars", tmp_path)
+
+
+def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
+    units = synthetic.execute("select distinct unit from catalog.columns").fetchall()
+    assert [unit for (unit,) in units if spelled(unit) != unit] == []
+    assert ("CPU cores",) in units
+
+
+def test_a_number_needs_a_unit_and_a_text_none() -> None:
+    assert unit_of("itp", "run_s", "BIGINT", "here") == "s"
+    assert unit_of("itp", "anything", "VARCHAR", "here") == ""
+    with pytest.raises(DefinitionError, match=r"here: say the unit of anything in views/itp/quantities\.csv"):
+        unit_of("itp", "anything", "DOUBLE", "here")
+
+
+def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
+    described = synthetic.execute(
+        "select object_name, list(column_name order by position) from catalog.columns group by object_name"
+    ).fetchall()
+    columns = dict(described)
+    for query in query_files():
+        answer = synthetic.sql(f"from {query.full_name}()").columns
+        assert columns[query.full_name] == answer, query.full_name
+    rows = synthetic.execute(
+        """
+        select object_name || '.' || column_name, provenance, meaning from catalog.columns
+        where object_name in (select query_name from catalog.queries)
+        """
+    ).fetchall()
+    assert [name for name, provenance, meaning in rows if provenance not in PROVENANCES or not meaning] == []
+
+
+def test_a_column_that_is_passed_on_keeps_what_the_view_says(synthetic: duckdb.DuckDBPyConnection) -> None:
+    [(meaning, provenance, lineage)] = synthetic.execute(
+        """
+        select meaning, provenance, lineage from catalog.columns
+        where object_name = 'unified.run_by_size' and column_name = 'size_band'
+        """
+    ).fetchall()
+    assert meaning.startswith("Band of requested_gpus")
+    assert (provenance, lineage) == ("derived", ["unified.jobs.size_band"])
