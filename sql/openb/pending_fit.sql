@@ -4,7 +4,6 @@
 -- param: gpu_only: count only pods that request a GPU
 -- param: min_pods: leave out classes of fewer pods
 -- range: min_pods: 1 to 100000
--- chart: bar x=model y=fitting_nodes omit=all
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default', gpu_only boolean := true, min_pods bigint := 1
 ) as table
