@@ -1,0 +1,69 @@
+-- How many of the pods that openb never scheduled would fit on some empty node of each GPU model?
+-- param: in_variant: pod list to count
+-- values: in_variant: openb.pod.variant
+-- param: gpu_only: count only pods that request a GPU
+-- chart: bar x=model y=fitting_pods omit=all
+create or replace macro openb.pending_fit_by_model(
+    in_variant varchar := 'default', gpu_only boolean := true
+) as table
+with fits as (
+    select
+        num_gpu,
+        gpu_milli,
+        gpu_spec,
+        cpu_milli,
+        memory_mib,
+        coalesce(model, 'no GPU') as model,
+        unscheduled_pods,
+        nodes,
+        fitting_nodes
+    from openb.unscheduled_fit
+    where variant = in_variant and (not gpu_only or num_gpu > 0)
+),
+
+-- A class that fits on several models counts once for all.
+classes as (
+    select
+        num_gpu,
+        gpu_milli,
+        gpu_spec,
+        cpu_milli,
+        memory_mib,
+        model,
+        grouping(model) = 1 as is_all,
+        max(fits.unscheduled_pods) as unscheduled_pods,
+        sum(fits.nodes) as nodes,
+        sum(fitting_nodes) as fitting_nodes
+    from fits
+    group by grouping sets (
+        (num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model),
+        (num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib)
+    )
+),
+
+models as (
+    select
+        model,
+        is_all,
+        max(classes.nodes) as nodes,
+        count(*) as unscheduled_classes,
+        count(*) filter (where fitting_nodes > 0) as fitting_classes,
+        sum(classes.unscheduled_pods) as unscheduled_pods,
+        coalesce(sum(classes.unscheduled_pods) filter (where fitting_nodes > 0), 0) as fitting_pods
+    from classes
+    group by model, is_all
+)
+
+select
+    case when is_all then 'all' else model end as model,
+    cast(nodes as bigint) as nodes,
+    unscheduled_classes,
+    fitting_classes,
+    cast(unscheduled_pods as bigint) as unscheduled_pods,
+    cast(fitting_pods as bigint) as fitting_pods,
+    cast(unscheduled_pods - fitting_pods as bigint) as unfit_pods,
+    100.0 * fitting_pods / nullif(unscheduled_pods, 0) as fitting_pct
+from models
+order by is_all, models.model;
+
+comment on macro table openb.pending_fit_by_model is 'Per GPU model, with no GPU for nodes without one, and a last row for all: its nodes in the list of all nodes; classes of one request (GPUs, share of each, models that will do, CPU, memory) among the pods that were created and never scheduled, and those that at least one of the nodes would take if nothing else ran there, as in openb.pending_fit; the pods of all classes, those of the classes that fit, those of the classes that do not, and the percentage that fits. In the row for all a class fits if it does on any node. Without times in the pod list, or without the list of all nodes, the answer is empty.';

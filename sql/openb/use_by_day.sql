@@ -1,0 +1,160 @@
+-- How much of openb's cluster do its running pods hold from day to day?
+-- caveat: openb.times_from_first_pod
+-- caveat: openb.time_origin_shifted
+-- caveat: openb.deletion_never_empty
+-- caveat: openb.variants_are_resampled
+-- param: in_variant: pod list to replay
+-- values: in_variant: openb.pod.variant
+-- param: from_day: first day that counts; all but 19 pods of the default list come after day 110
+-- range: from_day: 0 to 149
+-- chart: line x=day y=mean_gpu_capacity_pct
+create or replace macro openb.use_by_day(in_variant varchar := 'default', from_day bigint := 110) as table
+with pods as (
+    select
+        creation_time,
+        scheduled_time,
+        deletion_time,
+        num_gpu * gpu_milli as gpu_milli,
+        cpu_milli,
+        memory_mib
+    from openb.pod
+    where variant = in_variant
+),
+
+span as (
+    select
+        min(creation_time) as first_s,
+        max(deletion_time) as last_s
+    from pods
+),
+
+-- The first creation begins the first day, though nothing runs yet.
+edges as (
+    select
+        first_s as from_s,
+        0 as pods,
+        0 as gpu_milli,
+        0 as cpu_milli,
+        0 as memory_mib
+    from span
+    union all
+    select
+        scheduled_time as from_s,
+        1 as pods,
+        gpu_milli,
+        cpu_milli,
+        memory_mib
+    from pods
+    where scheduled_time is not null and deletion_time is not null
+    union all
+    select
+        deletion_time as from_s,
+        -1 as pods,
+        -gpu_milli as gpu_milli,
+        -cpu_milli as cpu_milli,
+        -memory_mib as memory_mib
+    from pods
+    where scheduled_time is not null and deletion_time is not null
+),
+
+-- What happens in one second happens at once: a pod that ends and one that starts do not meet.
+changes as (
+    select
+        edges.from_s,
+        sum(edges.pods) as pods,
+        sum(edges.gpu_milli) as gpu_milli,
+        sum(edges.cpu_milli) as cpu_milli,
+        sum(edges.memory_mib) as memory_mib
+    from edges
+    where edges.from_s is not null
+    group by edges.from_s
+),
+
+steps as (
+    select
+        changes.from_s,
+        coalesce(lead(changes.from_s) over (order by changes.from_s), span.last_s) as to_s,
+        sum(changes.pods) over so_far as running_pods,
+        sum(changes.gpu_milli) over so_far as gpu_milli,
+        sum(changes.cpu_milli) over so_far as cpu_milli,
+        sum(changes.memory_mib) over so_far as memory_mib
+    from changes
+    cross join span
+    window so_far as (order by changes.from_s rows between unbounded preceding and current row)
+),
+
+parts as (
+    select
+        from_s,
+        to_s,
+        running_pods,
+        gpu_milli,
+        cpu_milli,
+        memory_mib,
+        unnest(
+            generate_series(
+                cast(floor(from_s / 86400) as bigint), cast(floor((to_s - 1) / 86400) as bigint)
+            )
+        ) as day
+    from steps
+    where to_s > from_s
+),
+
+timed as (
+    select
+        day,
+        least(to_s, 86400 * (day + 1)) - greatest(from_s, 86400 * day) as part_s,
+        running_pods,
+        gpu_milli,
+        cpu_milli,
+        memory_mib
+    from parts
+    where day >= from_day
+),
+
+days as (
+    select
+        day,
+        sum(part_s) as covered_s,
+        sum(part_s * running_pods) / nullif(sum(part_s), 0) as mean_pods,
+        max(running_pods) as peak_pods,
+        sum(part_s * gpu_milli) / 1000.0 / nullif(sum(part_s), 0) as mean_held_gpus,
+        max(gpu_milli) / 1000.0 as peak_held_gpus,
+        sum(part_s * cpu_milli) / 1000.0 / nullif(sum(part_s), 0) as mean_held_cpus,
+        max(cpu_milli) / 1000.0 as peak_held_cpus,
+        sum(part_s * memory_mib) / 1024.0 / nullif(sum(part_s), 0) as mean_held_memory_gib,
+        max(memory_mib) / 1024.0 as peak_held_memory_gib
+    from timed
+    group by day
+),
+
+capacity as (
+    select
+        sum(gpus) filter (where node_list = 'gpu_node') as gpus,
+        fsum(cpus) filter (where node_list = 'all_node') as cpus,
+        fsum(memory_gib) filter (where node_list = 'all_node') as memory_gib
+    from openb.capacity
+)
+
+select
+    days.day,
+    days.covered_s / 3600.0 as covered_h,
+    days.mean_pods,
+    cast(days.peak_pods as bigint) as peak_pods,
+    days.mean_held_gpus,
+    days.peak_held_gpus,
+    days.mean_held_cpus,
+    days.peak_held_cpus,
+    days.mean_held_memory_gib,
+    days.peak_held_memory_gib,
+    100.0 * days.mean_held_gpus / nullif(capacity.gpus, 0) as mean_gpu_capacity_pct,
+    100.0 * days.peak_held_gpus / nullif(capacity.gpus, 0) as peak_gpu_capacity_pct,
+    100.0 * days.mean_held_cpus / nullif(capacity.cpus, 0) as mean_cpu_capacity_pct,
+    100.0 * days.peak_held_cpus / nullif(capacity.cpus, 0) as peak_cpu_capacity_pct,
+    100.0 * days.mean_held_memory_gib / nullif(capacity.memory_gib, 0) as mean_memory_capacity_pct,
+    100.0 * days.peak_held_memory_gib / nullif(capacity.memory_gib, 0) as peak_memory_capacity_pct
+from days
+cross join capacity
+order by days.day;
+
+comment on macro table openb.use_by_day is 'What the pods of a list hold while they run, from scheduling to deletion, per day of 86,400 seconds from the clock''s 0, which is the first pod''s creation: pods, the GPUs (fractions included), CPU cores and GiB of memory that they request, as a mean weighted by time and as a peak, and each of the last three in percent of the cluster, GPUs of the list of GPU nodes, CPU and memory of that of all nodes. covered_h is how much of the day lies between the list''s first creation and its last deletion; means are over that time, so that of the last day, which ends early, is not too low. A day between in which nothing runs has 0. Pods that were never scheduled hold nothing; a pod counts on each day that it runs, whatever day it was created; one that is deleted in the second of its scheduling is not seen. Days before from_day are left out. Without times in the list the answer is empty.';

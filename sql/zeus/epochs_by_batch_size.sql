@@ -1,0 +1,41 @@
+-- How many epochs does it take to reach a target, as batches get larger?
+-- caveat: zeus.target_scales_differ
+-- param: of_dataset: data set that is trained on
+-- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
+-- param: to_target: validation metric to reach, one of those that the data set has; NULL for the publisher's default
+-- values: to_target: zeus.train.target_metric
+-- chart: line x=batch_size:log y=mean_reached_epochs
+create or replace macro zeus.epochs_by_batch_size(
+    of_dataset varchar := 'librispeech', to_target double := null
+) as table
+with targets as (
+    select
+        dataset,
+        network,
+        coalesce(to_target, target_metric) as target_metric
+    from zeus.default_config
+    where dataset = of_dataset
+)
+
+select
+    spread.network,
+    spread.optimizer,
+    spread.batch_size,
+    spread.target_metric,
+    spread.runs,
+    spread.runs_reached,
+    spread.runs - spread.runs_reached as runs_unreached,
+    spread.min_reached_epochs,
+    spread.median_reached_epochs,
+    spread.mean_reached_epochs,
+    spread.max_reached_epochs,
+    spread.cv_reached_epochs
+from zeus.epoch_spread as spread
+inner join targets
+    on
+        spread.dataset = targets.dataset
+        and spread.network = targets.network
+        and spread.target_metric = targets.target_metric
+order by spread.network, spread.optimizer, spread.batch_size;
+
+comment on macro table zeus.epochs_by_batch_size is 'Training runs of a data set per network, optimizer and batch size, whose learning rate goes with it, to one target: all runs, those that reached it and those that never did, and of those that reached it the fewest, the median, the mean and the most epochs; NULL if none did. cv_reached_epochs is their sample standard deviation, with one less than their number as divisor, over their mean: NULL if fewer than two reached the target. Where runs_unreached is above 0 the epochs are those of the lucky runs, and too few.';

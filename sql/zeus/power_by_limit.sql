@@ -1,0 +1,103 @@
+-- What does a lower power limit save in energy, and cost in time?
+-- caveat: zeus.power_above_limit
+-- caveat: zeus.power_measured_once
+-- caveat: zeus.ragged_power_grid
+-- caveat: zeus.max_power_differs
+-- caveat: zeus.default_batch_is_capped
+-- caveat: zeus.librispeech_default_differs
+-- param: on_gpu: GPU that was profiled
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- param: of_dataset: data set that is trained on
+-- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
+-- param: at_batch_size: training batch size; NULL for the publisher's default, or the largest of the GPU if that is less
+-- values: at_batch_size: zeus.power.batch_size
+-- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
+-- range: eta: 0 to 1
+-- chart: line x=time_per_epoch_s y=energy_per_epoch_j color=optimizer
+create or replace macro zeus.power_by_limit(
+    on_gpu varchar := 'v100',
+    of_dataset varchar := 'librispeech',
+    at_batch_size bigint := null,
+    eta double := 0.5
+) as table
+with limits as (
+    select max(power_limit) as max_power_w
+    from zeus.power
+    where gpu = on_gpu
+),
+
+measured as (
+    select
+        dataset,
+        network,
+        optimizer,
+        batch_size,
+        power_limit as power_limit_w,
+        time_per_epoch as time_per_epoch_s,
+        average_power as average_power_w,
+        max(batch_size) over (partition by network, optimizer) as largest_batch_size
+    from zeus.power
+    where gpu = on_gpu and dataset = of_dataset
+),
+
+profiled as (
+    select
+        measured.network,
+        measured.optimizer,
+        measured.batch_size,
+        measured.power_limit_w,
+        measured.time_per_epoch_s,
+        measured.average_power_w,
+        measured.time_per_epoch_s * measured.average_power_w as energy_per_epoch_j,
+        limits.max_power_w,
+        least(defaults.default_batch_size, measured.largest_batch_size) as default_batch_size
+    from measured
+    cross join limits
+    left join zeus.default_config as defaults
+        on measured.dataset = defaults.dataset and measured.network = defaults.network
+),
+
+chosen as (
+    select
+        network,
+        optimizer,
+        batch_size,
+        power_limit_w,
+        time_per_epoch_s,
+        average_power_w,
+        energy_per_epoch_j,
+        eta * energy_per_epoch_j + (1 - eta) * max_power_w * time_per_epoch_s as cost_per_epoch_j,
+        max_power_w
+    from profiled
+    where batch_size = coalesce(at_batch_size, default_batch_size)
+),
+
+compared as (
+    select
+        *,
+        max(case when power_limit_w = max_power_w then time_per_epoch_s end)
+            over (partition by network, optimizer) as unlimited_time_s,
+        max(case when power_limit_w = max_power_w then energy_per_epoch_j end)
+            over (partition by network, optimizer) as unlimited_energy_j
+    from chosen
+)
+
+select
+    network,
+    optimizer,
+    batch_size,
+    power_limit_w,
+    time_per_epoch_s,
+    average_power_w,
+    energy_per_epoch_j,
+    cost_per_epoch_j,
+    100.0 * (1 - energy_per_epoch_j / nullif(unlimited_energy_j, 0)) as energy_saved_pct,
+    100.0 * (time_per_epoch_s / nullif(unlimited_time_s, 0) - 1) as time_added_pct,
+    row_number() over (
+        partition by network, optimizer
+        order by cost_per_epoch_j, power_limit_w
+    ) = 1 as is_cheapest
+from compared
+order by network, optimizer, power_limit_w;
+
+comment on macro table zeus.power_by_limit is 'One epoch of a data set at one batch size on one GPU, per network, optimizer and power limit that was measured: its seconds, the average power in watts, their product in joules, and the cost, eta times that energy plus (1 - eta) times the largest power limit in the GPU''s file times the seconds. energy_saved_pct of the energy at that largest limit is saved, and the epoch takes time_added_pct more time than there; both are below 0 where it is the other way round, and NULL if the configuration was not measured at it. is_cheapest marks the limit of least cost, of equal ones the lowest. The default batch size is the publisher''s, or the largest of the network and optimizer that was measured on the GPU, if that is less. V100 has cifar100 with two optimizers.';

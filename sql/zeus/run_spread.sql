@@ -1,0 +1,116 @@
+-- How much do training runs of one configuration differ by the random seed alone?
+-- caveat: zeus.train_has_no_gpu
+-- caveat: zeus.power_measured_once
+-- caveat: zeus.max_power_differs
+-- caveat: zeus.configurations_differ
+-- param: on_gpu: GPU whose time per epoch and power count, at its largest power limit
+-- choices: on_gpu: v100 a40 p100 rtx6000
+-- param: every_target: every target that the files have, not the publisher's default alone
+-- chart: point x=batch_size:log y=cv_reached_epochs color=dataset
+create or replace macro zeus.run_spread(on_gpu varchar := 'v100', every_target boolean := false) as table
+with marked as (
+    select
+        spread.dataset,
+        spread.network,
+        spread.optimizer,
+        spread.batch_size,
+        spread.target_metric,
+        spread.runs,
+        spread.runs_reached,
+        spread.min_reached_epochs,
+        spread.median_reached_epochs,
+        spread.mean_reached_epochs,
+        spread.max_reached_epochs,
+        spread.cv_reached_epochs,
+        defaults.dataset is not null as is_default_target
+    from zeus.epoch_spread as spread
+    left join zeus.default_config as defaults
+        on
+            spread.dataset = defaults.dataset
+            and spread.network = defaults.network
+            and spread.target_metric = defaults.target_metric
+),
+
+chosen as (
+    select *
+    from marked
+    where every_target or is_default_target
+),
+
+measured as (
+    select
+        dataset,
+        network,
+        optimizer,
+        batch_size,
+        power_limit,
+        time_per_epoch as time_per_epoch_s,
+        time_per_epoch * average_power as energy_per_epoch_j,
+        max(power_limit) over () as max_power_w
+    from zeus.power
+    where gpu = on_gpu
+),
+
+profiled as (
+    select
+        dataset,
+        network,
+        optimizer,
+        batch_size,
+        time_per_epoch_s,
+        energy_per_epoch_j
+    from measured
+    where power_limit = max_power_w
+),
+
+-- A run that never arrives has no time to the target: it would be missing where the spread is widest.
+priced as (
+    select
+        chosen.dataset,
+        chosen.network,
+        chosen.optimizer,
+        chosen.batch_size,
+        chosen.target_metric,
+        case when chosen.runs_reached = chosen.runs then profiled.time_per_epoch_s end as time_per_epoch_s,
+        case when chosen.runs_reached = chosen.runs then profiled.energy_per_epoch_j end as energy_per_epoch_j
+    from chosen
+    left join profiled
+        on
+            chosen.dataset = profiled.dataset
+            and chosen.network = profiled.network
+            and chosen.optimizer = profiled.optimizer
+            and chosen.batch_size = profiled.batch_size
+)
+
+select
+    chosen.dataset,
+    chosen.network,
+    chosen.optimizer,
+    chosen.batch_size,
+    chosen.target_metric,
+    chosen.runs,
+    chosen.runs_reached,
+    chosen.min_reached_epochs,
+    chosen.median_reached_epochs,
+    chosen.mean_reached_epochs,
+    chosen.max_reached_epochs,
+    chosen.cv_reached_epochs,
+    chosen.min_reached_epochs * priced.time_per_epoch_s as min_time_to_accuracy_s,
+    chosen.median_reached_epochs * priced.time_per_epoch_s as median_time_to_accuracy_s,
+    chosen.mean_reached_epochs * priced.time_per_epoch_s as time_to_accuracy_s,
+    chosen.max_reached_epochs * priced.time_per_epoch_s as max_time_to_accuracy_s,
+    chosen.min_reached_epochs * priced.energy_per_epoch_j as min_energy_to_accuracy_j,
+    chosen.median_reached_epochs * priced.energy_per_epoch_j as median_energy_to_accuracy_j,
+    chosen.mean_reached_epochs * priced.energy_per_epoch_j as energy_to_accuracy_j,
+    chosen.max_reached_epochs * priced.energy_per_epoch_j as max_energy_to_accuracy_j
+from chosen
+inner join priced
+    on
+        chosen.dataset = priced.dataset
+        and chosen.network = priced.network
+        and chosen.optimizer = priced.optimizer
+        and chosen.batch_size = priced.batch_size
+        and chosen.target_metric = priced.target_metric
+order by chosen.dataset, chosen.network, chosen.optimizer, chosen.batch_size, chosen.target_metric;
+
+comment on macro table zeus.run_spread is 'Training runs per data set, network, optimizer and batch size to the publisher''s default target, or to every target: all runs, those that reached the target, and of these the fewest, the median, the mean and the most epochs; all NULL if none did. cv_reached_epochs is their sample standard deviation, with one less than their number as divisor, over their mean: NULL if fewer than two reached it. Time and energy to accuracy are these epochs times the seconds, and times the joules (seconds by average power), of one epoch on the chosen GPU at the largest power limit in its file, the means without a prefix: NULL unless every run reached the target, and where the configuration was not measured there. An epoch was measured once, so all spread is that of the epochs, and cv_reached_epochs is also that of time and energy.';

@@ -1,0 +1,85 @@
+-- Which of openb's nodes could take the pods that were never scheduled, if nothing else ran on them.
+-- grain: one row per (variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model); model is NULL for nodes without a GPU
+-- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_all_node.csv
+-- caveat: openb.no_placement: fitting_nodes
+-- caveat: openb.pending_is_withdrawn: unscheduled_pods fitting_nodes
+-- caveat: openb.variants_are_resampled: variant unscheduled_pods
+-- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec fitting_nodes
+-- caveat: openb.zero_memory_pod: memory_mib
+create or replace view openb.unscheduled_fit_v1 as
+with classes as (
+    select
+        variant,
+        num_gpu,
+        gpu_milli,
+        gpu_spec,
+        cpu_milli,
+        memory_mib,
+        count(*) as unscheduled_pods
+    from openb.pod
+    -- The lists without times have no creation either: of them nobody knows.
+    where creation_time is not null and scheduled_time is null
+    group by variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib
+),
+
+node_types as (
+    select
+        model,
+        gpu,
+        cpu_milli,
+        memory_mib,
+        count(*) as nodes
+    from openb.node
+    where node_list = 'all_node'
+    group by model, gpu, cpu_milli, memory_mib
+),
+
+-- Every GPU is free, so whether a pod fits is a matter of how many there are.
+fits as (
+    select
+        classes.variant,
+        classes.num_gpu,
+        classes.gpu_milli,
+        classes.gpu_spec,
+        classes.cpu_milli,
+        classes.memory_mib,
+        classes.unscheduled_pods,
+        node_types.model,
+        node_types.nodes,
+        (
+            classes.num_gpu <= node_types.gpu
+            and classes.cpu_milli <= node_types.cpu_milli
+            and classes.memory_mib <= node_types.memory_mib
+            and (
+                classes.gpu_spec is null
+                or coalesce(list_contains(string_split(classes.gpu_spec, '|'), node_types.model), false)
+            )
+        ) as can_run
+    from classes
+    cross join node_types
+)
+
+select
+    variant,
+    num_gpu,
+    gpu_milli,
+    gpu_spec,
+    cpu_milli,
+    memory_mib,
+    model,
+    max(unscheduled_pods) as unscheduled_pods,
+    cast(sum(nodes) as bigint) as nodes,
+    cast(coalesce(sum(nodes) filter (where can_run), 0) as bigint) as fitting_nodes
+from fits
+group by variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model;
+
+comment on column openb.unscheduled_fit_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
+comment on column openb.unscheduled_fit_v1.num_gpu is 'GPUs that a pod of the class requests; measured.';
+comment on column openb.unscheduled_fit_v1.gpu_milli is 'Share that it requests of each GPU, in thousandths; 0 without a GPU; measured.';
+comment on column openb.unscheduled_fit_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
+comment on column openb.unscheduled_fit_v1.cpu_milli is 'CPU that it requests, in thousandths of a core; measured.';
+comment on column openb.unscheduled_fit_v1.memory_mib is 'Main memory that it requests in MiB; measured.';
+comment on column openb.unscheduled_fit_v1.model is 'GPU model of the nodes; NULL for nodes without a GPU; measured.';
+comment on column openb.unscheduled_fit_v1.unscheduled_pods is 'Pods of the class that were created and never scheduled: the same in each of its rows; derived.';
+comment on column openb.unscheduled_fit_v1.nodes is 'Nodes of the model in the list of all nodes; derived.';
+comment on column openb.unscheduled_fit_v1.fitting_nodes is 'Those of them that, empty, have the GPUs, the model, the CPU and the memory for a pod of the class; derived.';
