@@ -1,0 +1,139 @@
+-- How do Acme's clusters compare with Philly, Helios and PAI?
+-- caveat: acme.summary_pai_counts_tasks
+-- caveat: acme.summary_gaps_and_zeros
+-- caveat: acme.summary_is_rounded
+-- caveat: acme.summary_does_not_reproduce
+-- caveat: acme.paper_counts_more_jobs
+-- caveat: acme.failure_needs_a_rule
+-- param: by_publisher: measure by the published duration, queue and GPU time, which on Kalos may include the queue, not by the timestamps
+-- chart: bar x=cluster y=mean_run_s color=origin
+create or replace macro acme.clusters_compared(by_publisher boolean := false) as table
+with published as (
+    select
+        lower(id) as cluster,
+        'published' as origin,
+        job_num as jobs,
+        -- PAI's 0 means not counted.
+        case when job_num = cpu_job_num + gpu_job_num then cpu_job_num end as cpu_jobs,
+        gpu_job_num as gpu_jobs,
+        cast(null as double) as covered_pct,
+        avg_run_time_gpu as mean_run_s,
+        med_run_time_gpu as median_run_s,
+        max_run_time_gpu as max_run_s,
+        avg_que_time_gpu as mean_wait_s,
+        med_que_time_gpu as median_wait_s,
+        avg_gpu_num as mean_gpus,
+        med_gpu_num as median_gpus,
+        max_gpu as max_gpus,
+        (complete_gpu_time + cancel_gpu_time + fail_gpu_time) / 3600.0 as gpu_h,
+        100 * complete_rate_gpu as completed_jobs_pct,
+        100 * cancel_rate_gpu as cancelled_jobs_pct,
+        100 * fail_rate_gpu as failed_jobs_pct,
+        100 * complete_rate_gpu_time as completed_gpu_h_pct,
+        100 * cancel_rate_gpu_time as cancelled_gpu_h_pct,
+        100 * fail_rate_gpu_time as failed_gpu_h_pct
+    from acme.cluster_summary
+),
+
+-- How long each job ran and waited, and its GPU time, by the one rule or the other.
+lasted as (
+    select
+        cluster,
+        requested_gpus,
+        outcome,
+        requested_gpus > 0 as is_gpu_job,
+        case when by_publisher then published_duration_s else run_s end as lasted_s,
+        case when by_publisher then published_queue_s else wait_s end as waited_s,
+        case when by_publisher then published_gpu_h else gpu_h end as lasted_gpu_h
+    from acme.job
+),
+
+counted as (
+    select
+        cluster,
+        count(*) as jobs,
+        count(*) filter (where requested_gpus = 0) as cpu_jobs,
+        count(*) filter (where is_gpu_job) as gpu_jobs,
+        count(lasted_s) filter (where is_gpu_job) as covered_jobs,
+        favg(lasted_s) filter (where is_gpu_job) as mean_run_s,
+        median(lasted_s) filter (where is_gpu_job) as median_run_s,
+        max(lasted_s) filter (where is_gpu_job) as max_run_s,
+        favg(waited_s) filter (where is_gpu_job) as mean_wait_s,
+        median(waited_s) filter (where is_gpu_job) as median_wait_s,
+        avg(requested_gpus) filter (where is_gpu_job) as mean_gpus,
+        median(requested_gpus) filter (where is_gpu_job) as median_gpus,
+        max(requested_gpus) filter (where is_gpu_job) as max_gpus,
+        fsum(lasted_gpu_h) filter (where is_gpu_job) as gpu_h,
+        count(*) filter (where is_gpu_job and outcome = 'completed') as completed_jobs,
+        count(*) filter (where is_gpu_job and outcome = 'cancelled') as cancelled_jobs,
+        count(*) filter (where is_gpu_job and outcome = 'failed') as failed_jobs,
+        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'completed'), 0)
+        as completed_gpu_h,
+        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'cancelled'), 0)
+        as cancelled_gpu_h,
+        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'failed'), 0)
+        as failed_gpu_h
+    from lasted
+    group by cluster
+),
+
+measured as (
+    select
+        cluster,
+        'measured' as origin,
+        jobs,
+        cpu_jobs,
+        gpu_jobs,
+        100.0 * covered_jobs / nullif(gpu_jobs, 0) as covered_pct,
+        mean_run_s,
+        median_run_s,
+        max_run_s,
+        mean_wait_s,
+        median_wait_s,
+        mean_gpus,
+        median_gpus,
+        cast(max_gpus as double) as max_gpus,
+        gpu_h,
+        100.0 * completed_jobs / nullif(gpu_jobs, 0) as completed_jobs_pct,
+        100.0 * cancelled_jobs / nullif(gpu_jobs, 0) as cancelled_jobs_pct,
+        100.0 * failed_jobs / nullif(gpu_jobs, 0) as failed_jobs_pct,
+        100.0 * completed_gpu_h / nullif(gpu_h, 0) as completed_gpu_h_pct,
+        100.0 * cancelled_gpu_h / nullif(gpu_h, 0) as cancelled_gpu_h_pct,
+        100.0 * failed_gpu_h / nullif(gpu_h, 0) as failed_gpu_h_pct
+    from counted
+),
+
+beside as (
+    select * from measured
+    union all
+    select * from published
+)
+
+select
+    cluster,
+    origin,
+    jobs,
+    cpu_jobs,
+    gpu_jobs,
+    covered_pct,
+    mean_run_s,
+    median_run_s,
+    max_run_s,
+    mean_wait_s,
+    median_wait_s,
+    mean_gpus,
+    median_gpus,
+    max_gpus,
+    gpu_h,
+    completed_jobs_pct,
+    cancelled_jobs_pct,
+    failed_jobs_pct,
+    completed_gpu_h_pct,
+    cancelled_gpu_h_pct,
+    failed_gpu_h_pct
+from beside
+order by
+    case cluster when 'seren' then 1 when 'kalos' then 2 when 'philly' then 3 when 'helios' then 4 else 5 end,
+    origin;
+
+comment on macro table acme.clusters_compared is 'One row per cluster and origin: published, as cluster_summary.csv prints of seren, kalos, philly, helios and pai, and measured on the jobs here, of seren and kalos alone. jobs are all, cpu_jobs those without a GPU, NULL where they and gpu_jobs do not add up to jobs, as for pai, which counts tasks. All that follows is of GPU jobs. Measured, run is end - start and wait start - submit, or the published duration and queue where by_publisher is asked; covered_pct is the percentage of GPU jobs that have a run, NULL in published rows; the others are left out of run and gpu_h. Medians are interpolated; max_run_s and max_gpus are of one job. gpu_h is GPU-hours, published the sum of those completed, cancelled and failed. completed_jobs_pct, cancelled_jobs_pct and failed_jobs_pct are percentages of gpu_jobs, and completed_gpu_h_pct, cancelled_gpu_h_pct and failed_gpu_h_pct of gpu_h, published with three decimals of the fraction; measured, TIMEOUT, NODE_FAIL and PREEMPTED count as failed, as they seem to in the summary, and jobs of other states in the whole only. NULL where the summary has none, as the outcomes of pai. Published rows of seren count 213,223 GPU jobs that its file lacks.';

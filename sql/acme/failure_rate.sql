@@ -1,0 +1,68 @@
+-- How many GPU-hours do Acme's jobs run between failures, by their size and kind of work?
+-- caveat: acme.failure_needs_a_rule
+-- caveat: acme.states_beyond_readme
+-- caveat: acme.types_differ_by_cluster
+-- caveat: acme.paper_counts_more_jobs
+-- param: on_cluster: cluster to count
+-- choices: on_cluster: seren kalos
+-- param: gpu_only: count only jobs that request a GPU
+-- param: preempted_fails: count a preempted job as failed
+-- param: by_type: one row for each type of work in a band of sizes, not one for all types
+-- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
+create or replace macro acme.failure_rate(
+    on_cluster varchar := 'seren',
+    gpu_only boolean := true,
+    preempted_fails boolean := false,
+    by_type boolean := true
+) as table
+-- The bands are those of unified.jobs.
+with told as (
+    select
+        requested_gpus,
+        case
+            when requested_gpus = 0 then 'no GPU'
+            when requested_gpus = 1 then '1'
+            when requested_gpus < 8 then '2 to 7'
+            when requested_gpus = 8 then '8'
+            when requested_gpus < 64 then '9 to 63'
+            when requested_gpus < 512 then '64 to 511'
+            when requested_gpus >= 512 then '512 and more'
+        end as size_band,
+        case when by_type then workload_type else 'all' end as workload_type,
+        gpu_h,
+        outcome,
+        coalesce(
+            state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') or (preempted_fails and state = 'PREEMPTED'), false
+        ) as has_failed
+    from acme.job
+    where cluster = on_cluster and (not gpu_only or requested_gpus > 0)
+),
+
+counted as (
+    select
+        workload_type,
+        size_band,
+        min(requested_gpus) as least_gpus,
+        count(*) as jobs,
+        count(gpu_h) as covered_jobs,
+        count(outcome) as known_jobs,
+        count(*) filter (where has_failed) as failed_jobs,
+        fsum(gpu_h) as held_gpu_h
+    from told
+    group by workload_type, size_band
+)
+
+select
+    workload_type,
+    size_band,
+    jobs,
+    failed_jobs,
+    100.0 * failed_jobs / jobs as failed_jobs_pct,
+    held_gpu_h,
+    nullif(held_gpu_h, 0) / nullif(failed_jobs, 0) as gpu_h_per_failure,
+    100.0 * covered_jobs / jobs as covered_pct,
+    100.0 * known_jobs / jobs as known_pct
+from counted
+order by workload_type asc nulls last, least_gpus asc;
+
+comment on macro table acme.failure_rate is 'Jobs of the cluster per type of work, all types in one row named all where by_type is false, and per band of requested GPUs: no GPU, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; a band without jobs of the type has no row. failed_jobs ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked; failed_jobs_pct is their percentage of the row''s jobs. held_gpu_h is requested GPUs times end_time - start_time in hours, summed over the row''s jobs however they ended, NULL where none has both times; covered_pct is the percentage of the jobs that have both, and known_pct of those whose state is COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL or PREEMPTED. gpu_h_per_failure is held_gpu_h over failed_jobs, NULL where no job failed or the jobs held no GPU time.';

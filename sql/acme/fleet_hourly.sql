@@ -1,0 +1,150 @@
+-- How many of Acme's GPUs did jobs hold in each hour, and how busy, hungry and faulty were the GPUs in it?
+-- engine: duckdb (epoch, epoch_us, generate_series, isfinite)
+-- caveat: acme.no_nodes_on_jobs
+-- caveat: acme.telemetry_covers_part
+-- caveat: acme.capacity_from_paper
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: seren kalos
+-- chart: line x=hour y=held_gpus
+create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as table
+with started as (
+    select
+        requested_gpus,
+        epoch(start_time) as start_s,
+        case when end_time > start_time then epoch(end_time) end as end_s,
+        coalesce(end_time < start_time, true) as is_unended
+    from acme.job
+    where cluster = on_cluster and requested_gpus > 0 and isfinite(start_time)
+),
+
+-- An hour that a job ends with is its last one, not the hour after.
+spans as (
+    select
+        requested_gpus,
+        start_s,
+        end_s,
+        cast(floor(start_s / 3600) as bigint) as first_hour,
+        cast(ceil(end_s / 3600) - 1 as bigint) as last_hour
+    from started
+    where isfinite(end_s)
+),
+
+parts as (
+    select
+        requested_gpus,
+        start_s,
+        end_s,
+        unnest(generate_series(first_hour, last_hour)) as hour_number
+    from spans
+),
+
+held as (
+    select
+        to_timestamp(3600 * hour_number) as hour,
+        fsum(
+            requested_gpus * (least(end_s, 3600 * (hour_number + 1)) - greatest(start_s, 3600 * hour_number))
+        ) / 3600.0 as held_gpus
+    from parts
+    group by hour_number
+),
+
+unended as (
+    select
+        to_timestamp(3600 * floor(start_s / 3600)) as hour,
+        count(*) as unended_jobs
+    from started
+    where is_unended
+    group by floor(start_s / 3600)
+),
+
+-- An empty cell is no sample of utilisation or power, but of errors it says that there was none.
+recorded_minutes as (
+    select
+        metric,
+        epoch_us(time) // 3600000000 as hour_number,
+        epoch_us(time) // 60000000 as minute_number
+    from acme.gpu_metric
+    where
+        cluster = on_cluster
+        and metric in ('GPU_UTIL', 'POWER_USAGE', 'XID_ERRORS')
+        and node is not null
+        and (value is not null or metric = 'XID_ERRORS')
+    group by all
+),
+
+recorded as (
+    select
+        to_timestamp(3600 * hour_number) as hour,
+        count(*) filter (where metric = 'GPU_UTIL') as util_minutes,
+        count(*) filter (where metric = 'POWER_USAGE') as power_minutes,
+        count(*) filter (where metric = 'XID_ERRORS') as xid_minutes
+    from recorded_minutes
+    group by hour_number
+),
+
+utilization as (
+    select
+        hour,
+        devices,
+        mean_pct
+    from acme.utilization_hourly
+    where cluster = on_cluster and metric = 'GPU_UTIL'
+),
+
+power as (
+    select
+        hour,
+        gpus,
+        mean_power_w
+    from acme.power_hourly
+    where cluster = on_cluster
+),
+
+errors as (
+    select
+        to_timestamp(3600 * (epoch_us(onset_time) // 3600000000)) as hour,
+        count(*) as onsets
+    from acme.xid_onset
+    where cluster = on_cluster
+    group by epoch_us(onset_time) // 3600000000
+),
+
+fleet as (
+    select published_gpus
+    from acme.published_fleet
+    where cluster = on_cluster
+),
+
+-- Jobs without telemetry, and telemetry without jobs, each have their hours.
+hours as (
+    select hour from held
+    union
+    select hour from unended
+    union
+    select hour from recorded
+)
+
+select
+    hours.hour,
+    coalesce(held.held_gpus, 0) as held_gpus,
+    100.0 * coalesce(held.held_gpus, 0) / fleet.published_gpus as held_gpus_pct,
+    coalesce(unended.unended_jobs, 0) as unended_jobs,
+    utilization.mean_pct as mean_gpu_util_pct,
+    100.0 * coalesce(utilization.devices, 0) / fleet.published_gpus as util_gpus_pct,
+    100.0 * coalesce(recorded.util_minutes, 0) / 60 as util_covered_pct,
+    power.mean_power_w,
+    100.0 * coalesce(power.gpus, 0) / fleet.published_gpus as power_gpus_pct,
+    100.0 * coalesce(recorded.power_minutes, 0) / 60 as power_covered_pct,
+    case when recorded.xid_minutes > 0 then coalesce(errors.onsets, 0) end as onsets,
+    100.0 * coalesce(recorded.xid_minutes, 0) / 60 as xid_covered_pct
+from hours
+cross join fleet
+left join held on hours.hour = held.hour
+left join unended on hours.hour = unended.hour
+left join recorded on hours.hour = recorded.hour
+left join utilization on hours.hour = utilization.hour
+left join power on hours.hour = power.hour
+left join errors on hours.hour = errors.hour
+order by hours.hour;
+
+comment on macro table acme.fleet_hourly is 'One row per hour in which a GPU job of the cluster ran, or one started that has no end, or GPU_UTIL or POWER_USAGE of a GPU was sampled or its XID_ERRORS listed; hour is its begin, an instant, whole in UTC. held_gpus is the mean over the hour of the GPUs that jobs hold, each the requested GPUs from start_time to end_time; held_gpus_pct is that in percent of the published fleet, 2,288 GPUs of Seren and 2,416 of Kalos; unended_jobs are GPU jobs that started in the hour and have no end, or one before their start, which are left out of held_gpus. mean_gpu_util_pct and mean_power_w are the means of all samples of GPU_UTIL, in percent, and of POWER_USAGE, in W, of all sampled GPUs, held by a job or not; NULL where there is no sample. onsets counts error codes that came up, as acme.xid_onset has them; NULL where no error codes were recorded in the hour. util_gpus_pct and power_gpus_pct are the GPUs with a sample in percent of the fleet; util_covered_pct, power_covered_pct and xid_covered_pct are the share of the hour''s 60 minutes in which a GPU was sampled, for error codes also with an empty cell, which says that there was none; 0 where telemetry does not cover the hour. Jobs and telemetry meet in the hour only: no row says what a job''s own GPUs did.';

@@ -1,0 +1,111 @@
+-- How does a distribution that Acme's publisher printed lie beside the measured one?
+-- engine: duckdb (round)
+-- param: on_curve: published distribution
+-- choices: on_curve: kalos.gpu_util_pct kalos.gpu_memory_used_pct kalos.gpu_power_w kalos.gpu_temp_c kalos.memory_temp_c kalos.sm_active_pct kalos.sm_occupancy_pct kalos.curve4_pct kalos.node_cpu_util_pct kalos.node_memory_util_pct seren.gpu_util_pct seren.gpu_memory_used_pct seren.gpu_power_w seren.gpu_temp_c seren.memory_temp_c seren.sm_active_pct seren.sm_occupancy_pct seren.curve4_pct seren.node_cpu_util_pct seren.node_memory_util_pct seren.ib_send seren.ib_receive seren.gpu_server_power_w seren.cpu_server_power_w
+-- caveat: acme.copied_curve
+-- caveat: acme.ipmi_is_seren_only
+-- chart: line x=value y=samples_pct color=origin
+create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table
+with samples as (
+    select
+        samples,
+        value / case when split_part(on_curve, '.', 2) = 'gpu_memory_used_pct' then 819.2 else 1 end as value
+    from acme.metric_histogram
+    where
+        cluster = split_part(on_curve, '.', 1)
+        and metric = case split_part(on_curve, '.', 2)
+            when 'gpu_power_w' then 'POWER_USAGE'
+            when 'gpu_temp_c' then 'GPU_TEMP'
+            when 'memory_temp_c' then 'MEMORY_TEMP'
+            when 'gpu_util_pct' then 'GPU_UTIL'
+            when 'gpu_memory_used_pct' then 'FB_USED'
+            when 'sm_active_pct' then 'SM_ACTIVE'
+            when 'sm_occupancy_pct' then 'SM_OCCUPANCY'
+            when 'curve4_pct' then 'PIPE_TENSOR_ACTIVE'
+            when 'node_cpu_util_pct' then 'NODE_CPU_UTILIZATION'
+            when 'node_memory_util_pct' then 'NODE_MEMORY_UTILIZATION'
+            when 'ib_send' then 'NODE_IB_SEND'
+            when 'ib_receive' then 'NODE_IB_RECEIVE'
+        end
+    union all
+    select
+        1 as samples,
+        "Sys_Total_Power" as value
+    from acme.server_power
+    where
+        "Sys_Total_Power" is not null
+        and (
+            (on_curve = 'seren.gpu_server_power_w' and server_group in ('GPU_AB', 'GPU_C'))
+            or (on_curve = 'seren.cpu_server_power_w' and server_group = 'CPU_D')
+        )
+),
+
+-- Both sides to four significant digits: a published value of five would lie beside the samples it stands for.
+measured as (
+    select
+        case
+            when value = 0 then 0
+            else round(value, cast(3 - floor(log10(abs(value))) as integer))
+        end as value,
+        sum(samples) as samples
+    from samples
+    group by all
+),
+
+published as (
+    select
+        curve,
+        split_part(curve, '.', 1) as cluster,
+        percentile,
+        case
+            when value = 0 then 0
+            else round(value, cast(3 - floor(log10(abs(value))) as integer))
+        end as value
+    from catalog.reference_curves
+    where trace = 'acme' and curve = on_curve
+),
+
+-- Where many samples have one value, the last of its percentiles is the share up to it.
+points as (
+    select
+        curve,
+        cluster,
+        value,
+        max(percentile) as published_pct
+    from published
+    group by curve, cluster, value
+),
+
+beside as (
+    select
+        points.curve,
+        points.cluster,
+        points.value,
+        points.published_pct,
+        cast(coalesce(sum(measured.samples), 0) as bigint) as samples,
+        100.0 * coalesce(sum(measured.samples) filter (where measured.value <= points.value), 0)
+        / nullif(sum(measured.samples), 0) as measured_pct
+    from points
+    left join measured on true
+    group by points.curve, points.cluster, points.value, points.published_pct
+),
+
+origins as (
+    select unnest(['published', 'measured']) as origin
+)
+
+select
+    beside.curve,
+    beside.cluster,
+    origins.origin,
+    beside.value,
+    case origins.origin
+        when 'published' then beside.published_pct
+        else beside.measured_pct
+    end as samples_pct,
+    case when origins.origin = 'measured' then beside.samples end as samples
+from beside
+cross join origins
+order by origins.origin desc, beside.value asc;
+
+comment on macro table acme.published_against_cdf is 'Two rows for each value of the published curve, to four significant digits: origin is published or measured, and samples_pct the percentage of samples that do not exceed the value, as a cumulative distribution. Published, it is the largest percentile at which catalog.reference_curves, a thinned copy of the curve, has the value: at a value that many samples have, the true share may be a little more. Measured, it is by all samples of the metric here, to four significant digits too: GPU_UTIL, POWER_USAGE, GPU_TEMP, MEMORY_TEMP, SM_ACTIVE and SM_OCCUPANCY of GPUs, FB_USED in percent of 80 GiB, PIPE_TENSOR_ACTIVE for curve4_pct, NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION in percent, NODE_IB_SEND and NODE_IB_RECEIVE for ib_send and ib_receive, and Sys_Total_Power of GPU_AB and GPU_C for gpu_server_power_w, of CPU_D for cpu_server_power_w. Values have the unit that the name of the curve ends with, and for ib_send and ib_receive none that is stated. samples are all that are measured, NULL in published rows, whose number is not known; where it is 0, the measured samples_pct is NULL.';
