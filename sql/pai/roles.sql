@@ -10,7 +10,7 @@ with tasks as (
         task.job_name,
         task.task_name,
         task.plan_gpu,
-        task.inst_num,
+        cast(task.inst_num as bigint) as inst_num,
         task.inst_num * task.plan_gpu / 100.0 as requested_gpus,
         task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
         case when task.status in ('Terminated', 'Failed') then run.run_s end as run_s,
