@@ -1,0 +1,192 @@
+-- How do PAI's demand for GPUs, what is held of them and the waits change over time, per type of GPU?
+-- caveat: pai.shifted_clock
+-- caveat: pai.sentinel_zero_start
+-- caveat: pai.gpu_type_is_assigned
+-- caveat: pai.gpu_type_null
+-- caveat: pai.plan_is_per_instance
+-- caveat: pai.tasks_without_instances
+-- param: every: how long a period is, by the clock in China
+-- choices: every: day hour
+-- param: on_gpu_type: type of GPU that the tasks were assigned
+-- choices: on_gpu_type: any MISC T4 P100 V100 V100M32
+-- param: from_hour: only periods that begin in this hour of the shifted clock or later
+-- range: from_hour: 0 to 100000
+-- param: to_hour: only periods that begin in this hour of the shifted clock or before
+-- range: to_hour: 0 to 100000
+-- chart: line x=period_start_s y=held_gpus color=gpu_type
+create or replace macro pai.load_over_time(
+    every varchar := 'day',
+    on_gpu_type varchar := 'any',
+    from_hour bigint := 0,
+    to_hour bigint := 100000
+) as table
+with clock as (
+    select case every when 'hour' then 3600 else 86400 end as period_s
+),
+
+tasks as (
+    select
+        job_name,
+        task_name,
+        gpu_type,
+        inst_num,
+        plan_gpu,
+        start_time
+    from pai.task
+    where plan_gpu > 0 and (on_gpu_type = 'any' or gpu_type = on_gpu_type)
+),
+
+-- Eight hours ahead of UTC: a day begins at midnight in China.
+submitted as (
+    select
+        cast(floor((tasks.start_time + 28800) / clock.period_s) as bigint) as period,
+        tasks.gpu_type,
+        count(*) as tasks,
+        count(tasks.inst_num) as tasks_with_size,
+        fsum(tasks.inst_num * tasks.plan_gpu / 100.0) as submitted_gpus,
+        count(waited.wait_s) as started_tasks,
+        median(waited.wait_s) as median_wait_s,
+        quantile_cont(waited.wait_s, 0.9) as p90_wait_s
+    from tasks
+    cross join clock
+    left join pai.task_wait as waited
+        on tasks.job_name = waited.job_name and tasks.task_name = waited.task_name
+    where tasks.start_time > 0
+    group by all
+),
+
+-- Instances of a task mostly start and end together: few rows are left of them to lay over the periods.
+spans as (
+    select
+        tasks.gpu_type,
+        instance.start_time as start_s,
+        case when instance.end_time > instance.start_time then instance.end_time end as end_s,
+        count(*) as instances,
+        fsum(tasks.plan_gpu) / 100.0 as gpus
+    from pai.instance as instance
+    inner join tasks on instance.job_name = tasks.job_name and instance.task_name = tasks.task_name
+    where instance.start_time > 0
+    group by all
+),
+
+placed as (
+    select
+        spans.gpu_type,
+        spans.start_s + 28800 as start_s,
+        spans.end_s + 28800 as end_s,
+        spans.instances,
+        spans.gpus,
+        clock.period_s,
+        cast(floor((spans.start_s + 28800) / clock.period_s) as bigint) as first_period,
+        cast(floor((coalesce(spans.end_s, spans.start_s) + 28800) / clock.period_s) as bigint) as last_period
+    from spans
+    cross join clock
+),
+
+in_periods as (
+    select
+        *,
+        unnest(generate_series(first_period, last_period)) as period
+    from placed
+),
+
+held as (
+    select
+        period,
+        gpu_type,
+        fsum(
+            gpus * (least(end_s, (period + 1) * period_s) - greatest(start_s, period * period_s))
+        ) filter (where end_s is not null) as held_gpu_s,
+        sum(instances) filter (where end_s is null) as unended_instances
+    from in_periods
+    group by period, gpu_type
+),
+
+seen as (
+    select period
+    from submitted
+    union all
+    select period
+    from held
+),
+
+bounds as (
+    select
+        min(period) as first_period,
+        max(period) as last_period
+    from seen
+),
+
+periods as (
+    select unnest(generate_series(first_period, last_period)) as period
+    from bounds
+),
+
+types as (
+    select distinct gpu_type
+    from tasks
+),
+
+capacity as (
+    select
+        gpu_type,
+        sum(cap_gpu) as gpus
+    from pai.machine_spec
+    group by gpu_type
+),
+
+-- Outward from the list, so that an idle period of a type is there too.
+listed as (
+    select
+        periods.period,
+        periods.period * clock.period_s - 28800 as period_start_s,
+        clock.period_s,
+        types.gpu_type
+    from periods
+    cross join types
+    cross join clock
+),
+
+filled as (
+    select
+        listed.period,
+        listed.period_start_s,
+        listed.gpu_type,
+        coalesce(submitted.tasks, 0) as tasks,
+        coalesce(submitted.tasks_with_size, 0) as tasks_with_size,
+        coalesce(submitted.submitted_gpus, 0) as submitted_gpus,
+        coalesce(held.held_gpu_s, 0) / listed.period_s as held_gpus,
+        coalesce(held.unended_instances, 0) as unended_instances,
+        capacity.gpus as capacity_gpus,
+        coalesce(submitted.tasks - submitted.started_tasks, 0) as never_started_tasks,
+        submitted.median_wait_s,
+        submitted.p90_wait_s
+    from listed
+    left join submitted
+        on listed.period = submitted.period and listed.gpu_type is not distinct from submitted.gpu_type
+    left join held
+        on listed.period = held.period and listed.gpu_type is not distinct from held.gpu_type
+    left join capacity on listed.gpu_type = capacity.gpu_type
+)
+
+select
+    period_start_s,
+    -- Day 0 of the clock, 1970-01-01, was a Thursday.
+    (cast(floor((period_start_s + 28800) / 86400.0) as bigint) + 3) % 7 + 1 as weekday,
+    case when every = 'hour' then period % 24 end as hour_of_day,
+    gpu_type,
+    tasks,
+    tasks_with_size,
+    submitted_gpus,
+    held_gpus,
+    cast(unended_instances as bigint) as unended_instances,
+    cast(capacity_gpus as bigint) as capacity_gpus,
+    100.0 * held_gpus / nullif(capacity_gpus, 0) as held_pct,
+    never_started_tasks,
+    median_wait_s,
+    p90_wait_s
+from filled
+where period_start_s between 3600 * from_hour and 3600 * to_hour
+order by period_start_s, gpu_type;
+
+comment on macro table pai.load_over_time is 'Tasks that request a GPU, per day or hour of the clock in China and per type of GPU that the task was assigned, NULL where it has none: a row for each type that such a task has, or the one asked for, and each period from the first to the last in which one of these tasks was submitted or a launch of an instance started or ended. period_start_s is the begin of the period in seconds of the shifted clock, weekday its day of the week in China, 1 Monday to 7 Sunday, and hour_of_day its hour there, NULL where periods are days; the trace begins and ends within its first and last period. tasks are those submitted in the period, by the start of the task; tasks without one are left out. submitted_gpus is what they request, inst_num times plan_gpu / 100, over the tasks_with_size that have an inst_num. held_gpus is what instances held, whenever their task was submitted: GPUs planned per instance, mean over the whole period, over all launches with a start and a later end, re-runs included; unended_instances are the launches that started in the period and have no later end, and so are held nowhere. capacity_gpus are the GPUs of the machines of that type, NULL for none, and held_pct is held_gpus in percent of them. The wait, from the start of the task to the first start of an instance, is that of the tasks submitted in the period, by median and interpolated 90th percentile; never_started_tasks of them have no instance with a start, and so no wait: they are in neither.';

@@ -1,0 +1,72 @@
+-- Do PAI's tasks get the type of GPU that they ask for?
+-- caveat: pai.gpu_type_is_assigned
+-- caveat: pai.cpu_machines_in_spec
+-- caveat: pai.tasks_without_instances
+-- param: gpu_only: count only tasks that request a GPU
+-- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type
+create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table
+with tasks as (
+    select
+        job_name,
+        task_name
+    from pai.task
+    where not gpu_only or plan_gpu > 0
+),
+
+asked as (
+    select
+        tasks.job_name,
+        tasks.task_name,
+        tagged.requested_gpu_type
+    from tasks
+    left join pai.job_group as tagged on tasks.job_name = tagged.job_name
+),
+
+placed as (
+    select
+        instance.job_name,
+        instance.task_name,
+        spec.gpu_type as machine_gpu_type,
+        count(*) as instances
+    from pai.instance as instance
+    left join pai.machine_spec as spec on instance.machine = spec.machine
+    group by instance.job_name, instance.task_name, spec.gpu_type
+),
+
+-- Outward from what was asked: a task without an instance got no type, but asked for one.
+cells as (
+    select
+        asked.requested_gpu_type,
+        placed.machine_gpu_type,
+        count(*) as tasks,
+        coalesce(sum(placed.instances), 0) as instances
+    from asked
+    left join placed on asked.job_name = placed.job_name and asked.task_name = placed.task_name
+    group by asked.requested_gpu_type, placed.machine_gpu_type
+),
+
+-- Not the sum of the cells: a task whose instances are on several types is in several of them.
+requests as (
+    select
+        requested_gpu_type,
+        count(*) as tasks
+    from asked
+    group by requested_gpu_type
+)
+
+select
+    cells.requested_gpu_type,
+    cells.machine_gpu_type,
+    cells.tasks,
+    100.0 * cells.tasks / requests.tasks as tasks_pct,
+    cast(cells.instances as bigint) as instances,
+    100.0 * cells.instances
+    / nullif(sum(cells.instances) over (partition by cells.requested_gpu_type), 0) as instances_pct
+from cells
+inner join requests on cells.requested_gpu_type is not distinct from requests.requested_gpu_type
+order by
+    cells.requested_gpu_type asc nulls last,
+    cells.instances desc,
+    cells.machine_gpu_type asc nulls last;
+
+comment on macro table pai.requested_against_assigned_type is 'Tasks, those that request a GPU or all, by the type of GPU that their job asked for, NULL where it named none or has no tag, and by the type of the machines that their launches were on, CPU for machines without a GPU, NULL for launches that name no machine or one that machine_spec lacks, and for tasks without a launch. tasks are those with at least one launch there, or without any: one whose launches are on several types counts in the row of each, so that tasks_pct, the share of all tasks with that request, may add up to more than 100. instances are rows of the instance table, re-runs and waiting ones included, and instances_pct their share of those of all tasks with that request. There is no row where there is no task.';

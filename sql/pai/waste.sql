@@ -1,0 +1,64 @@
+-- Who plans GPU time in PAI that is not used: which users, groups, types of GPU or workloads?
+-- param: per: what to add up by
+-- choices: per: user group gpu_type workload
+-- param: top: how many of them to list, those that waste most
+-- range: top: 1 to 1000000
+-- chart: bar x=class y=wasted_gpu_h
+create or replace macro pai.waste(per varchar := 'user', top integer := 20) as table
+with tasks as (
+    select
+        case per
+            when 'user' then user_id
+            when 'group' then group_id
+            when 'gpu_type' then gpu_type
+            else workload
+        end as class,
+        held_gpu_s,
+        measured_workers,
+        measured_gpu_s,
+        used_gpu_s,
+        wasted_gpu_s,
+        over_plan_gpu_s
+    from pai.task_gpu_time
+),
+
+totals as (
+    select
+        class,
+        count(*) as tasks,
+        cast(sum(measured_workers) as bigint) as measured_workers,
+        coalesce(fsum(held_gpu_s), 0) / 3600.0 as held_gpu_h,
+        coalesce(fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
+        fsum(used_gpu_s) / 3600.0 as used_gpu_h,
+        fsum(wasted_gpu_s) / 3600.0 as wasted_gpu_h,
+        fsum(over_plan_gpu_s) / 3600.0 as over_plan_gpu_h
+    from tasks
+    group by class
+),
+
+-- Equal waste may differ in its last digits, which come of adding up.
+ranked as (
+    select
+        *,
+        fsum(wasted_gpu_h) over () as all_wasted_gpu_h,
+        row_number() over (order by round(wasted_gpu_h, 6) desc nulls last, class asc nulls last) as place
+    from totals
+)
+
+select
+    class,
+    tasks,
+    ranked.measured_workers,
+    held_gpu_h,
+    measured_gpu_h,
+    used_gpu_h,
+    wasted_gpu_h,
+    over_plan_gpu_h,
+    100.0 * wasted_gpu_h / nullif(measured_gpu_h, 0) as wasted_pct,
+    100.0 * wasted_gpu_h / nullif(all_wasted_gpu_h, 0) as wasted_of_all_pct,
+    100.0 * measured_gpu_h / nullif(held_gpu_h, 0) as measured_pct
+from ranked
+where place <= top
+order by place;
+
+comment on macro table pai.waste is 'Tasks that request a GPU, by the user, the group of their job, the type of GPU assigned or the workload tag; class is NULL for tasks that have none, and counts as one of those listed. held_gpu_h is what they planned: GPUs per instance times the time from start to end, over all launches with a start and a later end. The rest is known only of measured_workers: those whose GPU use a sensor measured and whose run, the one that the publisher''s rule keeps of a worker_name, has a start and a later end. Of their runs are measured_gpu_h planned, used_gpu_h used, by the mean over the worker''s life, and wasted_gpu_h planned but not used, over the workers that used less than planned. What others used above their plan is no negative waste, but over_plan_gpu_h: measured_gpu_h + over_plan_gpu_h = used_gpu_h + wasted_gpu_h. wasted_pct is wasted_gpu_h in percent of measured_gpu_h, wasted_of_all_pct in percent of that of all classes, listed or not; measured_pct is measured_gpu_h in percent of held_gpu_h: how much the sensors cover. Where no worker was measured, held_gpu_h stands alone, measured_gpu_h is 0, and used, wasted and over plan are NULL. The top ones by wasted_gpu_h (rounded to six digits, then by name), the greatest first, NULL last.';

@@ -1,0 +1,83 @@
+-- What kinds of deep-learning work does PAI run, and how do they run, wait, fail and use their GPUs?
+-- caveat: pai.status_mix_drifts
+-- param: gpu_only: count only tasks that request a GPU
+-- chart: bar x=workload y=held_gpu_h
+create or replace macro pai.workload_classes(gpu_only boolean := true) as table
+-- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
+with asked as (
+    select
+        job_name,
+        task_name,
+        status,
+        plan_gpu,
+        start_time
+    from pai.task
+    where not gpu_only or plan_gpu > 0
+),
+
+tasks as (
+    select
+        tagged.workload,
+        task.job_name,
+        task.status,
+        task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
+        case when task.status in ('Terminated', 'Failed') then run.run_s end as run_s,
+        case when task.start_time > 0 then run.first_start_s - task.start_time end as wait_s,
+        gpu_time.measured_gpu_s,
+        gpu_time.used_gpu_s
+    from asked as task
+    left join pai.task_run as run on task.job_name = run.job_name and task.task_name = run.task_name
+    left join pai.job_group as tagged on task.job_name = tagged.job_name
+    left join pai.task_gpu_time as gpu_time
+        on task.job_name = gpu_time.job_name and task.task_name = gpu_time.task_name
+),
+
+counted as (
+    select
+        workload,
+        count(distinct job_name) as jobs,
+        count(*) as tasks,
+        count(*) filter (where status in ('Terminated', 'Failed')) as known_tasks,
+        count(*) filter (where status = 'Failed') as failed,
+        coalesce(fsum(held_gpu_s), 0) / 3600.0 as held_gpu_h,
+        coalesce(fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
+        fsum(used_gpu_s) / 3600.0 as used_gpu_h,
+        count(run_s) as tasks_with_run,
+        median(run_s) as median_run_s,
+        count(wait_s) as tasks_with_wait,
+        median(wait_s) as median_wait_s,
+        quantile_cont(wait_s, 0.9) as p90_wait_s
+    from tasks
+    group by workload
+),
+
+with_totals as (
+    select
+        *,
+        sum(jobs) over () as all_jobs,
+        sum(case when workload is not null then jobs else 0 end) over () as tagged_jobs,
+        fsum(held_gpu_h) over () as all_held_gpu_h
+    from counted
+)
+
+select
+    workload,
+    with_totals.jobs,
+    100.0 * with_totals.jobs / with_totals.all_jobs as jobs_pct,
+    100.0 * with_totals.tagged_jobs / with_totals.all_jobs as tagged_jobs_pct,
+    with_totals.tasks,
+    100.0 * with_totals.known_tasks / with_totals.tasks as known_pct,
+    100.0 * with_totals.failed / nullif(with_totals.known_tasks, 0) as failed_of_known_pct,
+    with_totals.held_gpu_h,
+    100.0 * with_totals.held_gpu_h / nullif(with_totals.all_held_gpu_h, 0) as held_gpu_h_pct,
+    100.0 * with_totals.measured_gpu_h / nullif(with_totals.held_gpu_h, 0) as measured_pct,
+    100.0 * with_totals.used_gpu_h / nullif(with_totals.measured_gpu_h, 0) as used_of_plan_pct,
+    with_totals.tasks_with_run,
+    with_totals.median_run_s,
+    with_totals.tasks_with_wait,
+    with_totals.median_wait_s,
+    with_totals.p90_wait_s
+from with_totals
+order by with_totals.jobs desc, workload asc nulls last;
+
+comment on macro table pai.workload_classes is 'Tasks, those that request a GPU or all, by the workload tag of their job, NULL where it has none: few jobs have one, and they are no random sample. jobs are those that have such a task, jobs_pct their share of all jobs that have one, and tagged_jobs_pct, the same number in each row, the share of the jobs with a tag. known_pct is the share of the tasks whose outcome is known, Terminated or Failed, and failed_of_known_pct the share of these that failed. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, and held_gpu_h_pct its share of that of all rows. measured_pct is the part of held_gpu_h, in percent, of the workers whose GPU use a sensor measured, in the run that the publisher''s rule keeps of a worker_name, if that has a start and a later end; used_of_plan_pct is what these used, by the mean over the worker''s life, in percent of that part, use above the plan included. The median run is over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both; the median and interpolated 90th percentile of the wait, from the start of the task to the first start of an instance, over the tasks_with_wait. Where no worker was measured, measured_pct is 0 and used_of_plan_pct NULL; a percentage of nothing, as of GPU time where none was held, and a percentile of no task are NULL.';

@@ -1,0 +1,60 @@
+-- What GPU time each PAI task held, and how much of it its workers used, as far as the sensors saw them.
+-- grain: one row per (job_name, task_name) that requests a GPU
+-- source: README of cluster-trace-gpu-v2020, pai_task_table, pai_instance_table and pai_sensor_table
+-- caveat: pai.sensor_covers_two_fifths: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.worker_name_repeats: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.sensor_is_lifetime_average: used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.gpu_use_over_100: used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.plan_is_per_instance: held_gpu_s measured_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.gpu_type_is_assigned: gpu_type
+-- caveat: pai.gpu_type_null: gpu_type
+-- caveat: pai.group_tag_orphans: group_id workload
+-- caveat: pai.workload_tag_is_rare: workload
+create or replace view pai.task_gpu_time_v1 as
+-- What one worker uses above its plan gives back nothing of what another leaves unused: the two stand apart.
+with measured as (
+    select
+        job_name,
+        task_name,
+        count(*) as workers,
+        fsum(requested_gpus * run_s) as measured_gpu_s,
+        fsum(used_gpus * run_s) as used_gpu_s,
+        fsum(greatest(requested_gpus - used_gpus, 0) * run_s) as wasted_gpu_s,
+        fsum(greatest(used_gpus - requested_gpus, 0) * run_s) as over_plan_gpu_s
+    from pai.worker_usage_v1
+    where requested_gpus > 0 and used_gpus is not null and run_s > 0
+    group by job_name, task_name
+)
+
+select
+    task.job_name,
+    task.task_name,
+    task.gpu_type,
+    job."user" as user_id,
+    tag."group" as group_id,
+    tag.workload,
+    task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
+    coalesce(measured.workers, 0) as measured_workers,
+    measured.measured_gpu_s,
+    measured.used_gpu_s,
+    measured.wasted_gpu_s,
+    measured.over_plan_gpu_s
+from pai.task as task
+left join pai.task_run_v2 as run on task.job_name = run.job_name and task.task_name = run.task_name
+left join pai.job as job on task.job_name = job.job_name
+left join pai.group_tag as tag on job.inst_id = tag.inst_id
+left join measured on task.job_name = measured.job_name and task.task_name = measured.task_name
+where task.plan_gpu > 0;
+
+comment on column pai.task_gpu_time_v1.job_name is 'Job; measured.';
+comment on column pai.task_gpu_time_v1.task_name is 'Task, its role in the job; measured.';
+comment on column pai.task_gpu_time_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
+comment on column pai.task_gpu_time_v1.user_id is 'User; measured.';
+comment on column pai.task_gpu_time_v1.group_id is 'Group of jobs with similar inputs; NULL where the job has none, and not the user; measured.';
+comment on column pai.task_gpu_time_v1.workload is 'Kind of deep-learning work, which few jobs are tagged with; derived.';
+comment on column pai.task_gpu_time_v1.held_gpu_s is 'GPUs planned per instance times the seconds from start to end, added up over all launches that have a start and a later end, re-runs included; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.measured_workers is 'Workers of the task whose GPU use the sensors measured and whose kept run, by the publisher''s rule, has a start and a later end; derived.';
+comment on column pai.task_gpu_time_v1.measured_gpu_s is 'The part of held_gpu_s of the kept runs of those workers, one run each; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.used_gpu_s is 'GPUs used, mean over the worker''s life, times the seconds of its kept run, added up over those workers; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.wasted_gpu_s is 'Planned less used GPU time, added up over those workers that used less than planned; NULL where none was measured; derived.';
+comment on column pai.task_gpu_time_v1.over_plan_gpu_s is 'Used less planned GPU time, added up over those workers that used more than planned, so that measured_gpu_s + over_plan_gpu_s = used_gpu_s + wasted_gpu_s; NULL where none was measured; derived.';
