@@ -7,6 +7,10 @@
 -- caveat: acme.failure_needs_a_rule
 -- param: by_publisher: measure by the published duration, queue and GPU time, which on Kalos may include the queue, not by the timestamps
 -- chart: bar x=cluster y=mean_run_s color=origin
+-- column: jobs: All jobs, as published or measured
+-- column: cpu_jobs: Jobs without a GPU, as published or measured
+-- column: gpu_jobs: Jobs with a GPU, as published or measured
+-- column: gpu_h: GPU-hours of all jobs, as published or measured
 create or replace macro acme.clusters_compared(by_publisher boolean := false) as table
 with published as (
     select

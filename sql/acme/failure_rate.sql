@@ -9,6 +9,8 @@
 -- param: preempted_fails: count a preempted job as failed
 -- param: by_type: one row for each type of work in a band of sizes, not one for all types
 -- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
+-- column: jobs: Jobs of the type and band, those without a GPU left out unless asked for
+-- column: failed_jobs: Jobs of the type and band that failed
 create or replace macro acme.failure_rate(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,

@@ -4,6 +4,9 @@
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary
 -- chart: bar x=metric y=mean_value color=cluster
+-- column: empty_samples: Cells of the metric that hold no sample
+-- column: nodes: Nodes with samples of the metric
+-- column: samples: Samples of the metric
 create or replace macro acme.infiniband() as table
 with known as (
     select

@@ -4,6 +4,7 @@
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: bar x=xid y=onsets_per_gpu_day
+-- column: nodes: Nodes that had the code
 create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as table
 -- An empty cell is a GPU without an error, and so observed.
 with listed as (

@@ -5,6 +5,7 @@
 -- caveat: acme.copied_curve
 -- caveat: acme.ipmi_is_seren_only
 -- chart: line x=value y=samples_pct color=origin
+-- column: samples: Samples of the whole curve, the same number in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (
     select

@@ -8,6 +8,7 @@
 -- param: over_pct: a GPU is busy if its mean of the day is above so many percent
 -- range: over_pct: 0 to 100
 -- chart: line x=day y=mean_pct color=cluster
+-- column: samples: Samples of the metric on the day
 create or replace macro acme.utilization_by_day(
     on_metric varchar := 'GPU_UTIL', over_pct double := 50
 ) as table

@@ -3,6 +3,7 @@
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=model y=fitting_pods omit=all
+-- column: nodes: Nodes of the model, or of all, those without a GPU too
 create or replace macro openb.pending_fit_by_model(
     in_variant varchar := 'default', gpu_only boolean := true
 ) as table

@@ -14,6 +14,10 @@
 -- param: to_hour: only periods that begin in this hour of the shifted clock or before
 -- range: to_hour: 0 to 100000
 -- chart: line x=period_start_s y=held_gpus color=gpu_type
+-- column: unended_instances: GPU instances that started then and have no end: left out
+-- column: tasks: GPU tasks submitted then
+-- column: tasks_with_size: GPU tasks that say how many instances they launch
+-- column: never_started_tasks: GPU tasks submitted then without a launch or a started instance
 create or replace macro pai.load_over_time(
     every varchar := 'day',
     on_gpu_type varchar := 'any',

@@ -4,6 +4,8 @@
 -- caveat: pai.tasks_without_instances
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type
+-- column: instances: Launches of instances of such tasks
+-- column: tasks: Tasks with an instance on machines of the type, or with none
 create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table
 with tasks as (
     select

@@ -3,6 +3,11 @@
 -- caveat: pai.plan_gpu_null_is_cpu_task
 -- caveat: pai.shifted_clock
 -- chart: bar x=task_name y=held_gpu_h
+-- column: instances: Instances that the role's tasks launch
+-- column: tasks: Tasks of the role, with a GPU or without
+-- column: jobs: Jobs that have a task of the role
+-- column: tasks_with_wait: Tasks of the role whose wait is known
+-- column: tasks_with_run: Tasks of the role whose run is known
 create or replace macro pai.roles() as table
 -- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
 with tasks as (

@@ -4,6 +4,8 @@
 -- param: top: how many of them to list, those that waste most
 -- range: top: 1 to 1000000
 -- chart: bar x=class y=wasted_gpu_h
+-- column: tasks: GPU tasks of the class
+-- column: held_gpu_h: GPU-hours that the class held
 create or replace macro pai.waste(per varchar := 'user', top integer := 20) as table
 with tasks as (
     select

@@ -2,6 +2,9 @@
 -- caveat: pai.status_mix_drifts
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=workload y=held_gpu_h
+-- column: tasks: Tasks of the workload, those without a GPU left out unless asked for
+-- column: jobs: Jobs with a task of the workload
+-- column: tasks_with_run: Tasks of the workload whose run is known
 create or replace macro pai.workload_classes(gpu_only boolean := true) as table
 -- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
 with asked as (

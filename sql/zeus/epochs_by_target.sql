@@ -4,13 +4,13 @@
 -- caveat: zeus.target_scales_differ
 -- param: of_dataset: data set that is trained on
 -- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
--- chart: line x=target_metric y=mean_epochs
+-- chart: line x=target_metric y=mean_reached_epochs
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select
     target_metric,
     count(*) as runs,
-    count(target_epoch) as reached_runs,
-    avg(target_epoch) as mean_epochs
+    count(target_epoch) as runs_reached,
+    avg(target_epoch) as mean_reached_epochs
 from zeus.train
 where dataset = of_dataset
 group by target_metric

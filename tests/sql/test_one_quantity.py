@@ -25,7 +25,7 @@ ADDITIVE = {
 }
 
 # Points of a curve, at which it is measured.
-GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from"}
+GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s"}
 
 
 @dataclass(frozen=True)

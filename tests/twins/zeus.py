@@ -232,7 +232,7 @@ def coverage_by_gpu(raw: Path) -> pd.DataFrame:
 def epochs_by_target(raw: Path, of_dataset: str) -> pd.DataFrame:
     train = raw_frames.zeus_train(raw)
     groups = train[train["dataset"] == of_dataset].groupby("target_metric")["target_epoch"]
-    return groups.agg(runs="size", reached_runs="count", mean_epochs="mean").reset_index()
+    return groups.agg(runs="size", runs_reached="count", mean_reached_epochs="mean").reset_index()
 
 
 def power_over_limit(raw: Path) -> pd.DataFrame:
