@@ -12,7 +12,7 @@ from tracehouse.engines import process, signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish.formats import Format
-from tracehouse.sql.lists import LISTS, Kind
+from tracehouse.sql.lists import Kind
 
 # Everything else is imported where it is used: `traces --help` needs none of it.
 if TYPE_CHECKING:
@@ -238,19 +238,34 @@ def sample(
 @app.command("list")
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")] = Kind.TRACES,
+    trace: Annotated[str, typer.Argument(help="Only those of a trace, or unified.", show_default=False)] = "",
+    search: Annotated[
+        str,
+        typer.Option(
+            "--search",
+            "-s",
+            metavar="WORDS",
+            help="Only those with all the words, the best first.",
+            show_default=False,
+        ),
+    ] = "",
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
     output: Output = None,
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
-    """List what the warehouse holds: traces list queries."""
-    from tracehouse.engines.duckdb.read import answer, asking
+    """List what the warehouse holds: traces list queries pai --search "wait by size"."""
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.engines.duckdb.read.listing import listing
     from tracehouse.publish import answers
 
     limits = asking.Limits(timeout, memory_limit)
-    question = answer.Question(LISTS[kind], {})
-    answers.write_answer(lambda _: (question, []), warehouse, limits, form, output)
+
+    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+        return listing(connection, kind, trace, search), []
+
+    answers.write_answer(asked, warehouse, limits, form, output)
 
 
 @app.command()
@@ -274,13 +289,21 @@ def describe(
 @app.command()
 def query(
     name: Annotated[
-        str, typer.Argument(help="Name of the query; `traces list queries` has all.", callback=_as_text)
+        str,
+        typer.Argument(
+            help="Name of the query (`traces list queries` has all), or of a view or table.",
+            callback=_as_text,
+        ),
     ],
     parameters: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             "--param", "-p", metavar="KEY=VALUE", help="A parameter; may be repeated.", callback=_as_text
         ),
+    ] = None,
+    limit: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--limit", "-n", min=0, help="No more rows than these.", show_default=False),
     ] = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     form: FormatOption = None,
@@ -296,7 +319,7 @@ def query(
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
-    """Answer a named query: traces query itp.gpu_hours -p min_gpus=8.
+    """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
 
     With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
     """
@@ -309,7 +332,7 @@ def query(
     values = _key_values(parameters or [])
 
     def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.named_question(connection, name, values)
+        question = answer.named_question(connection, name, values, limit)
         return (question, []) if explain else answer.answered(connection, question)
 
     if plot:

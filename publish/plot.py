@@ -75,9 +75,11 @@ def draw(connection: duckdb.DuckDBPyConnection, question: Question, ending: str,
 def picture_of(connection: duckdb.DuckDBPyConnection, question: Question) -> "altair.Chart":
     """Answer a named question, and lay the answer out as its chart line says."""
     _check_extra()
-    [(title, line)] = connection.execute(
+    found = connection.execute(
         "select title, chart from catalog.queries where query_name = $name", {"name": question.name}
     ).fetchall()
+    # A view or base table has none.
+    title, line = found[0] if found else ("", "")
     if not line:
         raise UserError(f"{question.name} has no chart")
     chart = read_chart(line, question.name)

@@ -12,6 +12,14 @@ class Kind(StrEnum):
     QUERIES = "queries"
 
 
+# The column of each list that names what is listed.
+NAMES = {
+    Kind.TRACES: "trace",
+    Kind.TABLES: "table_name",
+    Kind.VIEWS: "view_name",
+    Kind.QUERIES: "query_name",
+}
+
 LISTS = {
     Kind.TRACES: """
         select

@@ -78,8 +78,16 @@ def test_png_and_svg(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cdf.svg", "new"]
 
 
-@pytest.mark.parametrize("query", query_files(), ids=lambda query: query.full_name)
-def test_every_query_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
+DRAWN = [query for query in query_files() if query.chart]
+
+
+def test_nearly_every_query_has_a_chart() -> None:
+    # The pods of each class in each model are a table of thousands of cells.
+    assert {query.full_name for query in query_files() if not query.chart} == {"openb.pending_fit"}
+
+
+@pytest.mark.parametrize("query", DRAWN, ids=lambda query: query.full_name)
+def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
     chart = query.chart
     drawn = spec(opened, query.full_name)
     encoding = drawn["encoding"]

@@ -1,6 +1,5 @@
 """Answers questions: opens the database read-only, and runs a named query or one statement of SQL."""
 
-import difflib
 import re
 import tempfile
 import uuid
@@ -13,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.engines.duckdb.names import NAME, quoted
+from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
@@ -144,14 +144,20 @@ def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("set async_threads = 0")
 
 
-def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Question:
-    """The question of a named query, its parameters given as texts.
+def named_question(
+    connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str], limit: int | None = None
+) -> Question:
+    """The question of a named query, its parameters given as texts, or for the rows of a view or base table.
 
-    Raises UsageError where the name, a parameter or a value is not one, and says what would be.
+    With a limit, for no more rows than that. Raises UsageError where the name, a parameter or a value is not
+    one, and says what would be.
     """
-    names = [row[0] for row in connection.execute("select query_name from catalog.queries").fetchall()]
-    if name not in names:
-        raise UsageError(f"no query is called {name}.{nearest(name, names)} `traces list queries` has all")
+    at_most = "" if limit is None else f" limit {limit}"
+    if not connection.execute(
+        "select 1 from catalog.queries where query_name = $name", {"name": name}
+    ).fetchall():
+        _check_is_relation(connection, name, texts)
+        return Question(f"from {name}{at_most}", {}, name)
     known = {parameter.name: parameter for parameter in _parameters(connection, name)} if texts else {}
     values = {}
     for key, text in texts.items():
@@ -164,7 +170,23 @@ def named_question(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapp
         if of_column := known[key].values_of:
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
-    return Question(f"from {name}({arguments})", values, name)
+    return Question(f"from {name}({arguments}){at_most}", values, name)
+
+
+def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> None:
+    """Raise UsageError unless a view or base table has the name, and no parameter is given."""
+    sql = """
+        select table_name from catalog.tables
+        union all
+        select view_name from catalog.views
+        union all
+        select versioned_name from catalog.views
+        """
+    if (name,) not in connection.execute(sql).fetchall():
+        suggested = suggestion(connection, name)
+        raise UsageError(f"no query is called {name}.{suggested} `traces list queries` has all")
+    if texts:
+        raise UsageError(f"{name} is no query but a table or view, which has no parameters")
 
 
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
@@ -276,15 +298,6 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
         else:
             found.add(current)
     return found
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A sentence that names what somebody may have meant, or an empty text."""
-    names = list(names)
-    short = {known.split(".")[-1]: known for known in names}
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    close += [short[n] for n in difflib.get_close_matches(name.split(".")[-1], short, n=2, cutoff=0.6)]
-    return f" Did you mean {' or '.join(dict.fromkeys(close))}?" if close else ""
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:

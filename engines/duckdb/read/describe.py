@@ -6,7 +6,8 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.answer import Note, nearest, notes
+from tracehouse.engines.duckdb.read.answer import Note, notes
+from tracehouse.engines.duckdb.read.search import nearest
 from tracehouse.ingest.errors import UsageError
 from tracehouse.views.sql_text import first_statement
 

@@ -1,0 +1,45 @@
+"""Lists traces, tables, views or queries: all of them, those of one trace, or those that have some words."""
+
+import duckdb
+
+from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read.search import found, nearest
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql.lists import LISTS, NAMES, Kind
+
+
+def listing(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: str) -> Question:
+    """The question that lists what is asked for, the best first where words are given.
+
+    Raises UsageError where there is no such trace or schema, and UserError where nothing has the words.
+    """
+    if not trace and not words:
+        return Question(LISTS[kind], {})
+    _check_schema(connection, kind, trace)
+    names = found(connection, kind, trace, words)
+    if not names:
+        raise UserError(
+            f"none of the {kind.value} has the words {words!r}. `traces list {kind.value}` has all"
+        )
+    return Question(
+        f"""
+        with listed as ({LISTS[kind]}),
+
+        wanted as (select unnest($names) as name, unnest(range(len($names))) as place)
+
+        select listed.*
+        from listed
+        inner join wanted on listed.{NAMES[kind]} = wanted.name
+        order by wanted.place
+        """,
+        {"names": names},
+    )
+
+
+def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> None:
+    listed = connection.execute(LISTS[kind]).fetchall()
+    known = sorted({row[0].partition(".")[0] for row in listed})
+    if trace and trace not in known:
+        raise UsageError(
+            f"there are no {kind.value} of {trace}.{nearest(trace, known)} Known: {', '.join(known)}"
+        )
