@@ -1,0 +1,57 @@
+-- How many jobs are submitted in each hour?
+-- param: in_trace: trace to look at
+-- values: in_trace: unified.jobs.trace
+-- param: from_hour: first hour that counts, on the trace's own clock; all but 19 of openb's pods come after hour 2640
+-- range: from_hour: 0 to 10000000
+-- param: gpu_only: count only jobs that request a GPU
+-- chart: line x=hour y=jobs color=cluster
+create or replace macro unified.arrival_series(
+    in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
+) as table
+with submitted as (
+    select
+        cluster,
+        requested_gpus,
+        cast(floor(submit_s / 3600) as bigint) as hour
+    from unified.jobs
+    where trace = in_trace and submit_s is not null and (not gpu_only or requested_gpus > 0)
+),
+
+hourly as (
+    select
+        cluster,
+        hour,
+        count(*) as jobs,
+        fsum(requested_gpus) as submitted_gpus
+    from submitted
+    where hour >= from_hour
+    group by cluster, hour
+),
+
+bounds as (
+    select
+        cluster,
+        min(hour) as first_hour,
+        max(hour) as last_hour
+    from hourly
+    group by cluster
+),
+
+hours as (
+    select
+        cluster,
+        unnest(generate_series(first_hour, last_hour)) as hour
+    from bounds
+)
+
+select
+    hours.cluster,
+    hours.hour,
+    3600 * hours.hour as hour_start_s,
+    coalesce(hourly.jobs, 0) as jobs,
+    coalesce(hourly.submitted_gpus, 0) as submitted_gpus
+from hours
+left join hourly on hours.cluster is not distinct from hourly.cluster and hours.hour = hourly.hour
+order by hours.cluster nulls first, hours.hour;
+
+comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster where it tells them apart: from the hour of the first submission that counts to that of the last, hours without any too; those two are counted as they are, though they may be whole only in part. hour counts from the zero of the trace''s own clock, hour_start_s is its begin in seconds of it; submitted_gpus are the GPUs that the jobs of the hour request together, fractions included. Left out are jobs without a submission, and those submitted before from_hour.';
