@@ -16,6 +16,7 @@ create or replace macro unified.allocation_hourly(
 ) as table
 with started as (
     select
+        trace,
         cluster,
         submit_s,
         run_s,
@@ -47,6 +48,7 @@ trace_end as (
 -- Instances of one job do not all run from its start to its end: it holds its GPU time, spread over its run.
 jobs as (
     select
+        started.trace,
         started.cluster,
         started.partition_name,
         started.submit_s,
@@ -71,7 +73,7 @@ spans as (
         1 as running_jobs,
         held_gpus,
         0 as queued_jobs,
-        0.0 as queued_gpus
+        cast(0 as double) as queued_gpus
     from jobs
     where start_s is not null and stop_s is not null
     union all
@@ -81,7 +83,7 @@ spans as (
         submit_s as from_s,
         coalesce(start_s, withdrawn_s) as to_s,
         0 as running_jobs,
-        0.0 as held_gpus,
+        cast(0 as double) as held_gpus,
         1 as queued_jobs,
         requested_gpus as queued_gpus
     from jobs
@@ -154,11 +156,12 @@ unended as (
 
 partitions as (
     select
+        trace,
         cluster,
         partition_name,
         100.0 * count(coalesce(stop_s, withdrawn_s)) / count(*) as placed_pct
     from jobs
-    group by cluster, partition_name
+    group by trace, cluster, partition_name
 ),
 
 capacities as (
@@ -193,6 +196,7 @@ hours as (
 
 running as (
     select
+        partitions.trace,
         partitions.cluster,
         partitions.partition_name,
         hours.hour,
@@ -222,6 +226,7 @@ running as (
 -- Where none is let wait, nobody can tell of a queue.
 means as (
     select
+        trace,
         cluster,
         partition_name,
         hour,
@@ -235,6 +240,7 @@ means as (
 )
 
 select
+    means.trace,
     means.cluster,
     means.partition_name,
     means.hour,
@@ -259,4 +265,4 @@ left join capacity
         and means.partition_name is not distinct from capacity.partition_name
 order by means.cluster nulls first, means.partition_name nulls first, means.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, and nothing is told of a queue (NULL); otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job of the trace. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, nothing is told of a queue (NULL), and more GPUs may be held than there are; otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job of the trace. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';

@@ -10,6 +10,7 @@ create or replace macro unified.arrival_series(
 ) as table
 with submitted as (
     select
+        trace,
         cluster,
         requested_gpus,
         cast(floor(submit_s / 3600) as bigint) as hour
@@ -19,32 +20,36 @@ with submitted as (
 
 hourly as (
     select
+        trace,
         cluster,
         hour,
         count(*) as jobs,
         fsum(requested_gpus) as submitted_gpus
     from submitted
     where hour >= from_hour
-    group by cluster, hour
+    group by trace, cluster, hour
 ),
 
 bounds as (
     select
+        trace,
         cluster,
         min(hour) as first_hour,
         max(hour) as last_hour
     from hourly
-    group by cluster
+    group by trace, cluster
 ),
 
 hours as (
     select
+        trace,
         cluster,
         unnest(generate_series(first_hour, last_hour)) as hour
     from bounds
 )
 
 select
+    hours.trace,
     hours.cluster,
     hours.hour,
     3600 * hours.hour as hour_start_s,
