@@ -8,7 +8,27 @@
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true, skip_first_pct double := 1, burst_s double := 60
 ) as table
-with in_order as (
+with jobs as (
+    select
+        trace,
+        cluster,
+        job_id,
+        user_id,
+        submit_s
+    from unified.jobs
+    where not gpu_only or requested_gpus > 0
+),
+
+coverage as (
+    select
+        trace,
+        cluster,
+        100.0 * count(submit_s) / count(*) as with_submission_pct
+    from jobs
+    group by trace, cluster
+),
+
+in_order as (
     select
         trace,
         cluster,
@@ -16,8 +36,8 @@ with in_order as (
         submit_s,
         row_number() over (partition by trace, cluster order by submit_s, job_id) as place,
         count(*) over (partition by trace, cluster) as submitted_jobs
-    from unified.jobs
-    where submit_s is not null and (not gpu_only or requested_gpus > 0)
+    from jobs
+    where submit_s is not null
 ),
 
 arrived as (
@@ -125,10 +145,13 @@ select
         when counted.hours >= 336 then moments.products_168h / nullif(moments.squares, 0)
     end as autocorrelation_168h,
     100.0 * counted.burst_jobs / nullif(counted.jobs_with_user, 0) as user_burst_pct,
-    100.0 * counted.jobs_with_user / counted.jobs as with_user_pct
+    100.0 * counted.jobs_with_user / counted.jobs as with_user_pct,
+    coverage.with_submission_pct
 from counted
 inner join moments
     on counted.trace = moments.trace and counted.cluster is not distinct from moments.cluster
+inner join coverage
+    on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrival_burstiness is 'Jobs with a submission per cluster without those that came first, which skipped_jobs counts: the whole percentage of them, rounded down, in order of submission and then of job_id. hours are all hours of the trace''s own clock from that of the first job to that of the last, both as whole ones, and hours without a job too; mean_hourly_jobs and max_hourly_jobs are the mean and the most of the jobs in an hour. dispersion is their population variance over their mean: 1 where jobs come independently at a constant rate, more in bursts, or where the rate changes over the day; cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h say how far an hour resembles that of the day and of the week before: the products of both deviations from the mean, added up over all pairs of hours so far apart, over the squares of all deviations; 0 where nothing repeats, NULL where fewer than 48 or 336 hours are counted or all are the same. user_burst_pct are the jobs that came at most burst_s seconds after the previous one of the same user, among those counted in the cluster, in percent of the jobs whose user is known, which are with_user_pct of all; NULL where no user is known.';
+comment on macro table unified.arrival_burstiness is 'Jobs with a submission per cluster without those that came first, which skipped_jobs counts: the whole percentage of them, rounded down, in order of submission and then of job_id. hours are all hours of the trace''s own clock from that of the first job to that of the last, both as whole ones, and hours without a job too; mean_hourly_jobs and max_hourly_jobs are the mean and the most of the jobs in an hour. dispersion is their population variance over their mean: 1 where jobs come independently at a constant rate, more in bursts, or where the rate changes over the day; cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h say how far an hour resembles that of the day and of the week before: the products of both deviations from the mean, added up over all pairs of hours so far apart, over the squares of all deviations; 0 where nothing repeats, NULL where fewer than 48 or 336 hours are counted or all are the same. user_burst_pct are the jobs that came at most burst_s seconds after the previous one of the same user, among those counted in the cluster, in percent of the jobs whose user is known, which are with_user_pct of all; NULL where no user is known. with_submission_pct of the cluster''s jobs have a submission; the others are left out.';

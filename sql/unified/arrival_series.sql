@@ -8,14 +8,22 @@
 create or replace macro unified.arrival_series(
     in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
 ) as table
-with submitted as (
+with jobs as (
     select
         trace,
         cluster,
         requested_gpus,
         cast(floor(submit_s / 3600) as bigint) as hour
     from unified.jobs
-    where trace = in_trace and submit_s is not null and (not gpu_only or requested_gpus > 0)
+    where trace = in_trace and (not gpu_only or requested_gpus > 0)
+),
+
+coverage as (
+    select
+        cluster,
+        100.0 * count(hour) / count(*) as with_submission_pct
+    from jobs
+    group by cluster
 ),
 
 hourly as (
@@ -25,7 +33,7 @@ hourly as (
         hour,
         count(*) as jobs,
         fsum(requested_gpus) as submitted_gpus
-    from submitted
+    from jobs
     where hour >= from_hour
     group by trace, cluster, hour
 ),
@@ -54,9 +62,11 @@ select
     hours.hour,
     3600 * hours.hour as hour_start_s,
     coalesce(hourly.jobs, 0) as jobs,
-    coalesce(hourly.submitted_gpus, 0) as submitted_gpus
+    coalesce(hourly.submitted_gpus, 0) as submitted_gpus,
+    coverage.with_submission_pct
 from hours
+inner join coverage on hours.cluster is not distinct from coverage.cluster
 left join hourly on hours.cluster is not distinct from hourly.cluster and hours.hour = hourly.hour
 order by hours.cluster nulls first, hours.hour;
 
-comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster where it tells them apart: from the hour of the first submission that counts to that of the last, hours without any too; those two are counted as they are, though they may be whole only in part. hour counts from the zero of the trace''s own clock, hour_start_s is its begin in seconds of it; submitted_gpus are the GPUs that the jobs of the hour request together, fractions included. Left out are jobs without a submission, and those submitted before from_hour.';
+comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster where it tells them apart: from the hour of the first submission that counts to that of the last, hours without any too; those two are counted as they are, though they may be whole only in part. hour counts from the zero of the trace''s own clock, hour_start_s is its begin in seconds of it; submitted_gpus are the GPUs that the jobs of the hour request together, fractions included. Left out are jobs submitted before from_hour, and those without a submission, which with_submission_pct of the cluster''s jobs have.';

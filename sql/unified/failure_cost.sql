@@ -1,7 +1,7 @@
 -- What do failed, cancelled and preempted jobs of each size cost in GPU time?
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
--- chart: stack x=trace y=gpu_time_pct color=outcome
+-- chart: point x=jobs:log y=gpu_time_pct color=outcome
 create or replace macro unified.failure_cost(
     gpu_only boolean := true, preempted_fails boolean := false
 ) as table
