@@ -103,16 +103,26 @@ deviations as (
             and hours.hour = hourly.hour
 ),
 
--- No hour between the first and the last is missing: so many rows back is so many hours back.
-lagged as (
+-- A lag of 24 rows would do, but one that has an offset cannot be read back from a database by DuckDB 1.5.
+paired as (
     select
-        trace,
-        cluster,
-        jobs,
-        deviation,
-        lag(deviation, 24) over (partition by trace, cluster order by hour) as deviation_day_before,
-        lag(deviation, 168) over (partition by trace, cluster order by hour) as deviation_week_before
+        deviations.trace,
+        deviations.cluster,
+        deviations.jobs,
+        deviations.deviation,
+        day_before.deviation as deviation_day_before,
+        week_before.deviation as deviation_week_before
     from deviations
+    left join deviations as day_before
+        on
+            deviations.trace = day_before.trace
+            and deviations.cluster is not distinct from day_before.cluster
+            and deviations.hour = day_before.hour + 24
+    left join deviations as week_before
+        on
+            deviations.trace = week_before.trace
+            and deviations.cluster is not distinct from week_before.cluster
+            and deviations.hour = week_before.hour + 168
 ),
 
 moments as (
@@ -123,7 +133,7 @@ moments as (
         fsum(power(deviation, 2)) as squares,
         fsum(deviation * deviation_day_before) as products_24h,
         fsum(deviation * deviation_week_before) as products_168h
-    from lagged
+    from paired
     group by trace, cluster
 )
 
