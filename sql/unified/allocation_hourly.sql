@@ -1,0 +1,268 @@
+-- How many GPUs do running jobs hold, and how many do waiting jobs ask for, hour by hour, beside the capacity?
+-- param: in_trace: trace to look at
+-- values: in_trace: unified.jobs.trace
+-- param: by_partition: tell a cluster's partitions apart: PAI's types of GPU
+-- param: from_hour: first hour that is shown, on the trace's own clock; all but 19 of openb's pods come after hour 2640
+-- range: from_hour: 0 to 10000000
+-- param: offered: let each job start when it was submitted, as if none had waited: the only load of a trace without waits, as ITP
+-- param: censored_run_on: let jobs of which the trace's end hides the end run to the trace's end, instead of leaving them out
+-- chart: line x=hour y=held_gpus color=cluster
+create or replace macro unified.allocation_hourly(
+    in_trace varchar := 'openb',
+    by_partition boolean := false,
+    from_hour bigint := 0,
+    offered boolean := false,
+    censored_run_on boolean := false
+) as table
+with started as (
+    select
+        trace,
+        cluster,
+        submit_s,
+        run_s,
+        end_s,
+        requested_gpus,
+        held_gpu_s,
+        case when by_partition then partition_name end as partition_name,
+        censored_run_on and is_censored as runs_on,
+        case when offered then submit_s else submit_s + wait_s end as start_s,
+        -- What ends without a start was withdrawn; what completed must have had one.
+        case
+            when
+                not offered
+                and submit_s is not null
+                and wait_s is null
+                and run_s is null
+                and status <> 'completed'
+                then end_s
+        end as withdrawn_s
+    from unified.jobs
+    where trace = in_trace and requested_gpus > 0
+),
+
+trace_end as (
+    select max(greatest(submit_s, start_s, start_s + run_s, end_s)) as trace_end_s
+    from started
+),
+
+-- Instances of one job do not all run from its start to its end: it holds its GPU time, spread over its run.
+jobs as (
+    select
+        started.trace,
+        started.cluster,
+        started.partition_name,
+        started.submit_s,
+        started.start_s,
+        started.withdrawn_s,
+        started.requested_gpus,
+        case
+            when started.run_s is not null then started.start_s + started.run_s
+            when started.runs_on and started.start_s is not null then trace_end.trace_end_s
+        end as stop_s,
+        coalesce(started.held_gpu_s / nullif(started.run_s, 0), started.requested_gpus) as held_gpus
+    from started
+    cross join trace_end
+),
+
+spans as (
+    select
+        cluster,
+        partition_name,
+        start_s as from_s,
+        stop_s as to_s,
+        1 as running_jobs,
+        held_gpus,
+        0 as queued_jobs,
+        cast(0 as double) as queued_gpus
+    from jobs
+    where start_s is not null and stop_s is not null
+    union all
+    select
+        cluster,
+        partition_name,
+        submit_s as from_s,
+        coalesce(start_s, withdrawn_s) as to_s,
+        0 as running_jobs,
+        cast(0 as double) as held_gpus,
+        1 as queued_jobs,
+        requested_gpus as queued_gpus
+    from jobs
+    where not offered and coalesce(start_s, withdrawn_s) is not null
+),
+
+edges as (
+    select
+        cluster,
+        partition_name,
+        from_s as at_s,
+        running_jobs,
+        held_gpus,
+        queued_jobs,
+        queued_gpus
+    from spans
+    union all
+    select
+        cluster,
+        partition_name,
+        to_s as at_s,
+        -running_jobs as running_jobs,
+        -held_gpus as held_gpus,
+        -queued_jobs as queued_jobs,
+        -queued_gpus as queued_gpus
+    from spans
+),
+
+placed as (
+    select
+        cluster,
+        partition_name,
+        cast(floor(at_s / 3600) as bigint) as hour,
+        at_s - 3600 * floor(at_s / 3600) as before_s,
+        running_jobs,
+        held_gpus,
+        queued_jobs,
+        queued_gpus
+    from edges
+),
+
+-- What changes in an hour holds for all hours from it on, less the part of the hour that was over before.
+hourly_changes as (
+    select
+        cluster,
+        partition_name,
+        hour,
+        sum(running_jobs) as running_jobs,
+        fsum(running_jobs * before_s) as running_job_s_before,
+        fsum(held_gpus) as held_gpus,
+        fsum(held_gpus * before_s) as held_gpu_s_before,
+        sum(queued_jobs) as queued_jobs,
+        fsum(queued_jobs * before_s) as queued_job_s_before,
+        fsum(queued_gpus) as queued_gpus,
+        fsum(queued_gpus * before_s) as queued_gpu_s_before
+    from placed
+    group by cluster, partition_name, hour
+),
+
+unended as (
+    select
+        cluster,
+        partition_name,
+        cast(floor(start_s / 3600) as bigint) as hour,
+        count(*) as unended_jobs
+    from jobs
+    where start_s is not null and stop_s is null
+    group by cluster, partition_name, cast(floor(start_s / 3600) as bigint)
+),
+
+partitions as (
+    select
+        trace,
+        cluster,
+        partition_name,
+        100.0 * count(coalesce(stop_s, withdrawn_s)) / count(*) as placed_pct
+    from jobs
+    group by trace, cluster, partition_name
+),
+
+capacities as (
+    select
+        cluster,
+        case when by_partition then partition_name end as partition_name,
+        gpus
+    from unified.capacity
+    where trace = in_trace
+),
+
+capacity as (
+    select
+        cluster,
+        partition_name,
+        cast(sum(gpus) as bigint) as capacity_gpus
+    from capacities
+    group by cluster, partition_name
+),
+
+bounds as (
+    select
+        min(hour) as first_hour,
+        max(hour) as last_hour
+    from hourly_changes
+),
+
+hours as (
+    select unnest(generate_series(first_hour, last_hour)) as hour
+    from bounds
+),
+
+running as (
+    select
+        partitions.trace,
+        partitions.cluster,
+        partitions.partition_name,
+        hours.hour,
+        partitions.placed_pct,
+        3600 * sum(coalesce(changes.running_jobs, 0)) over so_far
+        - coalesce(changes.running_job_s_before, 0) as running_job_s,
+        3600 * fsum(coalesce(changes.held_gpus, 0)) over so_far
+        - coalesce(changes.held_gpu_s_before, 0) as held_gpu_s,
+        3600 * sum(coalesce(changes.queued_jobs, 0)) over so_far
+        - coalesce(changes.queued_job_s_before, 0) as queued_job_s,
+        3600 * fsum(coalesce(changes.queued_gpus, 0)) over so_far
+        - coalesce(changes.queued_gpu_s_before, 0) as queued_gpu_s
+    from hours
+    cross join partitions
+    left join hourly_changes as changes
+        on
+            hours.hour = changes.hour
+            and partitions.cluster is not distinct from changes.cluster
+            and partitions.partition_name is not distinct from changes.partition_name
+    window so_far as (
+        partition by partitions.cluster, partitions.partition_name
+        order by hours.hour
+        rows between unbounded preceding and current row
+    )
+),
+
+-- Where none is let wait, nobody can tell of a queue.
+means as (
+    select
+        trace,
+        cluster,
+        partition_name,
+        hour,
+        placed_pct,
+        running_job_s / 3600.0 as running_jobs,
+        held_gpu_s / 3600.0 as held_gpus,
+        case when not offered then queued_job_s / 3600.0 end as queued_jobs,
+        case when not offered then queued_gpu_s / 3600.0 end as queued_gpus
+    from running
+    where hour >= from_hour
+)
+
+select
+    means.trace,
+    means.cluster,
+    means.partition_name,
+    means.hour,
+    3600 * means.hour as hour_start_s,
+    means.running_jobs,
+    means.held_gpus,
+    means.queued_jobs,
+    means.queued_gpus,
+    coalesce(unended.unended_jobs, 0) as unended_jobs,
+    means.placed_pct,
+    capacity.capacity_gpus,
+    100.0 * means.held_gpus / nullif(capacity.capacity_gpus, 0) as held_of_capacity_pct
+from means
+left join unended
+    on
+        means.hour = unended.hour
+        and means.cluster is not distinct from unended.cluster
+        and means.partition_name is not distinct from unended.partition_name
+left join capacity
+    on
+        means.cluster is not distinct from capacity.cluster
+        and means.partition_name is not distinct from capacity.partition_name
+order by means.cluster nulls first, means.partition_name nulls first, means.hour;
+
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, nothing is told of a queue (NULL), and more GPUs may be held than there are; otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job of the trace. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';

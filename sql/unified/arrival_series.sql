@@ -1,0 +1,72 @@
+-- How many jobs are submitted in each hour?
+-- param: in_trace: trace to look at
+-- values: in_trace: unified.jobs.trace
+-- param: from_hour: first hour that counts, on the trace's own clock; all but 19 of openb's pods come after hour 2640
+-- range: from_hour: 0 to 10000000
+-- param: gpu_only: count only jobs that request a GPU
+-- chart: line x=hour y=jobs color=cluster
+create or replace macro unified.arrival_series(
+    in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
+) as table
+with jobs as (
+    select
+        trace,
+        cluster,
+        requested_gpus,
+        cast(floor(submit_s / 3600) as bigint) as hour
+    from unified.jobs
+    where trace = in_trace and (not gpu_only or requested_gpus > 0)
+),
+
+coverage as (
+    select
+        cluster,
+        100.0 * count(hour) / count(*) as with_submission_pct
+    from jobs
+    group by cluster
+),
+
+hourly as (
+    select
+        trace,
+        cluster,
+        hour,
+        count(*) as jobs,
+        fsum(requested_gpus) as submitted_gpus
+    from jobs
+    where hour >= from_hour
+    group by trace, cluster, hour
+),
+
+bounds as (
+    select
+        trace,
+        cluster,
+        min(hour) as first_hour,
+        max(hour) as last_hour
+    from hourly
+    group by trace, cluster
+),
+
+hours as (
+    select
+        trace,
+        cluster,
+        unnest(generate_series(first_hour, last_hour)) as hour
+    from bounds
+)
+
+select
+    hours.trace,
+    hours.cluster,
+    hours.hour,
+    3600 * hours.hour as hour_start_s,
+    coalesce(hourly.jobs, 0) as jobs,
+    coalesce(hourly.submitted_gpus, 0) as submitted_gpus,
+    coverage.with_submission_pct
+from hours
+inner join coverage on hours.cluster is not distinct from coverage.cluster
+left join hourly on hours.cluster is not distinct from hourly.cluster and hours.hour = hourly.hour
+order by hours.cluster nulls first, hours.hour;
+
+comment on macro table unified.arrival_series is 'Jobs of one trace, only those that request a GPU if gpu_only, submitted in each hour, per cluster where it tells them apart: from the hour of the first submission that counts to that of the last, hours without any too; those two are counted as they are, though they may be whole only in part. hour counts from the zero of the trace''s own clock, hour_start_s is its begin in seconds of it; submitted_gpus are the GPUs that the jobs of the hour request together, fractions included. Left out are jobs submitted before from_hour, and those without a submission, which with_submission_pct of the cluster''s jobs have.';

@@ -1,0 +1,16 @@
+-- How many GPUs and nodes each of Acme's clusters has, as the paper says.
+-- grain: one row per cluster
+-- source: the paper on AcmeTrace (NSDI 2024): 8 GPUs a node
+-- caveat: acme.capacity_from_paper
+create or replace view acme.cluster_capacity_v1 as
+select
+    known.cluster,
+    -- Jobs have their cluster as partition too.
+    known.cluster as partition_name,
+    cast(known.gpus as bigint) as gpus,
+    cast(known.nodes as bigint) as nodes
+from (
+    values
+    ('kalos', 2416, 302),
+    ('seren', 2288, 286)
+) as known (cluster, gpus, nodes);

@@ -1,0 +1,15 @@
+-- How many GPUs the ElasticFlow simulation gives each ITP cluster, in the terms that all traces share.
+-- grain: one row per cluster
+-- source: the simulation scripts of pkusys/ElasticFlow
+-- caveat: itp.capacity_not_published
+create or replace view itp.cluster_capacity_v1 as
+select
+    cluster,
+    -- Jobs have their cluster as partition too.
+    cluster as partition_name,
+    simulated_gpus as gpus,
+    cast(null as bigint) as nodes
+from itp.simulated_capacity_v1;
+
+comment on column itp.cluster_capacity_v1.gpus is 'GPUs that the simulation gives the cluster, whose true size is not published; synthetic.';
+comment on column itp.cluster_capacity_v1.nodes is 'Nodes; NULL, as nobody tells; synthetic.';

@@ -1,0 +1,14 @@
+-- How many GPUs and machines with GPUs PAI has of each type, in the terms that all traces share.
+-- grain: one row per GPU type
+-- source: README of cluster-trace-gpu-v2020, pai_machine_spec
+create or replace view pai.cluster_capacity_v1 as
+select
+    cast(null as varchar) as cluster,
+    gpu_type as partition_name,
+    cast(sum(cap_gpu) as bigint) as gpus,
+    count(*) as nodes
+from pai.machine_spec
+where cap_gpu > 0
+group by gpu_type;
+
+comment on column pai.cluster_capacity_v1.partition_name is 'Type of GPU; measured.';
