@@ -5,6 +5,8 @@
 -- param: burst_s: a job within so many seconds of the same user's previous one belongs to a burst
 -- range: burst_s: 0 to 1000000
 -- chart: bar x=trace y=dispersion color=cluster
+-- column: jobs: Jobs with a submission, without those that are skipped, and without those that request no GPU unless asked for
+-- column: skipped_jobs: Jobs of these that came first and are left out
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true, skip_first_pct double := 1, burst_s double := 60
 ) as table

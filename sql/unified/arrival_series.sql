@@ -5,6 +5,7 @@
 -- range: from_hour: 0 to 10000000
 -- param: gpu_only: count only jobs that request a GPU
 -- chart: line x=hour y=jobs color=cluster
+-- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(
     in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
 ) as table
