@@ -10,6 +10,7 @@ with percentiles as (
 
 sized as (
     select
+        trace,
         wait_s,
         requested_gpus,
         size_band
@@ -19,12 +20,13 @@ sized as (
 
 counted as (
     select
+        trace,
         size_band,
         min(requested_gpus) as least_gpus,
         count(*) as jobs,
         100.0 * (count(*) - count(wait_s)) / count(*) as without_wait_pct
     from sized
-    group by size_band
+    group by trace, size_band
     -- A trace that records no wait has none to be put in order.
     having count(wait_s) > 0
 ),
@@ -39,6 +41,7 @@ ranked as (
 )
 
 select
+    counted.trace,
     counted.size_band,
     counted.jobs,
     counted.without_wait_pct,
@@ -47,7 +50,13 @@ select
 from ranked
 inner join counted on ranked.size_band = counted.size_band
 inner join percentiles on ranked.rank_pct >= percentiles.percentile
-group by counted.size_band, counted.least_gpus, counted.jobs, counted.without_wait_pct, percentiles.percentile
+group by
+    counted.trace,
+    counted.size_band,
+    counted.least_gpus,
+    counted.jobs,
+    counted.without_wait_pct,
+    percentiles.percentile
 order by counted.least_gpus, percentiles.percentile;
 
 comment on macro table unified.wait_cdf is 'Percentiles of the wait of a trace''s GPU jobs per band of sizes, in seconds: the shortest wait that so many percent do not exceed, of all jobs of the band. without_wait_pct of them have no wait, most because they never started; they count as waiting longer than all others, so that a percentile that falls among them is NULL.';

@@ -335,6 +335,23 @@ def run_by_size(raw: Path, preempted_fails: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def size_correlation(raw: Path, preempted_fails: bool) -> pd.DataFrame:
+    rows = []
+    for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
+        known = jobs["status"] != "unknown"
+        is_failed = jobs["status"].isin(["failed", "preempted"] if preempted_fails else ["failed"])
+        measures = {
+            "failed": is_failed[known].astype(float),
+            "run_s": jobs["run_s"].dropna(),
+            "wait_s": jobs["wait_s"].dropna(),
+        }
+        for measure, values in measures.items():
+            if len(values):
+                sizes = jobs.loc[values.index, "requested_gpus"].rank()
+                rows.append((trace, measure, len(values), sizes.corr(values.rank())))
+    return pd.DataFrame(rows, columns=["trace", "measure", "jobs", "rank_correlation"])
+
+
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
@@ -352,7 +369,10 @@ def wait_cdf(raw: Path, in_trace: str) -> pd.DataFrame:
         for percentile in WAIT_PERCENTILES:
             wait = ordered[-(-percentile * len(ordered) // 100) - 1]
             rows.append((band, len(waits), without, percentile, None if wait == math.inf else wait))
-    return pd.DataFrame(rows, columns=["size_band", "jobs", "without_wait_pct", "percentile", "wait_s"])
+    rows = [(in_trace, *row) for row in rows]
+    return pd.DataFrame(
+        rows, columns=["trace", "size_band", "jobs", "without_wait_pct", "percentile", "wait_s"]
+    )
 
 
 def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
@@ -444,6 +464,8 @@ QUERIES = {
         CLUSTER,
     ),
     "unified.run_by_size()": (run_by_size, (False,), None),
+    "unified.size_correlation()": (size_correlation, (False,), ["trace", "measure"]),
+    "unified.size_correlation(preempted_fails := true)": (size_correlation, (True,), ["trace", "measure"]),
     "unified.run_by_size(preempted_fails := true)": (run_by_size, (True,), None),
     "unified.wait_cdf()": (wait_cdf, ("openb",), None),
     "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
