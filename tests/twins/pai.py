@@ -339,6 +339,45 @@ def side_account(side: str, rows: pd.DataFrame, others: pd.DataFrame) -> dict[st
     }
 
 
+def tagged_tasks(raw: Path) -> pd.DataFrame:
+    """All tasks with the user of their job and what the job's tag says."""
+    jobs = keyed(jobs_of(raw), ["job_name"])[["job_name", "inst_id", "user"]]
+    tags = keyed(tags_of(raw), ["inst_id"])[["inst_id", "gpu_type_spec", "group", "workload"]]
+    tasks = tasks_of(raw).merge(jobs, on="job_name", how="left", validate="many_to_one")
+    tasks = tasks.merge(tags, on="inst_id", how="left", validate="many_to_one")
+    return tasks.rename(columns={"user": "user_id", "group": "group_id"})
+
+
+def measured_workers(raw: Path) -> pd.DataFrame:
+    """Workers that ran for some time and whose GPU use was seen, with the GPU time planned and used."""
+    workers = keyed(raw_frames.pai_worker(raw), TASK_KEY)
+    workers = workers[workers["end_s"] > workers["start_s"]]
+    uses = keyed(sensors_of(raw), ["worker_name", "gpu_wrk_util"])[["worker_name", "gpu_wrk_util"]]
+    plans = keyed(tasks_of(raw), TASK_KEY)
+    plans = plans.loc[plans["plan_gpu"] > 0, [*TASK_KEY, "plan_gpu"]]
+    rows = workers.merge(uses, on="worker_name", validate="one_to_one")
+    rows = rows.merge(plans, on=TASK_KEY, validate="many_to_one")
+    rows["measured_gpu_s"] = rows["plan_gpu"] / 100 * rows["run_s"]
+    rows["used_gpu_s"] = rows["gpu_wrk_util"] / 100 * rows["run_s"]
+    unused = rows["measured_gpu_s"] - rows["used_gpu_s"]
+    return rows.assign(wasted_gpu_s=unused.clip(lower=0), over_plan_gpu_s=(-unused).clip(lower=0))
+
+
+MEASURED = ["measured_gpu_s", "used_gpu_s", "wasted_gpu_s", "over_plan_gpu_s"]
+
+
+def task_gpu_time(raw: Path) -> pd.DataFrame:
+    tasks = tagged_tasks(raw).assign(held_s=task_run(raw)["held_s"])
+    tasks = tasks[tasks["plan_gpu"] > 0]
+    tasks["held_gpu_s"] = tasks["plan_gpu"] / 100 * tasks["held_s"]
+    workers = measured_workers(raw).groupby(TASK_KEY)
+    measured = workers[MEASURED].sum().assign(measured_workers=workers.size()).reset_index()
+    tasks = tasks.merge(measured, on=TASK_KEY, how="left", validate="one_to_one")
+    tasks["measured_workers"] = tasks["measured_workers"].fillna(0)
+    whose = [*TASK_KEY, "gpu_type", "user_id", "group_id", "workload"]
+    return tasks[[*whose, "held_gpu_s", "measured_workers", *MEASURED]]
+
+
 # Named queries.
 
 
@@ -686,6 +725,233 @@ def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
+CLASSES = {"user": "user_id", "group": "group_id", "gpu_type": "gpu_type", "workload": "workload"}
+
+
+def waste(raw: Path, per: str, top: int) -> pd.DataFrame:
+    groups = task_gpu_time(raw).groupby(CLASSES[per], dropna=False)
+    rows = pd.DataFrame({"tasks": groups.size(), "measured_workers": groups["measured_workers"].sum()})
+    for name in ("held_gpu_s", *MEASURED):
+        rows[name.replace("_s", "_h")] = groups[name].sum(min_count=1) / HOUR_S
+    rows[["held_gpu_h", "measured_gpu_h"]] = rows[["held_gpu_h", "measured_gpu_h"]].fillna(0)
+    rows["wasted_pct"] = 100 * ratio(rows["wasted_gpu_h"], rows["measured_gpu_h"])
+    rows["wasted_of_all_pct"] = 100 * rows["wasted_gpu_h"] / (rows["wasted_gpu_h"].sum() or np.nan)
+    rows["measured_pct"] = 100 * ratio(rows["measured_gpu_h"], rows["held_gpu_h"])
+    rows = rows.rename_axis("class").reset_index()
+    place = rows.assign(wasted=rows["wasted_gpu_h"].round(6)).sort_values(
+        ["wasted", "class"], ascending=[False, True]
+    )
+    return rows.loc[place.index].head(top)
+
+
+def with_runs(raw: Path) -> pd.DataFrame:
+    """All tasks with their tags, waits, the runs of those that are over, and the GPU-hours held."""
+    tasks, runs = tagged_tasks(raw), task_run(raw)
+    is_over = tasks["status"].isin(["Terminated", "Failed"])
+    return tasks.assign(
+        wait_s=tasks_with_waits(raw)["wait_s"],
+        run_s=runs["run_s"].where(is_over),
+        held_gpu_h=runs["held_s"] * tasks["plan_gpu"].where(tasks["plan_gpu"] > 0) / 100 / HOUR_S,
+    )
+
+
+def roles(raw: Path) -> pd.DataFrame:
+    tasks = with_runs(raw)
+    tasks["tasks_of_job"] = tasks.groupby("job_name")["job_name"].transform("size")
+    tasks["requested"] = tasks["inst_num"] * tasks["plan_gpu"].fillna(0) / 100
+    groups = tasks.groupby("task_name", dropna=False)
+    several = tasks[tasks["tasks_of_job"] > 1].groupby("task_name", dropna=False)
+    columns = {
+        "tasks": groups.size(),
+        "jobs": groups["job_name"].nunique(),
+        "multi_task_jobs": several["job_name"].nunique(),
+        "gpu_tasks": tasks[tasks["plan_gpu"] > 0].groupby("task_name", dropna=False).size(),
+        "tasks_with_size": groups["inst_num"].count(),
+        "instances": groups["inst_num"].sum(),
+        "mean_instances": groups["inst_num"].mean(),
+        "median_instances": groups["inst_num"].median(),
+        "requested_gpus": groups["requested"].sum(),
+        "tasks_with_wait": groups["wait_s"].count(),
+        "median_wait_s": groups["wait_s"].median(),
+        "tasks_with_run": groups["run_s"].count(),
+        "median_run_s": groups["run_s"].median(),
+        "held_gpu_h": groups["held_gpu_h"].sum(min_count=1),
+    }
+    rows = pd.DataFrame({name: column.reindex(groups.size().index) for name, column in columns.items()})
+    counts = ["multi_task_jobs", "gpu_tasks"]
+    rows[counts] = rows[counts].fillna(0)
+    rows["held_gpu_h_pct"] = 100 * rows["held_gpu_h"] / (rows["held_gpu_h"].sum() or np.nan)
+    return rows.reset_index()
+
+
+def requested_against_assigned_type(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    tasks = tagged_tasks(raw)
+    if gpu_only:
+        tasks = tasks[tasks["plan_gpu"] > 0]
+    tasks = tasks[[*TASK_KEY, "gpu_type_spec"]].reset_index(names="task")
+    types = keyed(machines_of(raw), ["machine"]).set_index("machine")["gpu_type"]
+    launches = keyed(instances_of(raw), TASK_KEY)
+    launches["machine_gpu_type"] = launches["machine"].map(types)
+    launches = launches[[*TASK_KEY, "machine_gpu_type"]].assign(launch=1)
+    pairs = tasks.merge(launches, on=TASK_KEY, how="left")
+    place = ["gpu_type_spec", "machine_gpu_type"]
+    groups = pairs.groupby(place, dropna=False)
+    rows = groups.agg(tasks=("task", "nunique"), instances=("launch", "count")).reset_index()
+    of_request = pairs.groupby("gpu_type_spec", dropna=False)
+    of_request = of_request.agg(all_tasks=("task", "nunique"), all_instances=("launch", "count"))
+    # Here a missing request is meant to meet a missing one.
+    rows = rows.merge(of_request.reset_index(), on="gpu_type_spec", validate="many_to_one")
+    return pd.DataFrame(
+        {
+            "requested_gpu_type": rows["gpu_type_spec"],
+            "machine_gpu_type": rows["machine_gpu_type"],
+            "tasks": rows["tasks"],
+            "tasks_pct": 100 * rows["tasks"] / rows["all_tasks"],
+            "instances": rows["instances"],
+            "instances_pct": 100 * ratio(rows["instances"], rows["all_instances"]),
+        }
+    )
+
+
+PERIODS_S = {"day": 24 * HOUR_S, "hour": HOUR_S}
+
+
+def period_of(times: pd.Series, length_s: int) -> pd.Series:
+    offset_s = UTC_OFFSET_H * HOUR_S
+    return ((times + offset_s) // length_s * length_s - offset_s).astype("int64")
+
+
+def held_by_period(launches: pd.DataFrame, length_s: int) -> pd.Series:
+    """GPUs held, mean over each period: a launch is cut wherever a new one begins."""
+    first, last = period_of(launches["start_s"], length_s), period_of(launches["end_s"], length_s)
+    held = [
+        (begin, (min(end_s, begin + length_s) - max(start_s, begin)) / length_s * plan / 100)
+        for start_s, end_s, plan, begin_first, begin_last in zip(
+            launches["start_s"], launches["end_s"], launches["plan_gpu"], first, last, strict=True
+        )
+        for begin in range(begin_first, begin_last + 1, length_s)
+    ]
+    return pd.DataFrame(held, columns=["period", "gpus"]).groupby("period")["gpus"].sum()
+
+
+def load_of_type(
+    tasks: pd.DataFrame, launches: pd.DataFrame, periods: range, length_s: int, capacity: float | None
+) -> pd.DataFrame:
+    submitted = tasks[tasks["start_time"] > 0]
+    submitted = submitted.assign(requested=submitted["inst_num"] * submitted["plan_gpu"] / 100)
+    groups = submitted.groupby(period_of(submitted["start_time"], length_s))
+    started = launches[launches["start_s"].notna()]
+    is_held = started["end_s"] > started["start_s"]
+    counts = {
+        "tasks": groups.size(),
+        "tasks_with_size": groups["inst_num"].count(),
+        "submitted_gpus": groups["requested"].sum(),
+        "held_gpus": held_by_period(started[is_held], length_s),
+        "unended_instances": period_of(started.loc[~is_held, "start_s"], length_s).value_counts(),
+        "never_started_tasks": groups.size() - groups["wait_s"].count(),
+    }
+    waits = {"median_wait_s": groups["wait_s"].median(), "p90_wait_s": groups["wait_s"].quantile(0.9)}
+    rows = pd.DataFrame({name: column.reindex(periods, fill_value=0) for name, column in counts.items()})
+    rows = rows.assign(**{name: column.reindex(periods) for name, column in waits.items()})
+    rows["capacity_gpus"] = capacity
+    rows["held_pct"] = 100 * rows["held_gpus"] / (capacity or np.nan)
+    return rows.rename_axis("period_start_s").reset_index()
+
+
+LOAD = ["tasks", "tasks_with_size", "submitted_gpus", "held_gpus", "unended_instances", "capacity_gpus"]
+LOAD += ["held_pct", "never_started_tasks", "median_wait_s", "p90_wait_s"]
+
+
+def load_over_time(raw: Path, every: str, on_gpu_type: str, hours: tuple[int, int]) -> pd.DataFrame:
+    length_s = PERIODS_S[every]
+    tasks = tasks_with_waits(raw)
+    tasks = tasks[tasks["plan_gpu"] > 0]
+    if on_gpu_type != "any":
+        tasks = tasks[tasks["gpu_type"] == on_gpu_type]
+    plans = keyed(tasks, TASK_KEY)[[*TASK_KEY, "plan_gpu", "gpu_type"]]
+    launches = instances_of(raw).merge(plans, on=TASK_KEY, validate="many_to_one")
+    seen = pd.concat([raw_frames.happened(tasks["start_time"]), launches["start_s"], launches["end_s"]])
+    seen = period_of(seen.dropna(), length_s)
+    periods = range(seen.min(), seen.max() + 1, length_s) if len(seen) else range(0)
+    capacities = machines_of(raw).groupby("gpu_type")["cap_gpu"].sum()
+    types = []
+    for gpu_type in tasks["gpu_type"].unique() if on_gpu_type == "any" else [on_gpu_type]:
+        is_mine = [
+            rows["gpu_type"].isna() if pd.isna(gpu_type) else rows["gpu_type"] == gpu_type
+            for rows in (tasks, launches)
+        ]
+        mine = tasks[is_mine[0]], launches[is_mine[1]]
+        load = load_of_type(*mine, periods, length_s, capacities.get(gpu_type, np.nan))
+        types.append(load.assign(gpu_type=gpu_type))
+    rows = pd.concat(types, ignore_index=True)
+    rows = rows[(rows["period_start_s"] // HOUR_S).between(*hours)]
+    local_hour = rows["period_start_s"] // HOUR_S + UTC_OFFSET_H
+    rows["weekday"] = (local_hour // 24 + 3) % 7 + 1
+    rows["hour_of_day"] = local_hour % 24 if every == "hour" else None
+    return rows[["period_start_s", "weekday", "hour_of_day", "gpu_type", *LOAD]]
+
+
+WORKER_FIGURES = {
+    "gpu_memory": ("avg_gpu_wrk_mem", "gpu_memory_gb"),
+    "peak_gpu_memory": ("max_gpu_wrk_mem", "peak_gpu_memory_gb"),
+    "read": ("read", "read_bytes"),
+    "write": ("write", "write_bytes"),
+}
+
+
+def worker_memory_and_network(raw: Path, per: str) -> pd.DataFrame:
+    sensors = keyed(sensors_of(raw), ["worker_name"])
+    sensors = raw_frames.with_numbers(sensors, ["read", "write"])
+    names = [name for name, _ in WORKER_FIGURES.values()]
+    tasks = keyed(tagged_tasks(raw), TASK_KEY)
+    tasks = tasks.loc[tasks["plan_gpu"] > 0, [*TASK_KEY, CLASSES[per]]]
+    workers = raw_frames.pai_worker(raw)[["worker_name", *TASK_KEY]]
+    workers = workers.merge(tasks, on=TASK_KEY, validate="many_to_one")
+    workers = workers.merge(
+        sensors[["worker_name", *names]], on="worker_name", how="left", validate="one_to_one"
+    )
+    groups = workers.groupby(CLASSES[per], dropna=False)
+    columns = {"workers": groups.size()}
+    for known, (name, answered) in WORKER_FIGURES.items():
+        figures = groups[name]
+        columns[f"{known}_known_pct"] = 100 * figures.count() / groups.size()
+        for share, rank in ((0.5, "median"), (0.9, "p90"), (0.99, "p99")):
+            columns[f"{rank}_{answered}"] = figures.quantile(share)
+    return pd.DataFrame(columns).rename_axis("class").reset_index()
+
+
+def workload_classes(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    measured = task_gpu_time(raw)[[*TASK_KEY, *MEASURED]]
+    tasks = with_runs(raw).merge(measured, on=TASK_KEY, how="left", validate="one_to_one")
+    if gpu_only:
+        tasks = tasks[tasks["plan_gpu"] > 0]
+    tasks["known"] = tasks["status"].isin(["Terminated", "Failed"])
+    tasks["failed"] = tasks["status"].eq("Failed")
+    groups = tasks.groupby("workload", dropna=False)
+    jobs, size, known = groups["job_name"].nunique(), groups.size(), groups["known"].sum()
+    held_gpu_h = groups["held_gpu_h"].sum(min_count=1)
+    planned, used = groups["measured_gpu_s"].sum(), groups["used_gpu_s"].sum()
+    tagged = tasks.loc[tasks["workload"].notna(), "job_name"].nunique()
+    columns = {
+        "jobs": jobs,
+        "jobs_pct": 100 * jobs / tasks["job_name"].nunique(),
+        "tagged_jobs_pct": percent(tagged, tasks["job_name"].nunique()),
+        "tasks": size,
+        "known_pct": 100 * known / size,
+        "failed_of_known_pct": 100 * ratio(groups["failed"].sum(), known),
+        "held_gpu_h": held_gpu_h,
+        "held_gpu_h_pct": 100 * held_gpu_h / (held_gpu_h.sum() or np.nan),
+        "measured_pct": 100 * ratio(planned / HOUR_S, held_gpu_h),
+        "used_of_plan_pct": 100 * ratio(used, planned),
+        "tasks_with_run": groups["run_s"].count(),
+        "median_run_s": groups["run_s"].median(),
+        "tasks_with_wait": groups["wait_s"].count(),
+        "median_wait_s": groups["wait_s"].median(),
+        "p90_wait_s": groups["wait_s"].quantile(0.9),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
@@ -705,8 +971,12 @@ VIEWS = {
     "pai.gang_v1": (gang, ["requests_gpu", "gang_size"]),
     "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
+    "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
 }
 
+EVER = (0, 100_000)
+OF_TYPE_THEN = ["period_start_s", "gpu_type"]
+REQUESTED_ASSIGNED = ["requested_gpu_type", "machine_gpu_type"]
 # From 1970-01-25 00:00 in China, 25 days into the year, to the end of a Saturday.
 SEVEN_WEEKS = (24 * 24 - UTC_OFFSET_H, 24 * 24 - UTC_OFFSET_H + 7 * 7 * 24 - 1)
 MACHINE_QUERIES = {
@@ -762,6 +1032,45 @@ QUERIES = MACHINE_QUERIES | {
     "pai.failures_over_time(in_parts := 30)": (failures_over_time, (30, False), None),
     "pai.failures_over_time(by_time := true)": (failures_over_time, (4, True), None),
     "pai.failures_over_time(in_parts := 30, by_time := true)": (failures_over_time, (30, True), None),
+    "pai.waste()": (waste, ("user", 20), None),
+    "pai.waste(top := 3)": (waste, ("user", 3), None),
+    "pai.waste(per := 'group')": (waste, ("group", 20), None),
+    "pai.waste(per := 'group', top := 1000000)": (waste, ("group", 1_000_000), None),
+    "pai.waste(per := 'gpu_type')": (waste, ("gpu_type", 20), None),
+    "pai.waste(per := 'workload')": (waste, ("workload", 20), None),
+    "pai.roles()": (roles, (), ["task_name"]),
+    "pai.requested_against_assigned_type()": (
+        requested_against_assigned_type,
+        (True,),
+        REQUESTED_ASSIGNED,
+    ),
+    "pai.requested_against_assigned_type(gpu_only := false)": (
+        requested_against_assigned_type,
+        (False,),
+        REQUESTED_ASSIGNED,
+    ),
+    "pai.load_over_time()": (load_over_time, ("day", "any", EVER), OF_TYPE_THEN),
+    "pai.load_over_time(every := 'hour')": (load_over_time, ("hour", "any", EVER), OF_TYPE_THEN),
+    "pai.load_over_time(on_gpu_type := 'T4')": (load_over_time, ("day", "T4", EVER), OF_TYPE_THEN),
+    "pai.load_over_time(from_hour := 672)": (
+        load_over_time,
+        ("day", "any", (672, 100_000)),
+        OF_TYPE_THEN,
+    ),
+    "pai.load_over_time(to_hour := 300)": (load_over_time, ("day", "any", (0, 300)), OF_TYPE_THEN),
+    "pai.load_over_time(every := 'hour', on_gpu_type := 'MISC', from_hour := 600, to_hour := 700)": (
+        load_over_time,
+        ("hour", "MISC", (600, 700)),
+        OF_TYPE_THEN,
+    ),
+    "pai.worker_memory_and_network()": (worker_memory_and_network, ("gpu_type",), ["class"]),
+    "pai.worker_memory_and_network(per := 'workload')": (
+        worker_memory_and_network,
+        ("workload",),
+        ["class"],
+    ),
+    "pai.workload_classes()": (workload_classes, (True,), ["workload"]),
+    "pai.workload_classes(gpu_only := false)": (workload_classes, (False,), ["workload"]),
 }
 
 ON_REAL_FILES = set(MACHINE_QUERIES)
