@@ -11,7 +11,9 @@ TOTALS_LAST = (
     "itp.gpu_hours()",
     "openb.capacity_by_model()",
     "openb.memory()",
+    "openb.pending_fit_by_model()",
     "pai.machines()",
+    "zeus.recurring_replay()",
     "zeus.train_coverage()",
 )
 

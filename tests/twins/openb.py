@@ -197,6 +197,40 @@ def fragmentation(raw: Path) -> pd.DataFrame:
     return pd.concat(variants, ignore_index=True)
 
 
+REQUEST = ["num_gpu", "gpu_milli", "gpu_spec", "cpu_milli", "memory_mib"]
+
+
+def all_nodes(raw: Path) -> pd.DataFrame:
+    nodes = raw_frames.openb_nodes(raw)
+    return nodes[nodes["node_list"] == "all_node"].rename(columns={"gpu": "gpus"}).reset_index(drop=True)
+
+
+def unscheduled(pods: pd.DataFrame) -> pd.DataFrame:
+    """Classes of one request among the pods that were created and never scheduled."""
+    pending = pods[pods["creation_time"].notna() & pods["scheduled_time"].isna()]
+    classes = pending.groupby(["variant", *REQUEST], dropna=False).size().rename("pods").reset_index()
+    classes["gpu_spec"] = classes["gpu_spec"].astype(object).where(classes["gpu_spec"].notna(), None)
+    return classes
+
+
+def takes(nodes: pd.DataFrame, one: tuple) -> pd.Series:
+    """Whether each node, while empty, has room for a pod of the class."""
+    fits = nodes["gpus"].ge(one.num_gpu) & nodes["cpu_milli"].ge(one.cpu_milli)
+    fits &= nodes["memory_mib"].ge(one.memory_mib)
+    return fits if one.gpu_spec is None else fits & nodes["model"].isin(one.gpu_spec.split("|"))
+
+
+def unscheduled_fit(raw: Path) -> pd.DataFrame:
+    nodes = all_nodes(raw)
+    rows = []
+    for one in unscheduled(pods_of(raw)).itertuples(index=False):
+        request = [getattr(one, name) for name in REQUEST]
+        for model, fits in takes(nodes, one).groupby(nodes["model"], dropna=False):
+            rows.append((one.variant, *request, model, one.pods, len(fits), fits.sum()))
+    names = ["variant", *REQUEST, "model", "unscheduled_pods", "nodes", "fitting_nodes"]
+    return pd.DataFrame(rows, columns=names)
+
+
 # Named queries.
 
 
@@ -401,6 +435,90 @@ def request_tiers(raw: Path, in_variant: str) -> pd.DataFrame:
     return tiers.reset_index()
 
 
+def by_model(nodes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield from nodes.groupby(nodes["model"].fillna("no GPU"))
+    yield "all", nodes
+
+
+def pending_fit(raw: Path, in_variant: str, gpu_only: bool, min_pods: int) -> pd.DataFrame:
+    nodes, classes = all_nodes(raw), unscheduled(pods_in(raw, in_variant, gpu_only))
+    rows = [
+        (*[getattr(one, name) for name in REQUEST], one.pods, model, len(mine), takes(mine, one).sum())
+        for one in classes[classes["pods"] >= min_pods].itertuples(index=False)
+        for model, mine in by_model(nodes)
+    ]
+    return pd.DataFrame(rows, columns=[*REQUEST, "unscheduled_pods", "model", "nodes", "fitting_nodes"])
+
+
+def pending_fit_by_model(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+    classes = unscheduled(pods_in(raw, in_variant, gpu_only))
+    rows = []
+    for model, mine in by_model(all_nodes(raw)):
+        fitting = [one.pods for one in classes.itertuples(index=False) if takes(mine, one).any()]
+        pods, fit = classes["pods"].sum(), sum(fitting)
+        rows.append((model, len(mine), len(classes), len(fitting), pods, fit, pods - fit, percent(fit, pods)))
+    names = ["model", "nodes", "unscheduled_classes", "fitting_classes", "unscheduled_pods"]
+    return pd.DataFrame(rows, columns=[*names, "fitting_pods", "unfit_pods", "fitting_pct"])
+
+
+DAY_S = 86_400
+MIB_PER_GIB = 1_024
+
+
+@dataclass(frozen=True)
+class Held:
+    """What running pods hold of one thing: a pod's share in whole numbers, and how many make one."""
+
+    name: str
+    of_pods: str
+    per_unit: int
+    capacity: float
+
+
+def held_things(raw: Path) -> list[Held]:
+    nodes = all_nodes(raw)
+    return [
+        Held("pods", "one", 1, 0),
+        Held("held_gpus", "milli", WHOLE_GPU, capacity_gpus(raw)),
+        Held("held_cpus", "cpu_milli", 1_000, nodes["cpu_milli"].sum() / 1_000),
+        Held("held_memory_gib", "memory_mib", MIB_PER_GIB, nodes["memory_mib"].sum() / MIB_PER_GIB),
+    ]
+
+
+def mean_and_peak(ran: pd.DataFrame, weights: pd.Series, begin: int, end: int) -> tuple[float, int]:
+    """The mean over the time, and the most at its beginning or when a pod is scheduled within."""
+    starts, ends = ran["scheduled_time"], ran["deletion_time"]
+    overlap = (ends.clip(upper=end) - starts.clip(lower=begin)).clip(lower=0)
+    instants = np.array([begin, *starts[(starts >= begin) & (starts < end)].unique()])
+    held = in_force(instants, starts, weights) - in_force(instants, ends, weights)
+    return int((weights * overlap).sum()) / (end - begin), held.max()
+
+
+def use_by_day(raw: Path, in_variant: str, from_day: int) -> pd.DataFrame:
+    pods = pods_in(raw, in_variant, False).assign(one=1)
+    things = held_things(raw)
+    ran = pods[pods["run_s"].notna()].astype({"scheduled_time": "int64", "deletion_time": "int64"})
+    first, last = int(pods["creation_time"].min()), int(pods["deletion_time"].max())
+    rows = []
+    for day in range(max(from_day, first // DAY_S), -(-last // DAY_S)):
+        begin, end = max(first, day * DAY_S), min(last, (day + 1) * DAY_S)
+        row = {"day": day, "covered_h": (end - begin) / HOUR_S}
+        for thing in things:
+            mean, peak = mean_and_peak(ran, ran[thing.of_pods], begin, end)
+            row |= {f"mean_{thing.name}": mean / thing.per_unit, f"peak_{thing.name}": peak / thing.per_unit}
+        rows.append(row | capacity_shares(row, things[1:]))
+    return pd.DataFrame(rows)
+
+
+def capacity_shares(row: dict[str, float], things: list[Held]) -> dict[str, float | None]:
+    short = {"held_gpus": "gpu", "held_cpus": "cpu", "held_memory_gib": "memory"}
+    return {
+        f"{of}_{short[thing.name]}_capacity_pct": percent(row[f"{of}_{thing.name}"], thing.capacity)
+        for thing in things
+        for of in ("mean", "peak")
+    }
+
+
 VIEWS = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
@@ -413,11 +531,13 @@ VIEWS = {
     "openb.empty_residual_v1": (empty_residual, ["sn", "gpu_number"]),
     "openb.node_class_v1": (node_class, ["variant", "class_number", *NODE_TYPE]),
     "openb.fragmentation_v1": (fragmentation, ["variant", "sn"]),
+    "openb.unscheduled_fit_v1": (unscheduled_fit, ["variant", *REQUEST, "model"]),
 }
 
 EMPTY = "'openb.empty_residual_v1'"
 BY_PHASE = ["pod_phase"]
 BY_QOS = ["qos", "pod_phase"]
+BY_CLASS = [*REQUEST, "model"]
 QUERIES = {
     "openb.capacity_by_model()": (capacity_by_model, ("gpu_node",), ["model"]),
     "openb.capacity_by_model(in_list := 'all_node')": (capacity_by_model, ("all_node",), ["model"]),
@@ -456,4 +576,22 @@ QUERIES = {
         None,
     ),
     "openb.memory()": (memory, (), None),
+    "openb.pending_fit()": (pending_fit, ("default", True, 1), BY_CLASS),
+    "openb.pending_fit(gpu_only := false)": (pending_fit, ("default", False, 1), BY_CLASS),
+    "openb.pending_fit(min_pods := 2)": (pending_fit, ("default", True, 2), BY_CLASS),
+    "openb.pending_fit(in_variant := 'gpuspec33')": (pending_fit, ("gpuspec33", True, 1), BY_CLASS),
+    "openb.pending_fit_by_model()": (pending_fit_by_model, ("default", True), ["model"]),
+    "openb.pending_fit_by_model(gpu_only := false)": (pending_fit_by_model, ("default", False), ["model"]),
+    "openb.pending_fit_by_model(in_variant := 'gpuspec33')": (
+        pending_fit_by_model,
+        ("gpuspec33", True),
+        ["model"],
+    ),
+    "openb.use_by_day()": (use_by_day, ("default", 110), None),
+    "openb.use_by_day(from_day := 0)": (use_by_day, ("default", 0), None),
+    "openb.use_by_day(in_variant := 'gpushare40', from_day := 140)": (
+        use_by_day,
+        ("gpushare40", 140),
+        None,
+    ),
 }

@@ -5,6 +5,7 @@ in which they read each other; then the named queries, which read the views' fra
 """
 
 import lzma
+from math import fsum
 from pathlib import Path
 
 import pandas as pd
@@ -155,6 +156,27 @@ def group_match(raw: Path) -> pd.DataFrame:
     return groups.assign(pai_group_matches=groups["pai_jobs"] > 0)
 
 
+REACHED = ["runs", "runs_reached", "min_reached_epochs", "median_reached_epochs", "mean_reached_epochs"]
+REACHED += ["max_reached_epochs", "cv_reached_epochs"]
+
+
+def epoch_spread(raw: Path) -> pd.DataFrame:
+    """An epoch is missing where the run never reached the target; pandas leaves these out."""
+    epochs = raw_frames.zeus_train(raw).groupby([*TRAINED, "target_metric"])["target_epoch"]
+    spread = epochs.agg(
+        runs="size",
+        runs_reached="count",
+        min_reached_epochs="min",
+        median_reached_epochs="median",
+        mean_reached_epochs="mean",
+        max_reached_epochs="max",
+        sample_deviation="std",
+    ).reset_index()
+    spread["cv_reached_epochs"] = spread["sample_deviation"] / spread["mean_reached_epochs"]
+    spread["is_lower_better"] = spread["dataset"] == "librispeech"
+    return spread[[*TRAINED, "target_metric", "is_lower_better", *REACHED]]
+
+
 # Named queries. The two that are older come first.
 
 
@@ -244,6 +266,178 @@ def power_over_limit(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def at_default_targets(raw: Path, rows: pd.DataFrame) -> pd.DataFrame:
+    targets = default_config(raw)[[*WORKLOAD, "target_metric"]]
+    return rows.merge(targets, on=[*WORKLOAD, "target_metric"], validate="many_to_one")
+
+
+def at_largest_limit(raw: Path, on_gpu: str) -> pd.DataFrame:
+    power = raw_frames.zeus_power(raw)
+    power = power[power["gpu"] == on_gpu]
+    return power[power["power_limit"] == power["power_limit"].max()]
+
+
+OF_RUNS = {"min_": "min", "median_": "median", "": "mean", "max_": "max"}
+
+
+def run_spread(raw: Path, on_gpu: str, every_target: bool) -> pd.DataFrame:
+    rows = epoch_spread(raw).drop(columns="is_lower_better")
+    rows = rows if every_target else at_default_targets(raw, rows)
+    one_epoch = at_largest_limit(raw, on_gpu)[[*TRAINED, "time_per_epoch", "average_power"]]
+    rows = rows.merge(one_epoch, on=TRAINED, how="left", validate="many_to_one")
+    seconds = rows["time_per_epoch"].where(rows["runs"] == rows["runs_reached"])
+    for prefix, of_runs in OF_RUNS.items():
+        rows[f"{prefix}time_to_accuracy_s"] = rows[f"{of_runs}_reached_epochs"] * seconds
+    for prefix in OF_RUNS:
+        rows[f"{prefix}energy_to_accuracy_j"] = rows[f"{prefix}time_to_accuracy_s"] * rows["average_power"]
+    return rows.drop(columns=["time_per_epoch", "average_power"])
+
+
+def epochs_by_batch_size(raw: Path, of_dataset: str, to_target: float | None) -> pd.DataFrame:
+    rows = epoch_spread(raw)
+    rows = rows[rows["dataset"] == of_dataset]
+    is_asked = rows["target_metric"] == to_target
+    rows = at_default_targets(raw, rows) if to_target is None else rows[is_asked]
+    rows = rows.assign(runs_unreached=rows["runs"] - rows["runs_reached"])
+    counted = ["runs", "runs_reached", "runs_unreached"]
+    return rows[["network", "optimizer", "batch_size", "target_metric", *counted, *REACHED[2:]]]
+
+
+LIMIT = ["network", "optimizer", "batch_size", "power_limit_w"]
+LIMIT_COSTS = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j", "cost_per_epoch_j"]
+LIMIT_COSTS += ["energy_saved_pct", "time_added_pct", "is_cheapest"]
+
+
+def power_by_limit(
+    raw: Path, on_gpu: str, of_dataset: str, at_batch_size: int | None, eta: float
+) -> pd.DataFrame:
+    power = raw_frames.zeus_power(raw)
+    power = power[power["gpu"] == on_gpu]
+    max_power = power["power_limit"].max()
+    rows = [
+        row
+        for (network, _), configs in power[power["dataset"] == of_dataset].groupby(["network", "optimizer"])
+        for row in limits_of(
+            configs[configs["batch_size"] == (at_batch_size or default_batch(configs, of_dataset, network))],
+            max_power,
+            eta,
+        )
+    ]
+    return pd.DataFrame(rows, columns=[*LIMIT, *LIMIT_COSTS])
+
+
+def default_batch(configs: pd.DataFrame, dataset: str, network: str) -> int:
+    _, batch_size = DEFAULTS[(dataset, network)]
+    return min(batch_size, configs["batch_size"].max())
+
+
+def limits_of(configs: pd.DataFrame, max_power: int, eta: float) -> list[tuple[object, ...]]:
+    """One batch size of one network and optimizer, at each limit that it was measured at."""
+    configs = configs.sort_values("power_limit").reset_index(drop=True)
+    energy = configs["time_per_epoch"] * configs["average_power"]
+    costs = eta * energy + (1 - eta) * max_power * configs["time_per_epoch"]
+    at_most = configs["power_limit"] == max_power
+    full_time = configs.loc[at_most, "time_per_epoch"].min()
+    full_energy = energy[at_most].min()
+    return [
+        (
+            *(one.network, one.optimizer, one.batch_size, one.power_limit),
+            *(one.time_per_epoch, one.average_power, energy[number], costs[number]),
+            percent(full_energy - energy[number], full_energy),
+            percent(one.time_per_epoch - full_time, full_time),
+            number == costs.idxmin(),
+        )
+        for number, one in enumerate(configs.itertuples())
+    ]
+
+
+MAY_CHOOSE = {
+    "default": "is_baseline",
+    "batch_only": "is_max_power",
+    "power_only": "is_default_batch",
+    "oracle": "is_any",
+}
+J_PER_KWH = 3_600_000
+HOUR_S = 3_600
+
+
+def schedule(raw: Path) -> pd.DataFrame:
+    if not (raw / "zeus" / "alibaba_groups.csv.xz").exists():
+        return pd.DataFrame(columns=["group", "dataset", "runtime_ratio"])
+    return raw_frames.with_numbers(alibaba_groups(raw), ["runtime_ratio"])
+
+
+def chosen(configs: pd.DataFrame, may_choose: str) -> dict[str, object]:
+    """The configuration of least cost, or nothing where there is none."""
+    allowed = configs[configs[MAY_CHOOSE[may_choose]]]
+    ordered = allowed.sort_values(["cost_j", "batch_size", "power_limit_w"])
+    names = ["batch_size", "power_limit_w", "time_to_accuracy_s", "energy_to_accuracy_j"]
+    return ordered[names].iloc[0].to_dict() if len(ordered) else dict.fromkeys(names)
+
+
+REPLAYED = [f"{who}_energy_kwh" for who in ("default", "policy", "oracle")]
+REPLAYED += [f"{who}_time_h" for who in ("default", "policy", "oracle")]
+REPLAY = [*WORKLOAD, "policy_batch_size", "policy_power_limit_w", "oracle_batch_size"]
+REPLAY += ["oracle_power_limit_w", "baseline_energy_j", "policy_energy_j", "oracle_energy_j"]
+REPLAY += ["recurring_groups", "jobs", "replayed_jobs", *REPLAYED, "policy_saved_pct", "oracle_saved_pct"]
+
+
+def recurring_replay(raw: Path, on_gpu: str, policy: str, eta: float) -> pd.DataFrame:
+    jobs, configs = schedule(raw), config(raw)
+    configs = configs[configs["gpu"] == on_gpu].assign(is_any=True)
+    as_if_at_most = configs["max_power_w"] * configs["time_to_accuracy_s"]
+    configs["cost_j"] = eta * configs["energy_to_accuracy_j"] + (1 - eta) * as_if_at_most
+    rows = []
+    for dataset, network in DEFAULTS:
+        is_of_workload = (configs["dataset"] == dataset) & (configs["network"] == network)
+        mine = configs[is_of_workload]
+        by = {"default": "default", "policy": policy, "oracle": "oracle"}
+        picks = {who: chosen(mine, may_choose) for who, may_choose in by.items()}
+        rows.append(
+            {"dataset": dataset, "network": network} | replayed(picks, jobs[jobs["dataset"] == dataset])
+        )
+    rows.append(all_replayed(rows, jobs[jobs["dataset"].isin(row["dataset"] for row in rows)]))
+    return pd.DataFrame([row | saved(row) for row in rows], columns=REPLAY)
+
+
+def replayed(picks: dict[str, dict[str, object]], jobs: pd.DataFrame) -> dict[str, object]:
+    has_default = picks["default"]["energy_to_accuracy_j"] is not None
+    ratios = jobs["runtime_ratio"].dropna() if has_default else jobs["runtime_ratio"].head(0)
+    row = {
+        "policy_batch_size": picks["policy"]["batch_size"],
+        "policy_power_limit_w": picks["policy"]["power_limit_w"],
+        "oracle_batch_size": picks["oracle"]["batch_size"],
+        "oracle_power_limit_w": picks["oracle"]["power_limit_w"],
+        "baseline_energy_j": picks["default"]["energy_to_accuracy_j"],
+        "policy_energy_j": picks["policy"]["energy_to_accuracy_j"],
+        "oracle_energy_j": picks["oracle"]["energy_to_accuracy_j"],
+        "recurring_groups": jobs["group"].nunique(),
+        "jobs": len(jobs),
+        "replayed_jobs": len(ratios),
+    }
+    if len(ratios):
+        for who, pick in picks.items():
+            row[f"{who}_energy_kwh"] = pick["energy_to_accuracy_j"] * fsum(ratios) / J_PER_KWH
+            row[f"{who}_time_h"] = pick["time_to_accuracy_s"] * fsum(ratios) / HOUR_S
+    return row
+
+
+def all_replayed(rows: list[dict[str, object]], jobs: pd.DataFrame) -> dict[str, object]:
+    row = {"dataset": "all", "recurring_groups": jobs["group"].nunique(), "jobs": len(jobs)}
+    row["replayed_jobs"] = sum(one["replayed_jobs"] for one in rows)
+    with_jobs = [one for one in rows if one["replayed_jobs"]]
+    return row | {name: fsum(one[name] for one in with_jobs) for name in REPLAYED if with_jobs}
+
+
+def saved(row: dict[str, object]) -> dict[str, object]:
+    full = row.get("default_energy_kwh")
+    if full is None:
+        return {}
+    return {
+        f"{who}_saved_pct": percent(full - row[f"{who}_energy_kwh"], full) for who in ("policy", "oracle")
+    }
+
+
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
@@ -254,9 +448,12 @@ VIEWS = {
     "zeus.pareto_v1": (pareto, CONFIG),
     "zeus.saving_v1": (saving, ["gpu", *WORKLOAD]),
     "zeus.group_match_v1": (group_match, ["group_id"]),
+    "zeus.epoch_spread_v1": (epoch_spread, [*TRAINED, "target_metric"]),
 }
 
 AT = ["batch_size", "power_limit_w"]
+SEEDS = [*TRAINED, "target_metric"]
+BATCH = ["network", "optimizer", "batch_size"]
 QUERIES_OF_GPUS_AT_HAND = {
     "zeus.cheapest()": (cheapest, ("v100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'a40', eta := 1.0)": (cheapest, ("a40", 1.0), ["dataset"]),
@@ -277,6 +474,46 @@ QUERIES_OF_GPUS_AT_HAND = {
     "zeus.epochs_by_target()": (epochs_by_target, ("librispeech",), None),
     "zeus.epochs_by_target(of_dataset := 'imagenet')": (epochs_by_target, ("imagenet",), None),
     "zeus.power_over_limit()": (power_over_limit, (), None),
+    "zeus.run_spread()": (run_spread, ("v100", False), SEEDS),
+    "zeus.run_spread(on_gpu := 'a40')": (run_spread, ("a40", False), SEEDS),
+    "zeus.run_spread(every_target := true)": (run_spread, ("v100", True), SEEDS),
+    "zeus.epochs_by_batch_size()": (epochs_by_batch_size, ("librispeech", None), BATCH),
+    "zeus.epochs_by_batch_size(to_target := 35)": (epochs_by_batch_size, ("librispeech", 35), BATCH),
+    "zeus.epochs_by_batch_size(of_dataset := 'imagenet')": (epochs_by_batch_size, ("imagenet", None), BATCH),
+    "zeus.epochs_by_batch_size(of_dataset := 'cifar100', to_target := 0.8)": (
+        epochs_by_batch_size,
+        ("cifar100", 0.8),
+        BATCH,
+    ),
+    "zeus.power_by_limit()": (power_by_limit, ("v100", "librispeech", None, 0.5), LIMIT),
+    "zeus.power_by_limit(of_dataset := 'cifar100', eta := 1)": (
+        power_by_limit,
+        ("v100", "cifar100", None, 1),
+        LIMIT,
+    ),
+    "zeus.power_by_limit(at_batch_size := 32, eta := 0)": (
+        power_by_limit,
+        ("v100", "librispeech", 32, 0),
+        LIMIT,
+    ),
+    "zeus.power_by_limit(on_gpu := 'a40', of_dataset := 'sentiment140')": (
+        power_by_limit,
+        ("a40", "sentiment140", None, 0.5),
+        LIMIT,
+    ),
+    "zeus.recurring_replay()": (recurring_replay, ("v100", "power_only", 0.5), ["dataset"]),
+    "zeus.recurring_replay(policy := 'default')": (recurring_replay, ("v100", "default", 0.5), ["dataset"]),
+    "zeus.recurring_replay(policy := 'batch_only', eta := 1)": (
+        recurring_replay,
+        ("v100", "batch_only", 1),
+        ["dataset"],
+    ),
+    "zeus.recurring_replay(policy := 'oracle', eta := 0)": (
+        recurring_replay,
+        ("v100", "oracle", 0),
+        ["dataset"],
+    ),
+    "zeus.recurring_replay(on_gpu := 'a40')": (recurring_replay, ("a40", "power_only", 0.5), ["dataset"]),
 }
 # Of two GPUs power is not among the real files at hand.
 OTHER_GPU_QUERIES = {
@@ -286,6 +523,27 @@ OTHER_GPU_QUERIES = {
     "zeus.savings(on_gpu := 'rtx6000')": (savings, ("rtx6000",), None),
     "zeus.optimum(on_gpu := 'p100', eta := 0.25)": (optimum, ("p100", 0.25), WORKLOAD),
     "zeus.pareto_front(on_gpu := 'rtx6000')": (pareto_front, ("rtx6000", "librispeech"), AT),
+    "zeus.run_spread(on_gpu := 'p100', every_target := true)": (run_spread, ("p100", True), SEEDS),
+    "zeus.power_by_limit(on_gpu := 'p100', of_dataset := 'imagenet')": (
+        power_by_limit,
+        ("p100", "imagenet", None, 0.5),
+        LIMIT,
+    ),
+    "zeus.power_by_limit(on_gpu := 'rtx6000', of_dataset := 'squad', eta := 0.9)": (
+        power_by_limit,
+        ("rtx6000", "squad", None, 0.9),
+        LIMIT,
+    ),
+    "zeus.recurring_replay(on_gpu := 'p100', policy := 'batch_only')": (
+        recurring_replay,
+        ("p100", "batch_only", 0.5),
+        ["dataset"],
+    ),
+    "zeus.recurring_replay(on_gpu := 'rtx6000', eta := 0.75)": (
+        recurring_replay,
+        ("rtx6000", "power_only", 0.75),
+        ["dataset"],
+    ),
 }
 QUERIES = QUERIES_OF_GPUS_AT_HAND | OTHER_GPU_QUERIES
 ON_REAL_FILES = {*VIEWS, *QUERIES_OF_GPUS_AT_HAND}
