@@ -110,8 +110,8 @@ errors as (
 ),
 
 fleet as (
-    select published_gpus
-    from acme.published_fleet
+    select gpus
+    from acme.cluster_capacity
     where cluster = on_cluster
 ),
 
@@ -127,13 +127,13 @@ hours as (
 select
     hours.hour,
     coalesce(held.held_gpus, 0) as held_gpus,
-    100.0 * coalesce(held.held_gpus, 0) / fleet.published_gpus as held_gpus_pct,
+    100.0 * coalesce(held.held_gpus, 0) / fleet.gpus as held_gpus_pct,
     coalesce(unended.unended_jobs, 0) as unended_jobs,
     utilization.mean_pct as mean_gpu_util_pct,
-    100.0 * coalesce(utilization.devices, 0) / fleet.published_gpus as util_gpus_pct,
+    100.0 * coalesce(utilization.devices, 0) / fleet.gpus as util_gpus_pct,
     100.0 * coalesce(recorded.util_minutes, 0) / 60 as util_covered_pct,
     power.mean_power_w,
-    100.0 * coalesce(power.gpus, 0) / fleet.published_gpus as power_gpus_pct,
+    100.0 * coalesce(power.gpus, 0) / fleet.gpus as power_gpus_pct,
     100.0 * coalesce(recorded.power_minutes, 0) / 60 as power_covered_pct,
     case when recorded.xid_minutes > 0 then coalesce(errors.onsets, 0) end as onsets,
     100.0 * coalesce(recorded.xid_minutes, 0) / 60 as xid_covered_pct

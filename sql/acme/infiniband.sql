@@ -12,8 +12,8 @@ with known as (
     select
         fleet.cluster,
         metrics.metric,
-        fleet.published_nodes
-    from acme.published_fleet as fleet
+        fleet.nodes
+    from acme.cluster_capacity as fleet
     cross join (values ('NODE_IB_SEND'), ('NODE_IB_RECEIVE')) as metrics (metric)
 ),
 
@@ -70,7 +70,7 @@ select
     known.cluster,
     known.metric,
     coalesce(of_metrics.nodes, 0) as nodes,
-    100.0 * coalesce(of_metrics.nodes, 0) / known.published_nodes as nodes_pct,
+    100.0 * coalesce(of_metrics.nodes, 0) / known.nodes as nodes_pct,
     of_metrics.first_time,
     of_metrics.last_time,
     cast(coalesce(of_metrics.samples, 0) as bigint) as samples,

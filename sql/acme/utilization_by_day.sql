@@ -74,12 +74,12 @@ select
     100.0 * days.zeros / days.samples as zero_pct,
     100.0 * days.gpus_over / days.devices as gpus_over_pct,
     days.devices,
-    100.0 * days.devices / fleet.published_gpus as devices_pct,
+    100.0 * days.devices / fleet.gpus as devices_pct,
     cast(days.samples as bigint) as samples,
     100.0 * recorded.minutes / 1440 as day_covered_pct
 from days
 inner join recorded on days.cluster = recorded.cluster and days.day_number = recorded.day_number
-left join acme.published_fleet as fleet on days.cluster = fleet.cluster
+left join acme.cluster_capacity as fleet on days.cluster = fleet.cluster
 order by days.cluster, day;
 
 comment on macro table acme.utilization_by_day is 'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric, in percent; empty cells and columns whose name is no address are left out. mean_pct is the mean of all samples, zero_pct the share of them that are 0; median_gpu_pct is the median over GPUs, interpolated, of each GPU''s mean of the day, and gpus_over_pct the share of GPUs whose mean is above over_pct. devices are the GPUs with a sample, devices_pct their share of the published fleet, 2,288 in Seren and 2,416 in Kalos, and day_covered_pct the share of the day''s 1,440 minutes in which a GPU of the cluster has a sample: 100 where nothing of the day is missing.';

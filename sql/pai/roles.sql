@@ -41,7 +41,7 @@ counted as (
         median(wait_s) as median_wait_s,
         count(run_s) as tasks_with_run,
         median(run_s) as median_run_s,
-        coalesce(fsum(held_gpu_s), 0) / 3600.0 as held_gpu_h
+        fsum(held_gpu_s) / 3600.0 as held_gpu_h
     from tasks
     group by task_name
 )
@@ -66,4 +66,4 @@ select
 from counted
 order by tasks desc, task_name asc nulls last;
 
-comment on macro table pai.roles is 'All tasks, with a GPU and without, by task_name, which is the role in the job: tasks, the jobs that have one of that role, those of these jobs that have several tasks, of whatever role, and the tasks that request a GPU. Over the tasks_with_size, those that say how many instances they launch, the sum, mean and median of these, and the GPUs requested: inst_num times plan_gpu / 100, fractions included, none for tasks without a GPU. The median wait is over the tasks_with_wait, from the start of the task to the first start of an instance; the median run over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, and held_gpu_h_pct its share of that of all roles.';
+comment on macro table pai.roles is 'All tasks, with a GPU and without, by task_name, which is the role in the job: tasks, the jobs that have one of that role, those of these jobs that have several tasks, of whatever role, and the tasks that request a GPU. Over the tasks_with_size, those that say how many instances they launch, the sum, mean and median of these, and the GPUs requested: inst_num times plan_gpu / 100, fractions included, 0 for tasks without a GPU. The median wait is over the tasks_with_wait, from the start of the task to the first start of an instance; the median run over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, NULL where there is none, and held_gpu_h_pct its share of that of all roles.';

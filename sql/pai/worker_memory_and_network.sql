@@ -8,6 +8,7 @@
 -- param: per: what to tell workers apart by
 -- choices: per: gpu_type workload
 -- chart: bar x=class y=median_gpu_memory_gb
+-- column: class: Type of GPU or workload, NULL for workers without
 create or replace macro pai.worker_memory_and_network(per varchar := 'gpu_type') as table
 with workers as (
     select

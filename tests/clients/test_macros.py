@@ -17,6 +17,7 @@ from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
 # Where any value will do, one that gives another answer on the sample.
 VALUES = {
+    "at_batch_size": 32,
     "at_value": 100,
     "from_hour": 1000,
     "from_time": dt.datetime(2023, 7, 10, 1, tzinfo=dt.UTC),
@@ -29,10 +30,14 @@ VALUES = {
     "on_gpu": 1,
     "on_node": "172.31.0.2",
     "to_hour": 1000,
+    "to_target": 50,
 }
 
 # What another parameter must be for one to matter.
-BESIDE: dict[tuple[str, str], dict[str, Any]] = {("acme.states", "preempted_fails"): {"by_outcome": True}}
+BESIDE: dict[tuple[str, str], dict[str, Any]] = {
+    ("acme.states", "preempted_fails"): {"by_outcome": True},
+    ("unified.allocation_hourly", "censored_run_on"): {"in_trace": "dlrm"},
+}
 
 QUERIES = query_files()
 # A table of the user's, which the command line has none of: tests/views/test_openb_by_hand.py makes one.

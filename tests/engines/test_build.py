@@ -159,9 +159,7 @@ def test_the_comment_on_a_view_is_its_title_unless_its_file_has_one(empty: duckd
 
 
 def test_a_query_has_a_title_and_says_what_its_parameters_mean(empty: duckdb.DuckDBPyConnection) -> None:
-    assert (
-        column(empty, "select query_name from catalog.queries where '' in (title, description, chart)") == []
-    )
+    assert column(empty, "select query_name from catalog.queries where '' in (title, description)") == []
 
 
 def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnection) -> None:

@@ -507,7 +507,9 @@ def use_by_day(raw: Path, in_variant: str, from_day: int) -> pd.DataFrame:
             mean, peak = mean_and_peak(ran, ran[thing.of_pods], begin, end)
             row |= {f"mean_{thing.name}": mean / thing.per_unit, f"peak_{thing.name}": peak / thing.per_unit}
         rows.append(row | capacity_shares(row, things[1:]))
-    return pd.DataFrame(rows)
+    held = [f"{of}_{thing.name}" for thing in things for of in ("mean", "peak")]
+    shares = capacity_shares(dict.fromkeys(held, 0.0), things[1:])
+    return pd.DataFrame(rows, columns=["day", "covered_h", *held, *shares])
 
 
 def capacity_shares(row: dict[str, float], things: list[Held]) -> dict[str, float | None]:

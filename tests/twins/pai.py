@@ -733,7 +733,7 @@ def waste(raw: Path, per: str, top: int) -> pd.DataFrame:
     rows = pd.DataFrame({"tasks": groups.size(), "measured_workers": groups["measured_workers"].sum()})
     for name in ("held_gpu_s", *MEASURED):
         rows[name.replace("_s", "_h")] = groups[name].sum(min_count=1) / HOUR_S
-    rows[["held_gpu_h", "measured_gpu_h"]] = rows[["held_gpu_h", "measured_gpu_h"]].fillna(0)
+    rows["measured_gpu_h"] = rows["measured_gpu_h"].fillna(0)
     rows["wasted_pct"] = 100 * ratio(rows["wasted_gpu_h"], rows["measured_gpu_h"])
     rows["wasted_of_all_pct"] = 100 * rows["wasted_gpu_h"] / (rows["wasted_gpu_h"].sum() or np.nan)
     rows["measured_pct"] = 100 * ratio(rows["measured_gpu_h"], rows["held_gpu_h"])

@@ -393,10 +393,12 @@ def recurring_replay(raw: Path, on_gpu: str, policy: str, eta: float) -> pd.Data
         mine = configs[is_of_workload]
         by = {"default": "default", "policy": policy, "oracle": "oracle"}
         picks = {who: chosen(mine, may_choose) for who, may_choose in by.items()}
+        if picks["default"]["energy_to_accuracy_j"] is None:
+            picks = dict.fromkeys(by, picks["default"] | {"batch_size": None, "power_limit_w": None})
         rows.append(
             {"dataset": dataset, "network": network} | replayed(picks, jobs[jobs["dataset"] == dataset])
         )
-    rows.append(all_replayed(rows, jobs[jobs["dataset"].isin(row["dataset"] for row in rows)]))
+    rows.append(all_replayed(rows))
     return pd.DataFrame([row | saved(row) for row in rows], columns=REPLAY)
 
 
@@ -422,9 +424,9 @@ def replayed(picks: dict[str, dict[str, object]], jobs: pd.DataFrame) -> dict[st
     return row
 
 
-def all_replayed(rows: list[dict[str, object]], jobs: pd.DataFrame) -> dict[str, object]:
-    row = {"dataset": "all", "recurring_groups": jobs["group"].nunique(), "jobs": len(jobs)}
-    row["replayed_jobs"] = sum(one["replayed_jobs"] for one in rows)
+def all_replayed(rows: list[dict[str, object]]) -> dict[str, object]:
+    counted = ("recurring_groups", "jobs", "replayed_jobs")
+    row = {"dataset": "all"} | {name: sum(one[name] for one in rows) for name in counted}
     with_jobs = [one for one in rows if one["replayed_jobs"]]
     return row | {name: fsum(one[name] for one in with_jobs) for name in REPLAYED if with_jobs}
 

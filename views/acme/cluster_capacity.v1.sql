@@ -14,3 +14,8 @@ from (
     ('kalos', 2416, 302),
     ('seren', 2288, 286)
 ) as known (cluster, gpus, nodes);
+
+comment on column acme.cluster_capacity_v1.cluster is 'Cluster: seren or kalos; synthetic.';
+comment on column acme.cluster_capacity_v1.partition_name is 'The cluster again, which is one partition; synthetic.';
+comment on column acme.cluster_capacity_v1.gpus is 'GPUs of the cluster, as the paper counts them; synthetic.';
+comment on column acme.cluster_capacity_v1.nodes is 'Nodes of the cluster: an eighth of the GPUs; synthetic.';
