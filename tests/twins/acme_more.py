@@ -6,6 +6,7 @@ Computed like `acme`, from whose functions it is built, by pandas from the raw f
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import raw_frames
 from twins import acme
@@ -15,26 +16,28 @@ CLUSTERS = ("seren", "kalos")
 FLEET_GPUS = {"seren": 2_288, "kalos": 2_416}
 FLEET_NODES = {"seren": 286, "kalos": 302}
 XID_MEANINGS = {
-    13: "Graphics Engine Exception",
+    8: "GPU stopped processing",
+    13: "Graphics engine exception",
     31: "GPU memory page fault",
     32: "Invalid or corrupted push buffer stream",
     38: "Driver firmware error",
     43: "GPU stopped processing",
     45: "Preemptive cleanup, due to previous errors",
-    48: "Double Bit ECC Error",
+    48: "Double bit ECC error",
     61: "Internal micro-controller breakpoint/warning",
     62: "Internal micro-controller halt",
     63: "ECC page retirement or row remapping recording event",
     64: "ECC page retirement or row remapper recording failure",
-    68: "NVDEC0 Exception",
-    69: "Graphics Engine class error",
-    74: "NVLINK Error",
+    68: "NVDEC0 exception",
+    69: "Graphics engine class error",
+    74: "NVLink error",
     79: "GPU has fallen off the bus",
     92: "High single-bit ECC error rate",
     94: "Contained ECC error",
     95: "Uncontained ECC error",
-    119: "GSP RPC Timeout",
-    120: "GSP Error",
+    109: "Context switch timeout error",
+    119: "GSP RPC timeout",
+    120: "GSP error",
 }
 HOUR = pd.Timedelta(hours=1)
 NO_HELD = pd.Series(dtype=float, index=pd.DatetimeIndex([], tz="UTC"))
@@ -116,6 +119,7 @@ def fleet_hourly(raw: Path, on_cluster: str) -> pd.DataFrame:
 
 # Jobs.
 
+RATE_KEY = ["workload_type", "size_band"]
 KNOWN_STATES = ["COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"]
 
 
@@ -128,7 +132,7 @@ def failure_rate(
     jobs = jobs.assign(size_band=jobs["requested_gpus"].map(raw_frames.size_band))
     jobs = jobs if by_type else jobs.assign(workload_type="all")
     rows = []
-    for key, mine in jobs.groupby(["workload_type", "size_band"]):
+    for key, mine in jobs.groupby(RATE_KEY, dropna=False):
         failed = int(mine["state"].isin(failures).sum())
         gpu_h = mine["gpu_h"].sum(min_count=1)
         rows.append(
@@ -239,6 +243,10 @@ def burst_of(onset_time: pd.Timestamp, bursts: pd.DataFrame) -> pd.Timestamp:
     return around["burst_start"].item()
 
 
+CODE_COLUMNS = ["xid", "meaning", "onsets", "onsets_pct", "bursts", "gpus", "nodes"]
+CODE_COLUMNS += ["observed_gpu_h", "onsets_per_gpu_day"]
+
+
 def onsets_by_code(raw: Path, on_cluster: str) -> pd.DataFrame:
     errors = acme.of_metric(acme.attributed(raw), "XID_ERRORS")
     errors = errors[errors["cluster"] == on_cluster]
@@ -261,7 +269,11 @@ def onsets_by_code(raw: Path, on_cluster: str) -> pd.DataFrame:
         }
         for xid, mine in onsets.groupby("xid")
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=CODE_COLUMNS)
+
+
+DAY_COLUMNS = ["cluster", "day", "mean_pct", "median_gpu_pct", "zero_pct", "gpus_over_pct"]
+DAY_COLUMNS += ["devices", "devices_pct", "samples", "day_covered_pct"]
 
 
 def utilization_by_day(raw: Path, on_metric: str, over_pct: float) -> pd.DataFrame:
@@ -284,7 +296,7 @@ def utilization_by_day(raw: Path, on_metric: str, over_pct: float) -> pd.DataFra
                 "day_covered_pct": minutes_pct(mine["time"], 1_440),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=DAY_COLUMNS)
 
 
 def not_exceeded(values: pd.Series, pct: int) -> float:
@@ -330,11 +342,19 @@ def infiniband(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def to_significant_four(values: pd.Series) -> pd.Series:
+    """All values, the whole ones too, halves rounded away from 0."""
+    digits = 3 - np.floor(np.log10(values.abs().where(values != 0, 1)))
+    more, fewer = 10.0 ** digits.clip(lower=0), 10.0 ** (-digits).clip(lower=0)
+    return np.sign(values) * np.floor(values.abs() / fewer * more + 0.5) / more * fewer
+
+
 def published_against_cdf(raw: Path, on_curve: str) -> pd.DataFrame:
     points = pd.read_csv(acme.CURVES)
     points = points[points["curve"] == on_curve]
-    published = points["percentile"].groupby(acme.to_four_digits(points["value"])).max()
+    published = points["percentile"].groupby(to_significant_four(points["value"])).max()
     counts = acme.measured_of_curve(raw, on_curve)
+    counts = counts.groupby(to_significant_four(counts.index.to_series())).sum()
     samples = int(counts.sum())
     rows = []
     for value, percentile in published.items():
@@ -369,7 +389,6 @@ ANYWHERE = {
         for curve in CURVES_COMPARED
     },
 }
-RATE_KEY = ["workload_type", "size_band"]
 DAY_KEY = ["cluster", "day"]
 QUERIES = ANYWHERE | {
     "acme.fleet_hourly()": (fleet_hourly, ("kalos",), ["hour"]),
