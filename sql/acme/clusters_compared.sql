@@ -10,7 +10,9 @@
 -- column: jobs: All jobs, as published or measured
 -- column: cpu_jobs: Jobs without a GPU, as published or measured
 -- column: gpu_jobs: Jobs with a GPU, as published or measured
--- column: gpu_h: GPU-hours of all jobs, as published or measured
+-- column: failed_jobs_pct: Share of the GPU jobs that failed, preempted ones included
+-- column: failed_gpu_h_pct: Share of the GPU-hours in jobs that failed, preempted ones included
+-- column: gpu_h: GPU-hours of GPU jobs, as published or measured
 create or replace macro acme.clusters_compared(by_publisher boolean := false) as table
 with published as (
     select

@@ -11,6 +11,8 @@
 -- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
 -- column: jobs: Jobs of the type and band, those without a GPU left out unless asked for
 -- column: failed_jobs: Jobs of the type and band that failed
+-- column: failed_jobs_pct: Share of the jobs of the row that failed
+-- column: held_gpu_h: GPU-hours from start to end, whatever the outcome
 create or replace macro acme.failure_rate(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,

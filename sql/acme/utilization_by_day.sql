@@ -9,6 +9,7 @@
 -- range: over_pct: 0 to 100
 -- chart: line x=day y=mean_pct color=cluster
 -- column: samples: Samples of the metric on the day
+-- column: devices: GPUs with a sample
 create or replace macro acme.utilization_by_day(
     on_metric varchar := 'GPU_UTIL', over_pct double := 50
 ) as table

@@ -25,7 +25,11 @@ create or replace macro pai.load_over_time(
     to_hour bigint := 100000
 ) as table
 with clock as (
-    select case every when 'hour' then 3600 else 86400 end as period_s
+    select
+        case every when 'hour' then 3600 else 86400 end as period_s,
+        cast(local_offset_s as bigint) as local_offset_s
+    from catalog.clocks
+    where clock = 'pai.shifted'
 ),
 
 tasks as (
@@ -40,10 +44,10 @@ tasks as (
     where plan_gpu > 0 and (on_gpu_type = 'any' or gpu_type = on_gpu_type)
 ),
 
--- Eight hours ahead of UTC: a day begins at midnight in China.
+-- A day begins at midnight in China.
 submitted as (
     select
-        cast(floor((tasks.start_time + 28800) / clock.period_s) as bigint) as period,
+        cast(floor((tasks.start_time + clock.local_offset_s) / clock.period_s) as bigint) as period,
         tasks.gpu_type,
         count(*) as tasks,
         count(tasks.inst_num) as tasks_with_size,
@@ -76,13 +80,15 @@ spans as (
 placed as (
     select
         spans.gpu_type,
-        spans.start_s + 28800 as start_s,
-        spans.end_s + 28800 as end_s,
+        spans.start_s + clock.local_offset_s as start_s,
+        spans.end_s + clock.local_offset_s as end_s,
         spans.instances,
         spans.gpus,
         clock.period_s,
-        cast(floor((spans.start_s + 28800) / clock.period_s) as bigint) as first_period,
-        cast(floor((coalesce(spans.end_s, spans.start_s) + 28800) / clock.period_s) as bigint) as last_period
+        cast(floor((spans.start_s + clock.local_offset_s) / clock.period_s) as bigint) as first_period,
+        cast(
+            floor((coalesce(spans.end_s, spans.start_s) + clock.local_offset_s) / clock.period_s) as bigint
+        ) as last_period
     from spans
     cross join clock
 ),
@@ -133,18 +139,18 @@ types as (
 
 capacity as (
     select
-        gpu_type,
-        sum(cap_gpu) as gpus
-    from pai.machine_spec
-    group by gpu_type
+        partition_name as gpu_type,
+        gpus
+    from pai.cluster_capacity
 ),
 
 -- Outward from the list, so that an idle period of a type is there too.
 listed as (
     select
         periods.period,
-        periods.period * clock.period_s - 28800 as period_start_s,
+        periods.period * clock.period_s - clock.local_offset_s as period_start_s,
         clock.period_s,
+        clock.local_offset_s,
         types.gpu_type
     from periods
     cross join types
@@ -155,6 +161,7 @@ filled as (
     select
         listed.period,
         listed.period_start_s,
+        listed.local_offset_s,
         listed.gpu_type,
         coalesce(submitted.tasks, 0) as tasks,
         coalesce(submitted.tasks_with_size, 0) as tasks_with_size,
@@ -176,7 +183,7 @@ filled as (
 select
     period_start_s,
     -- Day 0 of the clock, 1970-01-01, was a Thursday.
-    (cast(floor((period_start_s + 28800) / 86400.0) as bigint) + 3) % 7 + 1 as weekday,
+    (cast(floor((period_start_s + local_offset_s) / 86400.0) as bigint) + 3) % 7 + 1 as weekday,
     case when every = 'hour' then period % 24 end as hour_of_day,
     gpu_type,
     tasks,
@@ -193,4 +200,4 @@ from filled
 where period_start_s between 3600 * from_hour and 3600 * to_hour
 order by period_start_s, gpu_type;
 
-comment on macro table pai.load_over_time is 'Tasks that request a GPU, per day or hour of the clock in China and per type of GPU that the task was assigned, NULL where it has none: a row for each type that such a task has, or the one asked for, and each period from the first to the last in which one of the tasks asked for, of all their types together, was submitted or a launch of one of their instances started or ended. period_start_s is the begin of the period in seconds of the shifted clock, weekday its day of the week in China, 1 Monday to 7 Sunday, and hour_of_day its hour there, NULL where periods are days; the trace begins and ends within its first and last period. tasks are those submitted in the period, by the start of the task; tasks without one are left out. submitted_gpus is what they request, inst_num times plan_gpu / 100, over the tasks_with_size that have an inst_num. held_gpus is what instances held, whenever their task was submitted: GPUs planned per instance, mean over the whole period, over all launches with a start and a later end, re-runs included; unended_instances are the launches that started in the period and have no later end, and so are held nowhere. capacity_gpus are the GPUs of the machines of that type, NULL for none, and held_pct is held_gpus in percent of them. The wait, from the start of the task to the first start of an instance, is that of the tasks submitted in the period, by median and interpolated 90th percentile; never_started_tasks of them have no instance with a start, and so no wait: they are in neither.';
+comment on macro table pai.load_over_time is 'Tasks that request a GPU, per day or hour of the clock in China and per type of GPU that the task was assigned, NULL where it has none: a row for each type that such a task has, or the one asked for, and each period from the first to the last in which one of the tasks asked for, of all their types together, was submitted, or a launch of one of their instances that has a start began or ended. period_start_s is the begin of the period in seconds of the shifted clock, weekday its day of the week in China, 1 Monday to 7 Sunday, and hour_of_day its hour there, NULL where periods are days; the trace begins and ends within its first and last period. tasks are those submitted in the period, by the start of the task; tasks without one are left out. submitted_gpus is what they request, inst_num times plan_gpu / 100, over the tasks_with_size that have an inst_num. held_gpus is what instances held, whenever their task was submitted: GPUs planned per instance, mean over the whole period, over all launches with a start and a later end, re-runs included; unended_instances are the launches that started in the period and have no later end, and so are held nowhere. capacity_gpus are the GPUs of the machines of that type, NULL for none, and held_pct is held_gpus in percent of them. The wait, from the start of the task to the first start of an instance, is that of the tasks submitted in the period, by median and interpolated 90th percentile; never_started_tasks of them have no instance with a start, and so no wait: they are in neither.';

@@ -751,7 +751,7 @@ def with_runs(raw: Path) -> pd.DataFrame:
     return tasks.assign(
         wait_s=tasks_with_waits(raw)["wait_s"],
         run_s=runs["run_s"].where(is_over),
-        held_gpu_h=runs["held_s"] * tasks["plan_gpu"].where(tasks["plan_gpu"] > 0) / 100 / HOUR_S,
+        held_gpu_h=runs["held_s"] * tasks["plan_gpu"] / 100 / HOUR_S,
     )
 
 
@@ -870,10 +870,12 @@ def load_over_time(raw: Path, every: str, on_gpu_type: str, hours: tuple[int, in
         tasks = tasks[tasks["gpu_type"] == on_gpu_type]
     plans = keyed(tasks, TASK_KEY)[[*TASK_KEY, "plan_gpu", "gpu_type"]]
     launches = instances_of(raw).merge(plans, on=TASK_KEY, validate="many_to_one")
-    seen = pd.concat([raw_frames.happened(tasks["start_time"]), launches["start_s"], launches["end_s"]])
+    started = launches[launches["start_s"].notna()]
+    seen = pd.concat([raw_frames.happened(tasks["start_time"]), started["start_s"], started["end_s"]])
     seen = period_of(seen.dropna(), length_s)
     periods = range(seen.min(), seen.max() + 1, length_s) if len(seen) else range(0)
-    capacities = machines_of(raw).groupby("gpu_type")["cap_gpu"].sum()
+    machines = machines_of(raw)
+    capacities = machines[machines["cap_gpu"] > 0].groupby("gpu_type")["cap_gpu"].sum()
     types = []
     for gpu_type in tasks["gpu_type"].unique() if on_gpu_type == "any" else [on_gpu_type]:
         is_mine = [

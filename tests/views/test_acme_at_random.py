@@ -20,6 +20,7 @@ import raw_dumps
 from at_random import QUICK, SEEDS, check
 from hypothesis import given
 from twins import acme as acme_in_pandas
+from twins import acme_fleet
 
 CLUSTERS = ("seren", "kalos")
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York")
@@ -310,7 +311,9 @@ def test_jobs_and_telemetry(seed: int) -> None:
         connection.execute(f"set timezone = '{Random(seed).choice(ZONES)}'")
         for view, (compute, keys) in acme_in_pandas.VIEWS.items():
             check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in (acme_in_pandas.QUERIES | CHOSEN).items():
+        for call, (compute, arguments, keys) in (
+            acme_in_pandas.QUERIES | acme_fleet.QUERIES | CHOSEN
+        ).items():
             check(connection, call, compute(raw, *arguments), keys)
         assert_every_cell_is_kept_once_or_rejected(connection, raw)
         assert_parts_make_the_whole(connection)

@@ -15,7 +15,7 @@ from (
     (43, 'GPU stopped processing'),
     (45, 'Preemptive cleanup, due to previous errors'),
     (48, 'Double bit ECC error'),
-    (61, 'Internal micro-controller breakpoint or warning'),
+    (61, 'Internal micro-controller breakpoint/warning'),
     (62, 'Internal micro-controller halt'),
     (63, 'ECC page retirement or row remapping recording event'),
     (64, 'ECC page retirement or row remapper recording failure'),
@@ -32,4 +32,4 @@ from (
 ) as known (xid, meaning);
 
 comment on column acme.xid_code_v1.xid is 'Code of the error, an XID of NVIDIA''s driver; synthetic.';
-comment on column acme.xid_code_v1.meaning is 'What NVIDIA''s documentation calls it; synthetic.';
+comment on column acme.xid_code_v1.meaning is 'What NVIDIA''s documentation calls it, in sentence case and without its remarks; synthetic.';

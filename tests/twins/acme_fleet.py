@@ -46,11 +46,6 @@ NO_HELD = pd.Series(dtype=float, index=pd.DatetimeIndex([], tz="UTC"))
 # Views.
 
 
-def published_fleet(raw: Path) -> pd.DataFrame:
-    rows = [(cluster, FLEET_GPUS[cluster], FLEET_GPUS[cluster] // 8) for cluster in CLUSTERS]
-    return pd.DataFrame(rows, columns=["cluster", "published_gpus", "published_nodes"])
-
-
 def xid_code(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(list(XID_MEANINGS.items()), columns=["xid", "meaning"])
 
@@ -368,7 +363,6 @@ def published_against_cdf(raw: Path, on_curve: str) -> pd.DataFrame:
 
 
 VIEWS = {
-    "acme.published_fleet_v1": (published_fleet, ["cluster"]),
     "acme.xid_code_v1": (xid_code, ["xid"]),
 }
 
