@@ -871,7 +871,8 @@ def load_over_time(raw: Path, every: str, on_gpu_type: str, hours: tuple[int, in
     plans = keyed(tasks, TASK_KEY)[[*TASK_KEY, "plan_gpu", "gpu_type"]]
     launches = instances_of(raw).merge(plans, on=TASK_KEY, validate="many_to_one")
     started = launches[launches["start_s"].notna()]
-    seen = pd.concat([raw_frames.happened(tasks["start_time"]), started["start_s"], started["end_s"]])
+    later = started["end_s"].where(started["end_s"] > started["start_s"])
+    seen = pd.concat([raw_frames.happened(tasks["start_time"]), started["start_s"], later])
     seen = period_of(seen.dropna(), length_s)
     periods = range(seen.min(), seen.max() + 1, length_s) if len(seen) else range(0)
     machines = machines_of(raw)
