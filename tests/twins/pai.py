@@ -688,6 +688,16 @@ def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
+
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    specified = machines_of(raw)
+    types = specified[specified["cap_gpu"] > 0].groupby("gpu_type")
+    rows = types.agg(gpus=("cap_gpu", "sum"), nodes=("machine", "size"))
+    rows = rows.rename_axis("partition_name").reset_index()
+    rows.insert(0, "cluster", None)
+    return rows
+
+
 VIEWS = {
     "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
     "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
@@ -705,6 +715,7 @@ VIEWS = {
     "pai.gang_v1": (gang, ["requests_gpu", "gang_size"]),
     "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
+    "pai.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 
 # From 1970-01-25 00:00 in China, 25 days into the year, to the end of a Saturday.
@@ -764,4 +775,4 @@ QUERIES = MACHINE_QUERIES | {
     "pai.failures_over_time(in_parts := 30, by_time := true)": (failures_over_time, (30, True), None),
 }
 
-ON_REAL_FILES = set(MACHINE_QUERIES)
+ON_REAL_FILES = {*MACHINE_QUERIES, "pai.cluster_capacity_v1"}
