@@ -531,27 +531,38 @@ def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
+def last_event(jobs: pd.DataFrame) -> float:
+    """When the trace ends: at the last submission, start or end that it tells."""
+    starts = jobs["submit_s"] + jobs["wait_s"]
+    ends = jobs["end_s"].fillna(starts + jobs["run_s"])
+    return pd.concat([jobs["submit_s"], starts, ends]).max()
+
+
 def placed_in_time(raw: Path, in_trace: str, offered: bool, censored_run_on: bool) -> pd.DataFrame:
     """GPU jobs of a trace with when they start and stop, and until when they wait, where that is known."""
     jobs = gpu_jobs_of(raw)
     jobs = jobs[jobs["trace"] == in_trace].copy()
-    is_censored = jobs["is_censored"].eq(True) & jobs["run_s"].isna()
     never_started = jobs["wait_s"].isna() & jobs["run_s"].isna() & (jobs["status"] != "completed")
     jobs["start"] = jobs["submit_s"] if offered else jobs["submit_s"] + jobs["wait_s"]
     jobs["stop"] = jobs["start"] + jobs["run_s"]
+    if censored_run_on:
+        runs_on = jobs["is_censored"].eq(True) & jobs["run_s"].isna() & jobs["start"].notna()
+        jobs["stop"] = jobs["stop"].mask(runs_on, last_event(jobs))
     jobs["waits_to"] = jobs["start"].fillna(jobs["end_s"].where(never_started))
+    jobs["last"] = jobs["stop"].fillna(jobs["end_s"])
     jobs["gpus"] = (jobs["held_gpu_s"] / jobs["run_s"].where(jobs["run_s"] > 0)).fillna(
         jobs["requested_gpus"]
     )
     jobs["is_unended"] = jobs["start"].notna() & jobs["stop"].isna()
-    jobs["last"] = jobs["stop"].fillna(jobs["end_s"])
-    if censored_run_on:
-        trace_end = jobs[["submit_s", "start", "last"]].max(axis=None)
-        jobs["stop"] = jobs["stop"].mask(is_censored & jobs["start"].notna(), trace_end)
-        jobs["last"] = jobs["stop"].fillna(jobs["last"])
     is_waiting = jobs["start"].isna() & jobs["submit_s"].notna() & jobs["waits_to"].notna()
     jobs["is_placed"] = jobs["stop"].notna() | is_waiting
     return jobs
+
+
+def hours_of_events(jobs: pd.DataFrame) -> range:
+    """From the first submission, start or end of any job of the trace to the last, whatever its cluster."""
+    events = jobs[["submit_s", "start", "last"]]
+    return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
 
 
 def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: range) -> np.ndarray:
@@ -570,10 +581,11 @@ def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: 
 
 
 def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool) -> int | None:
-    rows = capacity(raw)
-    for key, name in names.items():
-        if key != "partition_name" or by_partition:
-            rows = rows[rows[key].isna() if name is None and key == "cluster" else rows[key] == name]
+    """A job's partition without a name is none of those that the capacity is told of."""
+    rows = capacity(raw).fillna({"cluster": ""})
+    rows = rows[(rows["trace"] == names["trace"]) & (rows["cluster"] == (names["cluster"] or ""))]
+    if by_partition:
+        rows = rows[rows["partition_name"] == names["partition_name"]]
     return int(rows["gpus"].sum()) if len(rows) else None
 
 
@@ -587,27 +599,24 @@ def allocation_hourly(
 ) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=ALLOCATION)]
     jobs = placed_in_time(raw, in_trace, offered, censored_run_on)
-    if not offered and not jobs["wait_s"].count():
+    if not jobs["start"].count():
         return frames[0]
     if not by_partition:
         jobs["partition_name"] = None
+    hours = hours_of_events(jobs)
     for keys, mine in jobs.groupby([*CLUSTER, "partition_name"], dropna=False):
         names = {
             key: None if pd.isna(name) else name
             for key, name in zip([*CLUSTER, "partition_name"], keys, strict=True)
         }
-        frames.append(allocation_of(mine, names, gpus_there(raw, names, by_partition), offered))
+        frames.append(allocation_of(mine, names, hours, gpus_there(raw, names, by_partition), offered))
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["hour"] >= from_hour]
 
 
 def allocation_of(
-    jobs: pd.DataFrame, names: dict[str, str | None], gpus: int | None, offered: bool
+    jobs: pd.DataFrame, names: dict[str, str | None], hours: range, gpus: int | None, offered: bool
 ) -> pd.DataFrame:
-    events = jobs[["submit_s", "start", "last"]]
-    if not events.notna().any(axis=None):
-        return pd.DataFrame(columns=ALLOCATION)
-    hours = range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
     one_each = pd.Series(1.0, index=jobs.index)
     starts = hour_of(jobs.loc[jobs["is_unended"], "start"]).value_counts()
     held = hourly_means(jobs["start"], jobs["stop"], jobs["gpus"], hours)
@@ -789,6 +798,16 @@ QUERIES = {
     "unified.allocation_hourly(in_trace := 'acme', censored_run_on := true)": (
         allocation_hourly,
         ("acme", False, 0, False, True),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'acme', offered := true)": (
+        allocation_hourly,
+        ("acme", False, 0, True, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'acme', offered := true, censored_run_on := true)": (
+        allocation_hourly,
+        ("acme", False, 0, True, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'dlrm')": (
