@@ -19,6 +19,7 @@ with started as (
         trace,
         cluster,
         submit_s,
+        wait_s,
         run_s,
         end_s,
         requested_gpus,
@@ -40,8 +41,9 @@ with started as (
     where trace = in_trace and requested_gpus > 0
 ),
 
+-- As the trace tells it, whether offered or not.
 trace_end as (
-    select max(greatest(submit_s, start_s, start_s + run_s, end_s)) as trace_end_s
+    select max(greatest(submit_s, submit_s + wait_s, submit_s + wait_s + run_s, end_s)) as trace_end_s
     from started
 ),
 
@@ -53,6 +55,7 @@ jobs as (
         started.partition_name,
         started.submit_s,
         started.start_s,
+        started.end_s,
         started.withdrawn_s,
         started.requested_gpus,
         case
@@ -184,9 +187,10 @@ capacity as (
 
 bounds as (
     select
-        min(hour) as first_hour,
-        max(hour) as last_hour
-    from hourly_changes
+        cast(floor(min(least(submit_s, start_s, coalesce(stop_s, end_s))) / 3600) as bigint) as first_hour,
+        cast(floor(max(greatest(submit_s, start_s, coalesce(stop_s, end_s))) / 3600) as bigint) as last_hour
+    from jobs
+    having count(start_s) > 0
 ),
 
 hours as (
@@ -265,4 +269,4 @@ left join capacity
         and means.partition_name is not distinct from capacity.partition_name
 order by means.cluster nulls first, means.partition_name nulls first, means.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, nothing is told of a queue (NULL), and more GPUs may be held than there are; otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job of the trace. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, the same hours for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, nothing is told of a queue (NULL), and more GPUs may be held than there are; otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job that the trace tells, offered or not, and are not unended. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';

@@ -851,6 +851,15 @@ def published_summary(raw: Path) -> pd.DataFrame:
     )
 
 
+GPUS_BY_PAPER = {"seren": 2288, "kalos": 2416}
+GPUS_PER_NODE = 8
+
+
+def cluster_capacity(_: Path) -> pd.DataFrame:
+    rows = [(name, name, gpus, gpus // GPUS_PER_NODE) for name, gpus in GPUS_BY_PAPER.items()]
+    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
+
+
 VIEWS = {
     "acme.standard_job_v1": (partial(raw_frames.standard_jobs, trace="acme"), ["cluster", "job_id"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
@@ -866,6 +875,7 @@ VIEWS = {
     "acme.xid_burst_v1": (xid_burst, ["cluster", "burst_start"]),
     "acme.telemetry_coverage_v1": (telemetry_coverage, ["cluster", "source_table", "metric"]),
     "acme.job_telemetry_overlap_v1": (job_telemetry_overlap, ["cluster"]),
+    "acme.cluster_capacity_v1": (cluster_capacity, ["cluster"]),
 }
 
 JOB_QUERIES = {
@@ -996,4 +1006,4 @@ STATE_QUERIES = {
     "acme.wait_by_type(on_cluster := 'kalos')": (wait_by_type, ("kalos",), ["workload_type"]),
 }
 QUERIES = JOB_QUERIES | STATE_QUERIES | TELEMETRY_QUERIES | SUMMARY_QUERIES
-ON_REAL_FILES = set(SUMMARY_QUERIES)
+ON_REAL_FILES = {*SUMMARY_QUERIES, "acme.cluster_capacity_v1"}

@@ -282,6 +282,11 @@ def testbed_sizes(raw: Path) -> pd.DataFrame:
     return testbed_job(raw).groupby("requested_gpus").size().rename("jobs").reset_index()
 
 
+def cluster_capacity(_: Path) -> pd.DataFrame:
+    rows = [(name, name, gpus, None) for name, gpus in SIMULATED_GPUS.items()]
+    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
+
+
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
@@ -291,6 +296,7 @@ VIEWS = {
     "itp.simulated_capacity_v1": (simulated_capacity, ["cluster"]),
     "itp.offered_load_v1": (offered_load, ["cluster", "from_s"]),
     "itp.cluster_load_v1": (cluster_load, ["cluster"]),
+    "itp.cluster_capacity_v1": (cluster_capacity, ["cluster"]),
 }
 
 QUERIES = {

@@ -521,6 +521,14 @@ def capacity_shares(row: dict[str, float], things: list[Held]) -> dict[str, floa
     }
 
 
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    nodes = gpu_nodes(raw)
+    models = nodes[nodes["gpus"] > 0].groupby("model").agg(gpus=("gpus", "sum"), nodes=("sn", "size"))
+    rows = models.rename_axis("partition_name").reset_index()
+    rows.insert(0, "cluster", None)
+    return rows
+
+
 VIEWS = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
@@ -534,6 +542,7 @@ VIEWS = {
     "openb.node_class_v1": (node_class, ["variant", "class_number", *NODE_TYPE]),
     "openb.fragmentation_v1": (fragmentation, ["variant", "sn"]),
     "openb.unscheduled_fit_v1": (unscheduled_fit, ["variant", *REQUEST, "model"]),
+    "openb.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 
 EMPTY = "'openb.empty_residual_v1'"

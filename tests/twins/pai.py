@@ -957,6 +957,16 @@ def workload_classes(raw: Path, gpu_only: bool) -> pd.DataFrame:
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
+
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    specified = machines_of(raw)
+    types = specified[specified["cap_gpu"] > 0].groupby("gpu_type")
+    rows = types.agg(gpus=("cap_gpu", "sum"), nodes=("machine", "size"))
+    rows = rows.rename_axis("partition_name").reset_index()
+    rows.insert(0, "cluster", None)
+    return rows
+
+
 VIEWS = {
     "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
     "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
@@ -975,6 +985,7 @@ VIEWS = {
     "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
     "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
+    "pai.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 
 EVER = (0, 100_000)
@@ -1076,4 +1087,4 @@ QUERIES = MACHINE_QUERIES | {
     "pai.workload_classes(gpu_only := false)": (workload_classes, (False,), ["workload"]),
 }
 
-ON_REAL_FILES = set(MACHINE_QUERIES)
+ON_REAL_FILES = {*MACHINE_QUERIES, "pai.cluster_capacity_v1"}

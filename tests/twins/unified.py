@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ UTC_OFFSET_H = 8
 OUTCOMES = ("completed", "cancelled", "failed")
 KNOWN = (*OUTCOMES, "preempted")
 CLUSTER = ["trace", "cluster"]
-NUMBERS = ["submit_s", "wait_s", "run_s", "requested_gpus", "span_gpu_s", "held_gpu_s"]
+NUMBERS = ["submit_s", "wait_s", "run_s", "end_s", "requested_gpus", "span_gpu_s", "held_gpu_s"]
 
 
 def percent(part: float, whole: float) -> float | None:
@@ -32,22 +33,27 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def twins_with(name: str) -> Iterator[tuple[str, ModuleType]]:
+    for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        twin = importlib.import_module(f"twins.{found.name}")
+        if hasattr(twin, name):
+            yield found.name, twin
+
+
 def all_jobs(raw: Path) -> pd.DataFrame:
     """Those of the traces that the first version holds, and of each that has a twin of its own for them."""
     frames = [raw_frames.unified_jobs_v2(raw)]
-    for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        twin = importlib.import_module(f"twins.{found.name}")
-        if hasattr(twin, "standard_job"):
-            jobs = twin.standard_job(raw)
-            hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
-            jobs = jobs.assign(
-                trace=found.name,
-                span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
-                size_band=jobs["requested_gpus"].map(raw_frames.size_band),
-                hour_of_day=hours % 24,
-                weekday=(hours // 24 + 3) % 7 + 1,
-            )
-            frames.append(jobs[raw_frames.UNIFIED_V2])
+    for trace, twin in twins_with("standard_job"):
+        jobs = twin.standard_job(raw)
+        hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
+        jobs = jobs.assign(
+            trace=trace,
+            span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
+            size_band=jobs["requested_gpus"].map(raw_frames.size_band),
+            hour_of_day=hours % 24,
+            weekday=(hours // 24 + 3) % 7 + 1,
+        )
+        frames.append(jobs[raw_frames.UNIFIED_V2])
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
@@ -151,6 +157,15 @@ def summary_rows(raw: Path, gpu_s: str = "held_gpu_s") -> list[dict[str, object]
 
 def summary(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(summary_rows(raw), columns=SUMMARY + COVERAGE)
+
+
+def capacity(raw: Path) -> pd.DataFrame:
+    frames = []
+    for trace, twin in twins_with("cluster_capacity"):
+        rows = twin.cluster_capacity(raw)
+        rows.insert(0, "trace", trace)
+        frames.append(rows.astype(object))
+    return pd.concat(frames, ignore_index=True)
 
 
 # Named queries. The two that are older come first.
@@ -434,6 +449,265 @@ def weekday_profile(raw: Path) -> pd.DataFrame:
     return rows
 
 
+def counted_jobs(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    return gpu_jobs_of(raw) if gpu_only else jobs_of(raw)
+
+
+def hour_of(times: pd.Series) -> pd.Series:
+    return (times // HOUR_S).astype("int64")
+
+
+def jobs_per_hour(submitted: pd.Series) -> pd.Series:
+    """Jobs of every hour from the first to the last, those without any too."""
+    hours = hour_of(submitted)
+    return hours.value_counts().reindex(range(hours.min(), hours.max() + 1), fill_value=0)
+
+
+SERIES = ["hour", "hour_start_s", "jobs", "submitted_gpus", "with_submission_pct"]
+
+
+def arrival_series(raw: Path, in_trace: str, from_hour: int, gpu_only: bool) -> pd.DataFrame:
+    frames = [pd.DataFrame(columns=[*CLUSTER, *SERIES])]
+    jobs = counted_jobs(raw, gpu_only)
+    for names, mine in by_cluster(jobs[jobs["trace"] == in_trace]):
+        counted = mine[mine["submit_s"] >= from_hour * HOUR_S]
+        if not len(counted):
+            continue
+        counts = jobs_per_hour(counted["submit_s"])
+        gpus = counted.groupby(hour_of(counted["submit_s"]))["requested_gpus"].sum()
+        rows = pd.DataFrame(
+            {
+                "hour": counts.index,
+                "hour_start_s": counts.index * HOUR_S,
+                "jobs": counts.to_numpy(),
+                "submitted_gpus": gpus.reindex(counts.index, fill_value=0).to_numpy(),
+                "with_submission_pct": percent(mine["submit_s"].count(), len(mine)),
+            }
+        )
+        frames.append(rows.assign(**names)[[*CLUSTER, *SERIES]].astype(object))
+    return pd.concat(frames, ignore_index=True)
+
+
+def autocorrelation(counts: np.ndarray, lag: int) -> float | None:
+    deviations = counts - counts.mean()
+    squares = (deviations**2).sum()
+    if len(counts) < 2 * lag or counts.min() == counts.max():
+        return None
+    return (deviations[lag:] * deviations[:-lag]).sum() / squares
+
+
+def burst_pct(jobs: pd.DataFrame, burst_s: float) -> float | None:
+    of_users = jobs.dropna(subset="user_id").sort_values("submit_s")
+    gaps = of_users.groupby("user_id")["submit_s"].diff()
+    return percent((gaps <= burst_s).sum(), len(of_users))
+
+
+def arrival_burstiness(raw: Path, gpu_only: bool, skip_first_pct: float, burst_s: float) -> pd.DataFrame:
+    rows = []
+    for names, mine in by_cluster(counted_jobs(raw, gpu_only)):
+        submitted = mine.dropna(subset="submit_s").sort_values(["submit_s", "job_id"])
+        if not len(submitted):
+            continue
+        skipped = math.floor(len(submitted) * skip_first_pct / 100)
+        jobs = submitted.iloc[skipped:]
+        counts = jobs_per_hour(jobs["submit_s"]).to_numpy()
+        row = {
+            "jobs": len(jobs),
+            "skipped_jobs": skipped,
+            "hours": len(counts),
+            "mean_hourly_jobs": counts.mean(),
+            "max_hourly_jobs": counts.max(),
+            "dispersion": counts.var() / counts.mean(),
+            "cv_hourly_jobs": counts.std() / counts.mean(),
+            "autocorrelation_24h": autocorrelation(counts, 24),
+            "autocorrelation_168h": autocorrelation(counts, 168),
+            "user_burst_pct": burst_pct(jobs, burst_s),
+            "with_user_pct": percent(jobs["user_id"].count(), len(jobs)),
+            "with_submission_pct": percent(len(submitted), len(mine)),
+        }
+        rows.append(names | row)
+    return pd.DataFrame(rows)
+
+
+def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+    rows = []
+    for trace, of_trace in counted_jobs(raw, gpu_only).groupby("trace"):
+        outcomes = as_printed(of_trace) if preempted_fails else of_trace
+        total_gpu_s = of_trace["held_gpu_s"].sum()
+        for (outcome, band), jobs in outcomes.groupby(["status", "size_band"], dropna=False):
+            held_gpu_s = jobs["held_gpu_s"].sum(min_count=1)
+            row = {
+                "trace": trace,
+                "outcome": outcome,
+                "size_band": band,
+                "jobs": len(jobs),
+                "jobs_pct": percent(len(jobs), len(of_trace)),
+                "held_gpu_h": held_gpu_s / HOUR_S,
+                "gpu_time_pct": percent(held_gpu_s, total_gpu_s),
+                "uncovered_pct": percent(jobs["held_gpu_s"].isna().sum(), len(jobs)),
+                "censored_pct": percent((jobs["is_censored"] == True).sum(), len(jobs)),  # noqa: E712
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def last_event(jobs: pd.DataFrame) -> float:
+    """When the trace ends: at the last submission, start or end that it tells."""
+    starts = jobs["submit_s"] + jobs["wait_s"]
+    ends = jobs["end_s"].fillna(starts + jobs["run_s"])
+    return pd.concat([jobs["submit_s"], starts, ends]).max()
+
+
+def placed_in_time(raw: Path, in_trace: str, offered: bool, censored_run_on: bool) -> pd.DataFrame:
+    """GPU jobs of a trace with when they start and stop, and until when they wait, where that is known."""
+    jobs = gpu_jobs_of(raw)
+    jobs = jobs[jobs["trace"] == in_trace].copy()
+    never_started = jobs["wait_s"].isna() & jobs["run_s"].isna() & (jobs["status"] != "completed")
+    jobs["start"] = jobs["submit_s"] if offered else jobs["submit_s"] + jobs["wait_s"]
+    jobs["stop"] = jobs["start"] + jobs["run_s"]
+    if censored_run_on:
+        runs_on = jobs["is_censored"].eq(True) & jobs["run_s"].isna() & jobs["start"].notna()
+        jobs["stop"] = jobs["stop"].mask(runs_on, last_event(jobs))
+    jobs["waits_to"] = jobs["start"].fillna(jobs["end_s"].where(never_started))
+    jobs["last"] = jobs["stop"].fillna(jobs["end_s"])
+    jobs["gpus"] = (jobs["held_gpu_s"] / jobs["run_s"].where(jobs["run_s"] > 0)).fillna(
+        jobs["requested_gpus"]
+    )
+    jobs["is_unended"] = jobs["start"].notna() & jobs["stop"].isna()
+    is_waiting = jobs["start"].isna() & jobs["submit_s"].notna() & jobs["waits_to"].notna()
+    jobs["is_placed"] = jobs["stop"].notna() | is_waiting
+    return jobs
+
+
+def hours_of_events(jobs: pd.DataFrame) -> range:
+    """From the first submission, start or end of any job of the trace to the last, whatever its cluster."""
+    events = jobs[["submit_s", "start", "last"]]
+    return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
+
+
+def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: range) -> np.ndarray:
+    """What jobs weigh together, each for the part of an hour that it is there."""
+    sums = np.zeros(len(hours))
+    there = ends > begins
+    for begin, end, weight in zip(begins[there], ends[there], weights[there], strict=True):
+        first, last = int(begin // HOUR_S) - hours.start, int(end // HOUR_S) - hours.start
+        if first == last:
+            sums[first] += weight * (end - begin) / HOUR_S
+            continue
+        sums[first] += weight * (1 - begin % HOUR_S / HOUR_S)
+        sums[first + 1 : last] += weight
+        sums[last] += weight * (end % HOUR_S) / HOUR_S
+    return sums
+
+
+def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool) -> int | None:
+    """A job's partition without a name is none of those that the capacity is told of."""
+    rows = capacity(raw).fillna({"cluster": ""})
+    rows = rows[(rows["trace"] == names["trace"]) & (rows["cluster"] == (names["cluster"] or ""))]
+    if by_partition:
+        rows = rows[rows["partition_name"] == names["partition_name"]]
+    return int(rows["gpus"].sum()) if len(rows) else None
+
+
+ALLOCATION = [*CLUSTER, "partition_name", "hour", "hour_start_s", "running_jobs", "held_gpus"]
+ALLOCATION += ["queued_jobs", "queued_gpus", "unended_jobs", "placed_pct"]
+ALLOCATION += ["capacity_gpus", "held_of_capacity_pct"]
+
+
+def allocation_hourly(
+    raw: Path, in_trace: str, by_partition: bool, from_hour: int, offered: bool, censored_run_on: bool
+) -> pd.DataFrame:
+    frames = [pd.DataFrame(columns=ALLOCATION)]
+    jobs = placed_in_time(raw, in_trace, offered, censored_run_on)
+    if not jobs["start"].count():
+        return frames[0]
+    if not by_partition:
+        jobs["partition_name"] = None
+    hours = hours_of_events(jobs)
+    for keys, mine in jobs.groupby([*CLUSTER, "partition_name"], dropna=False):
+        names = {
+            key: None if pd.isna(name) else name
+            for key, name in zip([*CLUSTER, "partition_name"], keys, strict=True)
+        }
+        frames.append(allocation_of(mine, names, hours, gpus_there(raw, names, by_partition), offered))
+    rows = pd.concat(frames, ignore_index=True)
+    return rows[rows["hour"] >= from_hour]
+
+
+def allocation_of(
+    jobs: pd.DataFrame, names: dict[str, str | None], hours: range, gpus: int | None, offered: bool
+) -> pd.DataFrame:
+    one_each = pd.Series(1.0, index=jobs.index)
+    starts = hour_of(jobs.loc[jobs["is_unended"], "start"]).value_counts()
+    held = hourly_means(jobs["start"], jobs["stop"], jobs["gpus"], hours)
+    waits = jobs["submit_s"], jobs["waits_to"]
+    rows = {
+        "hour": hours,
+        "hour_start_s": [hour * HOUR_S for hour in hours],
+        "running_jobs": hourly_means(jobs["start"], jobs["stop"], one_each, hours),
+        "held_gpus": held,
+        "queued_jobs": None if offered else hourly_means(*waits, one_each, hours),
+        "queued_gpus": None if offered else hourly_means(*waits, jobs["requested_gpus"], hours),
+        "unended_jobs": [int(starts.get(hour, 0)) for hour in hours],
+        "placed_pct": percent(jobs["is_placed"].sum(), len(jobs)),
+        "capacity_gpus": gpus,
+        "held_of_capacity_pct": 100 * held / gpus if gpus else None,
+    }
+    return pd.DataFrame(rows).assign(**names)[ALLOCATION].astype(object)
+
+
+PREDICTORS = {
+    "last of user": ("user_id", False),
+    "median of user": ("user_id", True),
+    "last of group": ("group_id", False),
+    "median of group": ("group_id", True),
+    "last of trace": ("trace", False),
+    "median of trace": ("trace", True),
+}
+
+
+def predictions_of(jobs: pd.DataFrame, last_jobs: int) -> np.ndarray:
+    """For each job the median run of those that had ended when it was submitted, at most so many of them."""
+    order = ["ended_s", "submit_s", "cluster", "job_id"]
+    ended = jobs.assign(cluster=jobs["cluster"].fillna("")).sort_values(order)
+    runs = ended["run_s"].to_numpy()
+    before = np.searchsorted(ended["ended_s"].to_numpy(), jobs["submit_s"].to_numpy(), side="left")
+    return np.array([np.median(runs[max(0, end - last_jobs) : end]) if end else math.nan for end in before])
+
+
+def errors_of(jobs: pd.DataFrame, by: str, last_jobs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Runs and what was predicted for them, where anything was."""
+    predicted = [(np.empty(0), np.empty(0))]
+    for _, mine in jobs.dropna(subset=by).groupby(by):
+        predicted.append((mine["run_s"].to_numpy(), predictions_of(mine, last_jobs)))
+    runs, found = (np.concatenate(column) for column in zip(*predicted, strict=True))
+    return runs[~np.isnan(found)], found[~np.isnan(found)]
+
+
+def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.DataFrame:
+    rows = []
+    for trace, jobs in counted_jobs(raw, gpu_only).groupby("trace"):
+        is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0) & jobs["is_censored"].ne(True)
+        whole = jobs[is_whole].assign(ended_s=jobs["end_s"].fillna(jobs["submit_s"] + jobs["run_s"]))
+        for predictor, (by, is_median) in PREDICTORS.items():
+            runs, found = errors_of(whole, by, last_jobs if is_median else 1)
+            errors = np.abs(found - runs) / runs
+            is_near = (2 * found >= runs) & (found <= 2 * runs)
+            row = {
+                "trace": trace,
+                "predictor": predictor,
+                "jobs": len(jobs),
+                "whole_run_pct": percent(len(whole), len(jobs)),
+                "predicted_jobs": len(runs),
+                "covered_pct": percent(len(runs), len(whole)),
+                "median_error": np.median(errors) if len(runs) else None,
+                "p90_error": np.quantile(errors, 0.9) if len(runs) else None,
+                "within_factor_2_pct": percent(is_near.sum(), len(runs)),
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
@@ -443,7 +717,13 @@ VIEWS = {
     "unified.jobs_v2": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary_v1, CLUSTER),
     "unified.summary_v3": (summary, CLUSTER),
+    "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
 }
+
+BY_HOUR = [*CLUSTER, "hour"]
+BY_PARTITION = [*CLUSTER, "partition_name", "hour"]
+BY_OUTCOME = ["trace", "outcome", "size_band"]
+BY_PREDICTOR = ["trace", "predictor"]
 
 QUERIES = {
     "unified.traces()": (traces, (True, False), CLUSTER),
@@ -473,4 +753,101 @@ QUERIES = {
     "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (33.5,), CLUSTER),
     "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),
     "unified.weekday_profile()": (weekday_profile, (), ["trace", "weekday"]),
+    "unified.arrival_series()": (arrival_series, ("openb", 0, True), BY_HOUR),
+    "unified.arrival_series(from_hour := 2640)": (arrival_series, ("openb", 2640, True), BY_HOUR),
+    "unified.arrival_series(gpu_only := false)": (arrival_series, ("openb", 0, False), BY_HOUR),
+    "unified.arrival_series(in_trace := 'itp', from_hour := 100)": (
+        arrival_series,
+        ("itp", 100, True),
+        BY_HOUR,
+    ),
+    "unified.arrival_series(in_trace := 'pai')": (arrival_series, ("pai", 0, True), BY_HOUR),
+    "unified.arrival_series(in_trace := 'acme', gpu_only := false)": (
+        arrival_series,
+        ("acme", 0, False),
+        BY_HOUR,
+    ),
+    "unified.arrival_series(in_trace := 'dlrm', gpu_only := false)": (
+        arrival_series,
+        ("dlrm", 0, False),
+        BY_HOUR,
+    ),
+    "unified.arrival_burstiness()": (arrival_burstiness, (True, 1, 60), CLUSTER),
+    "unified.arrival_burstiness(gpu_only := false)": (arrival_burstiness, (False, 1, 60), CLUSTER),
+    "unified.arrival_burstiness(skip_first_pct := 0)": (arrival_burstiness, (True, 0, 60), CLUSTER),
+    "unified.arrival_burstiness(skip_first_pct := 33.5)": (arrival_burstiness, (True, 33.5, 60), CLUSTER),
+    "unified.arrival_burstiness(burst_s := 0)": (arrival_burstiness, (True, 1, 0), CLUSTER),
+    "unified.arrival_burstiness(burst_s := 86400)": (arrival_burstiness, (True, 1, 86_400), CLUSTER),
+    "unified.failure_cost()": (failure_cost, (True, False), BY_OUTCOME),
+    "unified.failure_cost(gpu_only := false)": (failure_cost, (False, False), BY_OUTCOME),
+    "unified.failure_cost(preempted_fails := true)": (failure_cost, (True, True), BY_OUTCOME),
+    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False, False), BY_PARTITION),
+    "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
+        allocation_hourly,
+        ("openb", True, 2640, False, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(offered := true)": (
+        allocation_hourly,
+        ("openb", False, 0, True, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'itp', offered := true)": (
+        allocation_hourly,
+        ("itp", False, 0, True, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'pai')": (
+        allocation_hourly,
+        ("pai", False, 0, False, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'pai', by_partition := true)": (
+        allocation_hourly,
+        ("pai", True, 0, False, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'pai', censored_run_on := true)": (
+        allocation_hourly,
+        ("pai", False, 0, False, True),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'pai', offered := true, censored_run_on := true)": (
+        allocation_hourly,
+        ("pai", False, 0, True, True),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'acme', censored_run_on := true)": (
+        allocation_hourly,
+        ("acme", False, 0, False, True),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'acme', offered := true)": (
+        allocation_hourly,
+        ("acme", False, 0, True, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'acme', offered := true, censored_run_on := true)": (
+        allocation_hourly,
+        ("acme", False, 0, True, True),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'dlrm')": (
+        allocation_hourly,
+        ("dlrm", False, 0, False, False),
+        BY_PARTITION,
+    ),
+    "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true, censored_run_on := true)": (
+        allocation_hourly,
+        ("dlrm", True, 0, False, True),
+        BY_PARTITION,
+    ),
+    "unified.duration_predictability()": (duration_predictability, (True, 5), BY_PREDICTOR),
+    "unified.duration_predictability(gpu_only := false)": (
+        duration_predictability,
+        (False, 5),
+        BY_PREDICTOR,
+    ),
+    "unified.duration_predictability(last_jobs := 2)": (duration_predictability, (True, 2), BY_PREDICTOR),
+    "unified.duration_predictability(last_jobs := 100)": (duration_predictability, (True, 100), BY_PREDICTOR),
 }
