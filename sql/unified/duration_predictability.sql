@@ -3,6 +3,7 @@
 -- param: last_jobs: a median is that of so many jobs that ended last, or of all if there were fewer
 -- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace
+-- column: predictor: The last run of the same user, group or trace, or the median of the last ones: last of user, median of user, and so on
 -- column: jobs: Jobs of the trace, the same number for each predictor
 create or replace macro unified.duration_predictability(
     gpu_only boolean := true, last_jobs bigint := 5

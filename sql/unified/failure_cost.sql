@@ -1,9 +1,10 @@
--- What do failed, cancelled and preempted jobs of each size cost in GPU time?
+-- What do failed, cancelled and preempted jobs of each size and kind of work cost in GPU time?
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
--- chart: point x=jobs:log y=gpu_time_pct color=outcome
+-- param: by_workload: tell kinds of work apart
+-- column: workload: Kind of work, NULL where kinds are not told apart or the job has none
 create or replace macro unified.failure_cost(
-    gpu_only boolean := true, preempted_fails boolean := false
+    gpu_only boolean := true, preempted_fails boolean := false, by_workload boolean := false
 ) as table
 with outcomes as (
     select
@@ -12,6 +13,7 @@ with outcomes as (
         requested_gpus,
         held_gpu_s,
         is_censored,
+        case when by_workload then workload end as workload,
         case when preempted_fails and status = 'preempted' then 'failed' else status end as outcome
     from unified.jobs
     where not gpu_only or requested_gpus > 0
@@ -20,6 +22,7 @@ with outcomes as (
 counted as (
     select
         trace,
+        workload,
         outcome,
         size_band,
         min(requested_gpus) as least_gpus,
@@ -28,7 +31,7 @@ counted as (
         count(*) filter (where is_censored) as censored_jobs,
         fsum(held_gpu_s) as held_gpu_s
     from outcomes
-    group by trace, outcome, size_band
+    group by trace, workload, outcome, size_band
 ),
 
 totals as (
@@ -42,6 +45,7 @@ totals as (
 
 select
     counted.trace,
+    counted.workload,
     counted.outcome,
     counted.size_band,
     counted.jobs,
@@ -52,6 +56,6 @@ select
     100.0 * counted.censored_jobs / counted.jobs as censored_pct
 from counted
 inner join totals on counted.trace = totals.trace
-order by counted.trace, counted.outcome, counted.least_gpus nulls last;
+order by counted.trace, counted.workload nulls last, counted.outcome, counted.least_gpus nulls last;
 
-comment on macro table unified.failure_cost is 'Jobs, only those that request a GPU if gpu_only, per trace, outcome and band of sizes, by all GPUs that a job requests together: their number, and their share of all jobs of the trace that are counted; the GPU-hours they held, and their share of the GPU time that all counted jobs of the trace held. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown, where a preempted job counts as failed if preempted_fails. uncovered_pct of the jobs of the row have no GPU time that is known, and add nothing to it; where none has one, held_gpu_h and gpu_time_pct are NULL. censored_pct of the jobs still ran when the trace ended, so that their GPU time is cut off or missing.';
+comment on macro table unified.failure_cost is 'Jobs, only those that request a GPU if gpu_only, per trace, kind of work if by_workload (NULL otherwise, and for jobs without one), outcome and band of sizes, by all GPUs that a job requests together: their number, and their share of all jobs of the trace that are counted; the GPU-hours they held, and their share of the GPU time that all counted jobs of the trace held. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown, where a preempted job counts as failed if preempted_fails. uncovered_pct of the jobs of the row have no GPU time that is known, and add nothing to it; where none has one, held_gpu_h and gpu_time_pct are NULL. censored_pct of the jobs still ran when the trace ended, so that their GPU time is cut off or missing.';

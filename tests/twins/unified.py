@@ -529,15 +529,17 @@ def arrival_burstiness(raw: Path, gpu_only: bool, skip_first_pct: float, burst_s
     return pd.DataFrame(rows)
 
 
-def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool, by_workload: bool = False) -> pd.DataFrame:
     rows = []
     for trace, of_trace in counted_jobs(raw, gpu_only).groupby("trace"):
         outcomes = as_printed(of_trace) if preempted_fails else of_trace
         total_gpu_s = of_trace["held_gpu_s"].sum()
-        for (outcome, band), jobs in outcomes.groupby(["status", "size_band"], dropna=False):
+        kinds = outcomes["workload"] if by_workload else pd.Series(None, index=outcomes.index, dtype=object)
+        for (kind, outcome, band), jobs in outcomes.groupby([kinds, "status", "size_band"], dropna=False):
             held_gpu_s = jobs["held_gpu_s"].sum(min_count=1)
             row = {
                 "trace": trace,
+                "workload": None if pd.isna(kind) else kind,
                 "outcome": outcome,
                 "size_band": band,
                 "jobs": len(jobs),
@@ -722,7 +724,7 @@ VIEWS = {
 
 BY_HOUR = [*CLUSTER, "hour"]
 BY_PARTITION = [*CLUSTER, "partition_name", "hour"]
-BY_OUTCOME = ["trace", "outcome", "size_band"]
+BY_OUTCOME = ["trace", "workload", "outcome", "size_band"]
 BY_PREDICTOR = ["trace", "predictor"]
 
 QUERIES = {
@@ -780,6 +782,7 @@ QUERIES = {
     "unified.arrival_burstiness(burst_s := 86400)": (arrival_burstiness, (True, 1, 86_400), CLUSTER),
     "unified.failure_cost()": (failure_cost, (True, False), BY_OUTCOME),
     "unified.failure_cost(gpu_only := false)": (failure_cost, (False, False), BY_OUTCOME),
+    "unified.failure_cost(by_workload := true)": (failure_cost, (True, False, True), BY_OUTCOME),
     "unified.failure_cost(preempted_fails := true)": (failure_cost, (True, True), BY_OUTCOME),
     "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False, False), BY_PARTITION),
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (

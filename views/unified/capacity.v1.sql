@@ -12,6 +12,6 @@ from each_trace.cluster_capacity_v1;
 
 comment on column unified.capacity_v1.trace is 'Trace; measured.';
 comment on column unified.capacity_v1.cluster is 'Cluster, where a trace tells them apart, as in unified.jobs; measured.';
-comment on column unified.capacity_v1.partition_name is 'Part of the cluster that its capacity is told of: the type or model of GPU (PAI, openb), or the cluster; measured.';
-comment on column unified.capacity_v1.gpus is 'GPUs of the partition; for ITP those that a simulation gives the cluster; derived.';
-comment on column unified.capacity_v1.nodes is 'Nodes with GPUs; NULL for ITP, as nobody tells; derived.';
+comment on column unified.capacity_v1.partition_name is 'Part of the cluster that its capacity is told of: a type or model of GPU, or the cluster; measured.';
+comment on column unified.capacity_v1.gpus is 'GPUs of the partition, as the trace or its publisher tells them; derived.';
+comment on column unified.capacity_v1.nodes is 'Nodes with GPUs; NULL where nobody tells; derived.';
