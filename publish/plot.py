@@ -7,7 +7,7 @@ import datetime as dt
 import io
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -91,7 +91,8 @@ def picture_of(connection: duckdb.DuckDBPyConnection, question: Question) -> "al
     given = ", ".join(f"{name} = {_name(value)}" for name, value in question.values.items())
     is_synthetic = any(note.name == "synthetic data" for note in notes(connection, question.name))
     remarks = ["synthetic data" if is_synthetic else "", given, *left_out]
-    return _laid_out(chart, rows, title, [remark for remark in remarks if remark])
+    times = {name for name in chart.columns if types.is_temporal(answered.schema.field(name).type)}
+    return _laid_out(chart, rows, times, title, [remark for remark in remarks if remark])
 
 
 def axis_title(column: str) -> str:
@@ -155,12 +156,14 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
-def _laid_out(chart: Chart, rows: Sequence[Row], title: str, remarks: Sequence[str]) -> "altair.Chart":
+def _laid_out(
+    chart: Chart, rows: Sequence[Row], times: Collection[str], title: str, remarks: Sequence[str]
+) -> "altair.Chart":
     import altair
 
     encoding: dict[str, Any] = {
-        "x": altair.X(chart.x.column, **_axis(chart, chart.x, rows)),
-        "y": altair.Y(chart.y.column, **_axis(chart, chart.y, rows)),
+        "x": altair.X(chart.x.column, **_axis(chart, chart.x, rows, times)),
+        "y": altair.Y(chart.y.column, **_axis(chart, chart.y, rows, times)),
     }
     if chart.color:
         encoding["color"] = altair.Color(chart.color, **_colors(chart.color, rows))
@@ -169,7 +172,7 @@ def _laid_out(chart: Chart, rows: Sequence[Row], title: str, remarks: Sequence[s
     heading = altair.Title(
         textwrap.wrap(title, TITLE_LETTERS), subtitle=list(remarks), anchor="start", frame="group", offset=14
     )
-    texts = {column for column in rows[0] if _is_category(chart, column, rows)}
+    texts = {column for column in rows[0] if _is_category(chart, column, rows, times)}
     values = [
         {column: _name(row[column]) if column in texts else row[column] for column in row} for row in rows
     ]
@@ -186,12 +189,15 @@ def _marked(picture: Any, chart: Chart, row_count: int) -> Any:
     return picture.mark_bar()
 
 
-def _axis(chart: Chart, axis: Axis, rows: Sequence[Row]) -> dict[str, Any]:
+def _axis(chart: Chart, axis: Axis, rows: Sequence[Row], times: Collection[str]) -> dict[str, Any]:
     """Type, title, order and scale of an axis."""
     import altair
 
     title = axis_title(axis.column)
-    if not _is_category(chart, axis.column, rows):
+    if not _is_category(chart, axis.column, rows, times):
+        if axis.column in times:
+            # An hour or day without a row leaves its place empty. The warehouse's times are in UTC.
+            return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc")}
         drawn: dict[str, Any] = {"type": "quantitative", "title": title}
         if axis.is_log:
             drawn["scale"] = altair.Scale(type="log", nice=False, padding=8)
@@ -225,12 +231,14 @@ def _colors(column: str, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _is_category(chart: Chart, column: str, rows: Sequence[Row]) -> bool:
+def _is_category(chart: Chart, column: str, rows: Sequence[Row], times: Collection[str]) -> bool:
     """Whether the values of a column are names, each with a place of its own, not points of a scale."""
     if column == chart.y.column:
         return False
     if column == chart.color or chart.kind in ("bar", "stack"):
         return True
+    if column in times:
+        return any(row[column] is None for row in rows)
     return any(isinstance(row[column], str | bool | None) for row in rows)
 
 

@@ -105,6 +105,12 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
     assert drawn["title"]["subtitle"][0] == "synthetic data"
 
 
+def test_a_line_over_times_leaves_room_for_hours_without_a_row(opened: DuckDBPyConnection) -> None:
+    for query in ("acme.fleet_hourly", "acme.utilization_by_day"):
+        x = spec(opened, query)["encoding"]["x"]
+        assert (x["type"], x["scale"]) == ("temporal", {"type": "utc"})
+
+
 def test_bars_stand_in_the_order_of_the_answer(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "openb.request_tiers")
     tiers = ["whole GPUs", "501 to 999 milli", "251 to 500 milli", "up to 250 milli"]
