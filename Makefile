@@ -90,7 +90,7 @@ lint-types: $(VENV)/ready
 		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli
 
 lint-sql: $(VENV)/ready
-	$(BIN)/sqlfluff lint --quiet views sql
+	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest

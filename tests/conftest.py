@@ -1,11 +1,12 @@
 """Warehouses that several tests read: one over the publishers' real files, one over synthetic dumps."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from tracehouse.engines.duckdb.write import database
@@ -34,6 +35,18 @@ def build_warehouse(raw: Path, warehouse: Path) -> Path:
     return warehouse
 
 
+def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that all workers of a run read: the first to need it makes it, and the others wait."""
+    root = factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
+    with FileLock(f"{folder}.lock"):
+        # Not made aside and renamed: a database knows where its files are.
+        if not (made := folder.with_suffix(".made")).exists():
+            make(folder)
+            made.touch()
+    return folder
+
+
 @pytest.fixture(scope="session")
 def real_raw() -> Path:
     if not REAL_DATA.is_dir():
@@ -43,19 +56,20 @@ def real_raw() -> Path:
 
 @pytest.fixture(scope="session")
 def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_warehouse(real_raw, tmp_path_factory.mktemp("real") / "warehouse")
+    return shared(tmp_path_factory, "real_warehouse", lambda folder: build_warehouse(real_raw, folder))
 
 
 @pytest.fixture(scope="session")
 def sample_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sample") / "raw"
-    dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, dumps.available(), quiet)
-    return folder
+    def write(folder: Path) -> None:
+        dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, dumps.available(), quiet)
+
+    return shared(tmp_path_factory, "sample_raw", write)
 
 
 @pytest.fixture(scope="session")
 def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_warehouse(sample_raw, tmp_path_factory.mktemp("sample") / "warehouse")
+    return shared(tmp_path_factory, "sample_warehouse", lambda folder: build_warehouse(sample_raw, folder))
 
 
 # A database that stays open is read once, and not for each test.

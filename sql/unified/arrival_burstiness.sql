@@ -80,62 +80,84 @@ hourly as (
     group by trace, cluster, hour
 ),
 
-hours as (
-    select
-        trace,
-        cluster,
-        mean_hourly_jobs,
-        unnest(generate_series(first_hour, last_hour)) as hour
-    from counted
+lags as (
+    select unnest([24, 168]) as lag_h
 ),
 
--- Each deviation over the mean, before it is squared: so the squares stay small, whatever the number of jobs.
-deviations as (
-    select
-        hours.trace,
-        hours.cluster,
-        hours.hour,
-        coalesce(hourly.jobs, 0) as jobs,
-        coalesce(hourly.jobs, 0) / nullif(hours.mean_hourly_jobs, 0) - 1 as deviation
-    from hours
-    left join hourly
-        on
-            hours.trace = hourly.trace
-            and hours.cluster is not distinct from hourly.cluster
-            and hours.hour = hourly.hour
-),
-
--- A lag of 24 rows would do, but one that has an offset cannot be read back from a database by DuckDB 1.5.
-paired as (
-    select
-        deviations.trace,
-        deviations.cluster,
-        deviations.jobs,
-        deviations.deviation,
-        day_before.deviation as deviation_day_before,
-        week_before.deviation as deviation_week_before
-    from deviations
-    left join deviations as day_before
-        on
-            deviations.trace = day_before.trace
-            and deviations.cluster is not distinct from day_before.cluster
-            and deviations.hour = day_before.hour + 24
-    left join deviations as week_before
-        on
-            deviations.trace = week_before.trace
-            and deviations.cluster is not distinct from week_before.cluster
-            and deviations.hour = week_before.hour + 168
-),
-
-moments as (
+squares as (
     select
         trace,
         cluster,
         max(jobs) as max_hourly_jobs,
-        fsum(power(deviation, 2)) as squares,
-        fsum(deviation * deviation_day_before) as products_24h,
-        fsum(deviation * deviation_week_before) as products_168h
-    from paired
+        cast(sum(jobs * jobs) as double) as jobs_squared
+    from hourly
+    group by trace, cluster
+),
+
+-- Hours without a job have no row: what they add to a sum over all hours is known without them.
+products as (
+    select
+        earlier.trace,
+        earlier.cluster,
+        lags.lag_h,
+        cast(sum(earlier.jobs * later.jobs) as double) as jobs_multiplied
+    from hourly as earlier
+    cross join lags
+    inner join hourly as later
+        on
+            earlier.trace = later.trace
+            and earlier.cluster is not distinct from later.cluster
+            and later.hour = earlier.hour + lags.lag_h
+    group by earlier.trace, earlier.cluster, lags.lag_h
+),
+
+with_partner as (
+    select
+        hourly.trace,
+        hourly.cluster,
+        lags.lag_h,
+        coalesce(sum(hourly.jobs) filter (where hourly.hour <= counted.last_hour - lags.lag_h), 0)
+        + coalesce(sum(hourly.jobs) filter (where hourly.hour >= counted.first_hour + lags.lag_h), 0) as jobs
+    from hourly
+    inner join counted
+        on hourly.trace = counted.trace and hourly.cluster is not distinct from counted.cluster
+    cross join lags
+    group by hourly.trace, hourly.cluster, lags.lag_h
+),
+
+autocorrelations as (
+    select
+        counted.trace,
+        counted.cluster,
+        with_partner.lag_h,
+        (
+            counted.hours * coalesce(products.jobs_multiplied, 0)
+            - cast(counted.jobs as double) * with_partner.jobs
+            + cast(counted.jobs as double) * counted.jobs
+            * (counted.hours - with_partner.lag_h) / counted.hours
+        )
+        / nullif(counted.hours * squares.jobs_squared - cast(counted.jobs as double) * counted.jobs, 0)
+            as autocorrelation
+    from counted
+    inner join squares
+        on counted.trace = squares.trace and counted.cluster is not distinct from squares.cluster
+    inner join with_partner
+        on counted.trace = with_partner.trace and counted.cluster is not distinct from with_partner.cluster
+    left join products
+        on
+            with_partner.trace = products.trace
+            and with_partner.cluster is not distinct from products.cluster
+            and with_partner.lag_h = products.lag_h
+    where counted.hours >= 2 * with_partner.lag_h
+),
+
+by_lag as (
+    select
+        trace,
+        cluster,
+        max(autocorrelation) filter (where lag_h = 24) as autocorrelation_24h,
+        max(autocorrelation) filter (where lag_h = 168) as autocorrelation_168h
+    from autocorrelations
     group by trace, cluster
 )
 
@@ -146,22 +168,22 @@ select
     counted.skipped_jobs,
     counted.hours,
     counted.mean_hourly_jobs,
-    moments.max_hourly_jobs,
-    counted.mean_hourly_jobs * moments.squares / nullif(counted.hours, 0) as dispersion,
-    sqrt(moments.squares / nullif(counted.hours, 0)) as cv_hourly_jobs,
-    -- A day that was not seen twice tells nothing of days, nor a week of weeks.
-    case
-        when counted.hours >= 48 then moments.products_24h / nullif(moments.squares, 0)
-    end as autocorrelation_24h,
-    case
-        when counted.hours >= 336 then moments.products_168h / nullif(moments.squares, 0)
-    end as autocorrelation_168h,
+    squares.max_hourly_jobs,
+    squares.jobs_squared / counted.jobs - counted.mean_hourly_jobs as dispersion,
+    sqrt(
+        greatest(squares.jobs_squared / counted.jobs / nullif(counted.mean_hourly_jobs, 0) - 1, 0)
+    ) as cv_hourly_jobs,
+    by_lag.autocorrelation_24h,
+    by_lag.autocorrelation_168h,
     100.0 * counted.burst_jobs / nullif(counted.jobs_with_user, 0) as user_burst_pct,
     100.0 * counted.jobs_with_user / counted.jobs as with_user_pct,
     coverage.with_submission_pct
 from counted
-inner join moments
-    on counted.trace = moments.trace and counted.cluster is not distinct from moments.cluster
+inner join squares
+    on counted.trace = squares.trace and counted.cluster is not distinct from squares.cluster
+-- A day that was not seen twice tells nothing of days, nor a week of weeks.
+left join by_lag
+    on counted.trace = by_lag.trace and counted.cluster is not distinct from by_lag.cluster
 inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;

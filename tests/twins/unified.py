@@ -852,5 +852,4 @@ QUERIES = {
         BY_PREDICTOR,
     ),
     "unified.duration_predictability(last_jobs := 2)": (duration_predictability, (True, 2), BY_PREDICTOR),
-    "unified.duration_predictability(last_jobs := 100)": (duration_predictability, (True, 100), BY_PREDICTOR),
 }
