@@ -1,13 +1,13 @@
 -- How long do Acme's GPU jobs queue, by the GPUs that they ask for?
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published queue, not by start - submit
--- chart: bar x=gpus y=mean_wait_s color=cluster
+-- chart: bar x=gpu_band y=mean_wait_s color=cluster
 -- column: jobs: GPU jobs of the band
 create or replace macro acme.wait_by_size(by_publisher boolean := true) as table
 with bands as (
     select
         known.place,
-        known.gpus
+        known.gpu_band
     from (
         values
         (1, '1'),
@@ -16,7 +16,7 @@ with bands as (
         (4, '9 to 63'),
         (5, '64 to 511'),
         (6, '512 and more')
-    ) as known (place, gpus)
+    ) as known (place, gpu_band)
 ),
 
 clusters as (
@@ -42,7 +42,7 @@ waits as (
 -- Outward from the bands, so that one without jobs is there too.
 select
     clusters.cluster,
-    bands.gpus,
+    bands.gpu_band,
     count(waits.place) as jobs,
     favg(waits.waited_s) as mean_wait_s,
     median(waits.waited_s) as median_wait_s,
@@ -50,7 +50,7 @@ select
 from clusters
 cross join bands
 left join waits on clusters.cluster = waits.cluster and bands.place = waits.place
-group by clusters.cluster, bands.place, bands.gpus
+group by clusters.cluster, bands.place, bands.gpu_band
 order by clusters.cluster, bands.place;
 
 comment on macro table acme.wait_by_size is 'Wait of GPU jobs from submission to start, its percentiles interpolated, per cluster and number of GPUs; a band that holds no job is there too.';

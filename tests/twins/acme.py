@@ -509,7 +509,7 @@ def wait_by_size(raw: Path, by_publisher: bool) -> pd.DataFrame:
             mine = jobs[jobs["requested_gpus"].between(least, most)]
             waits = mine["published_queue_s" if by_publisher else "wait_s"]
             rows.append((cluster, gpus, len(mine), waits.mean(), waits.median(), waits.quantile(0.9)))
-    names = ["cluster", "gpus", "jobs", "mean_wait_s", "median_wait_s", "p90_wait_s"]
+    names = ["cluster", "gpu_band", "jobs", "mean_wait_s", "median_wait_s", "p90_wait_s"]
     return pd.DataFrame(rows, columns=names)
 
 

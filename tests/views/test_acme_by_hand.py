@@ -104,7 +104,7 @@ def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
         ("64 to 511", 0, None, None),
         ("512 and more", 1, 30, 30),
     ]
-    by_us = "from acme.wait_by_size(by_publisher := false) select gpus, mean_wait_s"
+    by_us = "from acme.wait_by_size(by_publisher := false) select gpu_band, mean_wait_s"
     assert dict(rows(seren, by_us)) == {
         **{"1": 10, "2 to 7": 2.5, "8": 5},
         **{"9 to 63": None, "64 to 511": None, "512 and more": None},

@@ -260,7 +260,7 @@ comment on table catalog.columns is 'The columns of every base table, view and a
 comment on column catalog.columns.object_name is 'Base table, named query, or view by its versioned name, and the newest version by its plain name too, with its schema.';
 comment on column catalog.columns.position is 'Place among the columns, from 1.';
 comment on column catalog.columns.column_name is 'Name of the column.';
-comment on column catalog.columns.type is 'Its SQL type.';
+comment on column catalog.columns.type is 'Its SQL type; NULL for a named query, of whose answer DESCRIBE tells it.';
 comment on column catalog.columns.unit is 'Its unit, empty where it has none: a label, a rank, an index.';
 comment on column catalog.columns.provenance is 'measured, derived or synthetic.';
 comment on column catalog.columns.meaning is 'What it means.';

@@ -1,7 +1,7 @@
 """Describes one object of the database in full: a table, a view or a query."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -152,7 +152,7 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
         },
         [
             Grid("parameters", ("parameter", "type", "default", "meaning", "choices"), parameters),
-            _columns(connection, name),
+            _answer_columns(connection, name),
         ],
         notes=notes(connection, name),
         sql=first_statement(row["sql"]),
@@ -168,6 +168,13 @@ def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
         {"name": name},
     ).fetchall()
     return Grid("columns", ("column", "type", "unit", "provenance", "meaning"), rows)
+
+
+def _answer_columns(connection: duckdb.DuckDBPyConnection, query: str) -> Grid:
+    """The columns of a query's answer, with the types that DuckDB gives them."""
+    grid = _columns(connection, query)
+    types = {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
+    return replace(grid, rows=[(column, types[column], *more) for column, _, *more in grid.rows])
 
 
 def _table_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:

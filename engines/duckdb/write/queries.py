@@ -1,15 +1,17 @@
 """Creates the named queries in a database that has the views which they read."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import cast
 
 import duckdb
+from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
 from tracehouse.engines.duckdb.write.stored import stored_query
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views import caveats
 from tracehouse.views.caveats import Held
-from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment, unit_of
+from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
 from tracehouse.views.quantities import quantities
 from tracehouse.views.view_files import DefinitionError
 
@@ -32,7 +34,7 @@ def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Hel
             raise DefinitionError(f"{query.path}: {error}") from error
     of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
     _enter(connection, queries, of_queries)
-    insert(connection, "columns", [row for query in queries for row in _columns(connection, query, columns)])
+    insert(connection, "columns", [row for query in queries for row in _columns(query, columns)])
     name_in_caveats(connection, of_queries)
 
 
@@ -58,21 +60,20 @@ def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, 
     return caveats.of_query(query.header, read, held)
 
 
-def _columns(
-    connection: duckdb.DuckDBPyConnection, query: QueryFile, types: Mapping[str, Columns]
-) -> Iterator[tuple]:
+def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
     """The columns of a query's answer, for the catalog.
 
     A column means what the query's file says; or the same as the view's column that it passes on; or what its
     name stands for. Raises DefinitionError where none of them tells, and where one is told that is not there.
+    Their types are left out: DuckDB takes as long to tell them as to create all queries.
     """
-    answer = connection.execute(f"describe from {query.full_name}()").fetchall()
-    unknown = sorted(query.meanings.keys() - {column for column, *_ in answer})
+    answer = cast(exp.Query, query.tree).named_selects
+    unknown = sorted(query.meanings.keys() - set(answer))
     if unknown:
         raise DefinitionError(f"{query.path}: its answer has no column {unknown[0]}")
     known = quantities(query.schema)
     origins = passed_on(query.tree, query.references, types, query.path)
-    for position, (column, kind, *_) in enumerate(answer, 1):
+    for position, column in enumerate(answer, 1):
         origin = origins.get(column)
         own = query.meanings.get(column)
         meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
@@ -82,9 +83,9 @@ def _columns(
                 f"{query.path}: say what {column} means, by `-- column: {column}: …`, or for all queries in "
                 f"views/{query.schema}/quantities.csv"
             )
-        unit = unit_of(query.schema, column, kind, query.path)
+        unit = known[column].unit if column in known else ""
         lineage = [".".join(origin)] if origin else []
-        yield (query.full_name, position, column, kind, unit, provenance or "measured", meaning, lineage, [])
+        yield (query.full_name, position, column, None, unit, provenance or "measured", meaning, lineage, [])
 
 
 def _enter(
