@@ -255,7 +255,7 @@ def list_(
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
-    """List what the warehouse holds: traces list queries pai --search "wait by size"."""
+    """List what the warehouse holds: traces list queries pai --search "queueing delay"."""
     from tracehouse.engines.duckdb.read import asking
     from tracehouse.engines.duckdb.read.listing import listing
     from tracehouse.publish import answers

@@ -175,7 +175,7 @@ def _query_file(path: Path, text: str) -> QueryFile:
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
-        meanings=dict(_keyed(header.all("column"))),
+        meanings=_meanings(header, path),
         references=references(tree, path),
         sha256=sql_hash(statement),
         signature=statement[: body_start.end()],
@@ -263,6 +263,15 @@ def _range(text: str, kind: str, path: Path) -> Range:
 
 def _as_ordered(bound: str) -> float:
     return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
+
+
+def _meanings(header: Header, path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for column, meaning in _keyed(header.all("column")):
+        if column in found:
+            raise DefinitionError(f"{path}: says twice what {column} means")
+        found[column] = meaning
+    return found
 
 
 def _keyed(lines: Sequence[str]) -> Iterator[tuple[str, str]]:

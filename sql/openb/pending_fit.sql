@@ -4,7 +4,6 @@
 -- param: gpu_only: count only pods that request a GPU
 -- param: min_pods: leave out classes of fewer pods
 -- range: min_pods: 1 to 100000
--- column: nodes: Nodes of the model, or of all, those without a GPU too
 -- column: nodes: Nodes of the model, or of all, the same in each class
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default', gpu_only boolean := true, min_pods bigint := 1

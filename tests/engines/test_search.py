@@ -37,7 +37,7 @@ def names_of(
         ("unified.runtime_distribution", "unified.run_cdf"),
         ("acme.gpu_utilisation", "acme.utilization_by_day"),
         ("acme.errors_by_code", "acme.onsets_by_code"),
-        ("openb.pending", "openb.waits"),
+        ("openb.queueing", "openb.waits"),
     ],
 )
 def test_a_wrong_name_is_answered_with_a_right_one(
@@ -46,6 +46,10 @@ def test_a_wrong_name_is_answered_with_a_right_one(
     said = suggestion(opened, wrong)
     assert right in re.split(r" or |\?| ", said), said
     assert said.count(" or ") <= 2
+
+
+def test_what_is_spelt_nearly_right_is_answered_alone(opened: duckdb.DuckDBPyConnection) -> None:
+    assert suggestion(opened, "itp.gpu_hour") == " Did you mean itp.gpu_hours?"
 
 
 def test_what_means_nothing_is_not_guessed(opened: duckdb.DuckDBPyConnection) -> None:
@@ -73,6 +77,8 @@ def test_a_list_is_of_a_trace_or_of_words(opened: duckdb.DuckDBPyConnection) -> 
 def test_an_unknown_trace_or_word_is_said(opened: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(UsageError, match=r"no queries of opnb\. Did you mean openb\? Known: acme, "):
         listing(opened, Kind.QUERIES, "opnb", "")
+    with pytest.raises(UsageError, match=r"no queries of PAI\. Did you mean pai"):
+        listing(opened, Kind.QUERIES, "PAI", "")
     with pytest.raises(UserError, match="none of the views has the words 'zebra'"):
         listing(opened, Kind.VIEWS, "", "zebra")
 

@@ -3,7 +3,7 @@
 import io
 import tarfile
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -22,8 +22,8 @@ def trace(*tables: Table) -> Trace:
     return Trace("probe", "", "", "", "", "", "", tables)
 
 
-def table(name: str, *columns: Column, **more: object) -> Table:
-    return Table(name, "", "", "", rf"{name}(?:_v2)?\.csv", columns, about_rows=ROWS, **more)  # type: ignore[arg-type]
+def table(name: str, *columns: Column, **more: Any) -> Table:
+    return Table(name, "", "", "", rf"{name}(?:_v2)?\.csv", columns, about_rows=ROWS, **more)
 
 
 def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.DataFrame]:
@@ -130,6 +130,8 @@ def test_the_size_goes_by_the_scale(tmp_path: Path) -> None:
         {"file_name": r"t\.jsonl"},
     ],
 )
-def test_files_that_the_declaration_does_not_describe_need_a_sampler_of_their_own(more: dict) -> None:  # type: ignore[type-arg]
+def test_files_that_the_declaration_does_not_describe_need_a_sampler_of_their_own(
+    more: dict[str, Any],
+) -> None:
     given = {"name": "t", "comment": "", "grain": "", "source": "", "file_name": r"t\.csv"} | more
     assert sampler_of(trace(Table(columns=(Column("x", "BIGINT", ""),), **given))) is None

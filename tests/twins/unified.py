@@ -343,7 +343,7 @@ def run_by_size(raw: Path, preempted_fails: bool) -> pd.DataFrame:
                 "median_run_s": jobs["run_s"].median(),
                 "median_wait_s": jobs["wait_s"].median(),
                 "covered_pct": percent(jobs["run_s"].count(), len(jobs)),
-                "censored_pct": percent((jobs["is_censored"] == True).sum(), len(jobs)),  # noqa: E712
+                "censored_pct": percent(jobs["is_censored"].eq(True).sum(), len(jobs)),
             }
             failed = failures_of(jobs, preempted_fails)
             rows.append(row | {name: failed[name] for name in ("known_pct", "failed_of_known_pct")})
@@ -547,7 +547,7 @@ def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool, by_workload: 
                 "held_gpu_h": held_gpu_s / HOUR_S,
                 "gpu_time_pct": percent(held_gpu_s, total_gpu_s),
                 "uncovered_pct": percent(jobs["held_gpu_s"].isna().sum(), len(jobs)),
-                "censored_pct": percent((jobs["is_censored"] == True).sum(), len(jobs)),  # noqa: E712
+                "censored_pct": percent(jobs["is_censored"].eq(True).sum(), len(jobs)),
             }
             rows.append(row)
     return pd.DataFrame(rows)

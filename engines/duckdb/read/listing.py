@@ -41,5 +41,5 @@ def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str)
     known = sorted({row[0].partition(".")[0] for row in listed})
     if trace and trace not in known:
         raise UsageError(
-            f"there are no {kind.value} of {trace}.{nearest(trace, known)} Known: {', '.join(known)}"
+            f"there are no {kind.value} of {trace}.{nearest(trace.lower(), known)} Known: {', '.join(known)}"
         )

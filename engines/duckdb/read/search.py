@@ -95,21 +95,21 @@ def found(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: 
 def suggestion(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """A sentence that names what somebody may have meant by a query's wrong name, or an empty text.
 
-    First queries and views that are spelt much alike, then queries that mean the same, then some that are
-    spelt somewhat alike.
+    Queries and views that are spelt much alike; or, where there are none, first queries that mean the same,
+    then some that are spelt somewhat alike.
     """
     every = _listed(connection, Kind.QUERIES, "")
     names = [one.name for one in every]
     with_views = [*names, *(one.name for one in _listed(connection, Kind.VIEWS, ""))]
     schema = name.partition(".")[0]
+    if much_alike := spelt_alike(name, with_views, 0.8):
+        return _sentence(much_alike)
     those = [one for one in every if one.name.startswith(f"{schema}.")] or every
     words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in _EMPTY]
     scores = {one.name: sum(one.score(word) for word in words) for one in those}
     best = max(scores.values(), default=0)
     alike_in_meaning = [one for one in _best_first(scores) if scores[one] > max(best / 2, _ELSEWHERE)]
-    chosen = dict.fromkeys(
-        [*spelt_alike(name, with_views, 0.8), *alike_in_meaning, *spelt_alike(name, names, 0.5)]
-    )
+    chosen = dict.fromkeys([*alike_in_meaning, *spelt_alike(name, names, 0.5)])
     return _sentence(list(chosen)[:MOST_SUGGESTED])
 
 
