@@ -58,6 +58,11 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
     [
         ("-- param: kind: what to count\n", "", "say what the parameter means: `-- param: kind: …`"),
         ("-- param: at_least", "-- param: no_such", "say what the parameter means"),
+        (
+            "-- param: kind: what to count\n",
+            "-- param: kind: what to count\n-- column: n: a\n-- column: n: b\n",
+            "says twice what n means",
+        ),
         ("-- range: at_least: -0.5 to 10\n", "", "say what at_least may be, by one of .* not by 0"),
         ("-- any: note: a name of your own\n", "", "say what note may be, by one of .* not by 0"),
         ("-- any: note: a name of your own\n", "-- any: note:\n", "say what note may be"),
