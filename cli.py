@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
 import typer
 
-from tracehouse.engines import process, signals
+from tracehouse.engines import process
+from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish.formats import Format
@@ -127,7 +128,6 @@ def ingest(
     since the last ingest is not converted again; an ingest that was stopped goes on where it was. A database
     that was built with --materialize stays one file.
     """
-    signals.interruptible()
     from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
 
@@ -148,7 +148,6 @@ def forget(
 
     The raw files themselves are not touched; the next ingest that finds them reads them again.
     """
-    signals.interruptible()
     from tracehouse.engines.duckdb.write import database
 
     for left in database.forget(warehouse, sources):
@@ -169,7 +168,6 @@ def vacuum(
 
     Every ingest does so with these defaults. Who still reads an older version gets errors from then on.
     """
-    signals.interruptible()
     from tracehouse.engines.duckdb.write import database
 
     removed = database.vacuum(warehouse, older_than_days, keep_versions)
@@ -193,7 +191,6 @@ def build(
 
     Needed after the folder was moved, and after an update of this program.
     """
-    signals.interruptible()
     from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
 
@@ -221,7 +218,6 @@ def sample(
 
     They are marked as synthetic, and stay so in the warehouse.
     """
-    signals.interruptible()
     from tracehouse.ingest.progress import byte_bars
     from tracehouse.samples.dumps import available, expected_bytes, write_sample
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from tracehouse.ingest import signals
 from tracehouse.ingest.pipeline import Progress
 from tracehouse.ingest.terminal import shown
 
@@ -60,7 +61,6 @@ def byte_bars() -> Iterator[Progress]:
             if not bars.live.is_started and time.monotonic() - start_s > SHOW_AFTER_S:
                 bars.start()
 
-    try:
+    # Bars hide the cursor.
+    with signals.before_the_end(bars.stop):
         yield report
-    finally:
-        bars.stop()

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tracehouse.engines import signals
 from tracehouse.engines.duckdb.read.asking import Writable
+from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
 

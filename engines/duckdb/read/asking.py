@@ -23,9 +23,9 @@ import duckdb
 import filelock
 import pyarrow as pa
 
-from tracehouse.engines import signals
 from tracehouse.engines.duckdb.read import answer, confine
 from tracehouse.engines.duckdb.read.answer import Access
+from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 
 PREFIX = "tracehouse-"

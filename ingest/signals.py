@@ -25,14 +25,6 @@ def end_at_once() -> None:
             signal.signal(number, _end)
 
 
-def interruptible() -> None:
-    """From now on, SIGINT raises KeyboardInterrupt, as writers of a warehouse need; other signals kill."""
-    for number in _ENDING:
-        if signal.getsignal(number) is _end:
-            handler = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            signal.signal(number, handler)
-
-
 @contextmanager
 def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
     """Call `clean_up` when the block ends, and also when a signal ends the process inside it."""
@@ -45,6 +37,8 @@ def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
 
 
 def _end(number: int, _: FrameType | None) -> None:
-    for clean_up in reversed(_to_do):
-        clean_up()
-    os._exit(128 + number)
+    try:
+        for clean_up in reversed(_to_do):
+            clean_up()
+    finally:
+        os._exit(128 + number)
