@@ -174,21 +174,33 @@ def read(warehouse: Path) -> Manifest:
     """The published version of a warehouse. Raises UserError where it cannot be read."""
     path = warehouse / NAME
     try:
-        package = json.loads(path.read_text(encoding="utf-8"))
+        return parsed(path.read_text(encoding="utf-8"), path)
+    except FileNotFoundError:
+        return Manifest()
+    except OSError as refusal:
+        raise UserError(f"{path}: it cannot be read ({refusal.strerror})") from refusal
+    except UnicodeDecodeError as error:
+        raise _damaged(path, error) from error
+
+
+def parsed(text: str, place: Path | str) -> Manifest:
+    """A version, from the text of a manifest. Raises UserError where it is none."""
+    try:
+        package = json.loads(text)
         return Manifest(
             int(package["version"]),
             tuple(conversion_of(entry) for entry in package["conversions"]),
             tuple(_superseded(entry) for entry in package["superseded"]),
         )
-    except FileNotFoundError:
-        return Manifest()
-    except OSError as refusal:
-        raise UserError(f"{path}: it cannot be read ({refusal.strerror})") from refusal
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(
-            f"{path}: it is damaged, or of another version of Tracehouse ({error!r}). "
-            "`traces build --recover` makes a new one from the records of what each raw file gave"
-        ) from error
+        raise _damaged(place, error) from error
+
+
+def _damaged(place: Path | str, error: Exception) -> UserError:
+    return UserError(
+        f"{place}: it is damaged, or of another version of Tracehouse ({error!r}). "
+        "`traces build --recover` makes a new one from the records of what each raw file gave"
+    )
 
 
 def write(warehouse: Path, manifest: Manifest) -> None:

@@ -14,18 +14,19 @@ create or replace macro acme.fleet_hour(
     from_time timestamp with time zone := null
 ) as table
 -- Looked for only where it is not given; in order, as the least time is then found in a few blocks.
-with chosen_hour as (
-    select
-        coalesce(
-            from_time,
-            (
-                select to_timestamp(3600 * ceil(epoch(time) / 3600))
-                from acme.gpu_metric
-                where cluster = on_cluster and metric = on_metric and from_time is null
-                order by time
-                limit 1
-            )
-        ) as start_time
+with first_hour as (
+    select to_timestamp(3600 * ceil(epoch(time) / 3600)) as start_time
+    from acme.gpu_metric
+    where cluster = on_cluster and metric = on_metric and from_time is null
+    order by time
+    limit 1
+),
+
+chosen_hour as (
+    select from_time as start_time
+    where from_time is not null
+    union all
+    select start_time from first_hour
 ),
 
 -- What is given stands here too, so that blocks of other hours are not read.

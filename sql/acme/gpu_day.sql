@@ -19,18 +19,27 @@ create or replace macro acme.gpu_day(
     on_day date := null
 ) as table
 -- Looked for only where it is not given; in order, as the least name and time are then found in a few blocks.
-with chosen_node as (
-    select
-        coalesce(
-            on_node,
-            (
-                select node
-                from acme.gpu_metric
-                where cluster = on_cluster and metric = on_metric and node is not null and on_node is null
-                order by node
-                limit 1
-            )
-        ) as node
+with first_node as (
+    select node
+    from acme.gpu_metric
+    where cluster = on_cluster and metric = on_metric and node is not null and on_node is null
+    order by node
+    limit 1
+),
+
+chosen_node as (
+    select on_node as node
+    where on_node is not null
+    union all
+    select node from first_node
+),
+
+first_sample as (
+    select time
+    from acme.gpu_metric
+    where cluster = on_cluster and metric = on_metric and on_day is null
+    order by time
+    limit 1
 ),
 
 clock as (
@@ -41,17 +50,13 @@ clock as (
 
 -- A day where the clusters are begins before that of UTC.
 chosen_day as (
-    select
-        coalesce(
-            epoch(on_day),
-            (
-                select 86400 * floor((epoch(time) + (select clock.local_offset_s from clock)) / 86400)
-                from acme.gpu_metric
-                where cluster = on_cluster and metric = on_metric and on_day is null
-                order by time
-                limit 1
-            )
-        ) - (select clock.local_offset_s from clock) as start_s
+    select epoch(on_day) - local_offset_s as start_s
+    from clock
+    where on_day is not null
+    union all
+    select 86400 * floor((epoch(first_sample.time) + clock.local_offset_s) / 86400) - clock.local_offset_s
+    from first_sample
+    cross join clock
 ),
 
 -- What is given stands here too, so that blocks of other nodes and days are not read: wherever a day is, it lies

@@ -20,31 +20,42 @@ STORAGE_VERSION = "v1.4.0"
 
 def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, materialize: bool) -> None:
     """Write a new database at `path` over some conversions of a warehouse, whose path is absolute."""
-    traces = list(all_traces().values())
     with duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
         if not materialize:
             # Creating views gives threads nothing to share, and waiting for them would take a fifth longer.
             connection.execute("set threads = 1")
-        # One transaction: otherwise each of a thousand statements would wait for the disk.
-        connection.begin()
-        catalog.create_catalog(connection)
-        catalog.fill_traces(connection, traces)
-        create_base_tables(connection, traces, conversions, warehouse, materialize)
-        create_rejected_rows(connection, conversions, warehouse, materialize)
-        catalog.fill_sources(connection, traces, conversions)
-        views = create_views(connection)
-        held = caveats.of_views(views, catalog.column_types(connection))
-        catalog.fill_views(connection, views, held)
-        catalog.fill_columns(connection, traces, views, held)
-        catalog.create_checks(connection, traces, views)
-        create_queries(connection, held)
-        catalog.fill_published(connection, ledgers.published())
-        catalog.fill_metrics(connection, ledgers.metrics())
-        connection.commit()
+        build(connection, conversions, conversions, warehouse, materialize)
         connection.execute("use memory")
         connection.execute("detach building")
+
+
+def build(
+    connection: duckdb.DuckDBPyConnection,
+    conversions: Sequence[Conversion],
+    at_hand: Sequence[Conversion],
+    warehouse: Path,
+    materialize: bool,
+) -> None:
+    """Create everything in the current, empty database. Tables have the rows of what is `at_hand`."""
+    traces = list(all_traces().values())
+    # One transaction: otherwise each of a thousand statements would wait for the disk.
+    connection.begin()
+    catalog.create_catalog(connection)
+    catalog.fill_traces(connection, traces)
+    create_base_tables(connection, traces, at_hand, warehouse, materialize)
+    create_rejected_rows(connection, at_hand, warehouse, materialize)
+    catalog.fill_sources(connection, traces, conversions)
+    views = create_views(connection)
+    held = caveats.of_views(views, catalog.column_types(connection))
+    catalog.fill_views(connection, views, held)
+    catalog.fill_columns(connection, traces, views, held)
+    catalog.create_checks(connection, traces, views)
+    create_queries(connection, held)
+    catalog.fill_published(connection, ledgers.published())
+    catalog.fill_metrics(connection, ledgers.metrics())
+    connection.commit()
 
 
 def is_materialized(path: Path) -> bool:

@@ -1,0 +1,78 @@
+"""What a database defines, without the rows of its tables: for another engine to define the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from tracehouse.engines.duckdb.write.build import build
+from tracehouse.engines.duckdb.write.catalog import column_types
+from tracehouse.ingest.manifest import Conversion
+from tracehouse.views.columns import Columns
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A table, view or query: what it is, and its columns with DuckDB's types and what they mean."""
+
+    comment: str
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """What a warehouse defines: relations and queries by name, and the tables of its catalog."""
+
+    relations: Mapping[str, Defined]
+    queries: Mapping[str, Defined]
+    catalog: Mapping[str, pa.Table]
+
+    @property
+    def names(self) -> set[str]:
+        """All that is defined."""
+        return {*self.relations, *self.queries}
+
+
+def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
+    """What a database over some conversions defines. Their files are not read, and need not be here."""
+    with duckdb.connect() as connection:
+        build(connection, conversions, [], Path("/"), materialize=False)
+        comments = dict(
+            connection.execute(
+                """
+                select schema_name || '.' || view_name, comment from duckdb_views() where not internal
+                union all
+                select schema_name || '.' || table_name, comment from duckdb_tables()
+                union all
+                select distinct schema_name || '.' || function_name, comment from duckdb_functions()
+                where not internal
+                """
+            ).fetchall()
+        )
+        tables = connection.execute(
+            "select 'catalog.' || table_name from duckdb_tables() where schema_name = 'catalog'"
+        ).fetchall()
+        return Definitions(
+            {name: Defined(comments[name], columns) for name, columns in column_types(connection).items()},
+            {name: Defined(comments[name], columns) for name, columns in _answers(connection).items()},
+            {name: connection.sql(f"from {name}").to_arrow_table() for (name,) in tables},
+        )
+
+
+def _answers(connection: duckdb.DuckDBPyConnection) -> dict[str, Columns]:
+    meanings = {
+        (name, column): meaning
+        for name, column, meaning in connection.execute(
+            "select object_name, column_name, meaning from catalog.columns"
+        ).fetchall()
+    }
+    names = connection.execute("select query_name from catalog.queries order by query_name").fetchall()
+    return {
+        name: {
+            column: (kind, meanings[name, column])
+            for column, kind, *_ in connection.execute(f"describe from {name}()").fetchall()
+        }
+        for (name,) in names
+    }

@@ -1,0 +1,1 @@
+"""Apache Spark: opens the same warehouse, with the same views and named queries."""

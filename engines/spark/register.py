@@ -1,0 +1,160 @@
+"""Registers a warehouse in a Spark session: databases, base tables, views, the catalog, and named queries.
+
+With a catalog that persists, as Hive's, this is done once, and every client of that catalog has them.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.engines.spark import statements
+from tracehouse.ingest import manifest
+from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.manifest import Conversion
+from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.views.each_trace import expanded
+from tracehouse.views.order import in_order
+from tracehouse.views.view_files import ViewFile, newest, view_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Queries that Spark cannot have, and why.
+LEFT_OUT = {"openb.fragmentation_of": "it takes the name of a table, which a function of Spark's cannot"}
+
+_TIME_ZONE = "spark.sql.session.timeZone"
+_REJECTED = "catalog.rejected_rows"
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
+
+
+def register(session: "SparkSession", warehouse: str | Path, names: Collection[str] = ()) -> list[str]:
+    """Let a session know a warehouse's tables, views and named queries, and return their names.
+
+    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), which all nodes see
+    under that name. Where `names` are given, only these and what they read are registered. What has one of the
+    names is replaced. Raises UserError where there is no warehouse.
+    """
+    root = _located(warehouse)
+    conversions = _published(session, root)
+    definitions = definitions_over(conversions)
+    views = in_order(expanded(view_files()), definitions.relations)
+    queries = [query for query in query_files() if query.full_name not in LEFT_OUT]
+    wanted = _read_by(names, views, queries) if names else definitions.names
+    for database in sorted({name.split(".")[0] for name in definitions.names}):
+        session.sql(f"create database if not exists {database}")
+    done = []
+    # A view keeps the zone of the session that created it.
+    with _in_utc(session):
+        there = _there(session)
+        for name, rows in definitions.catalog.items():
+            if name in wanted:
+                _make_room(session, name, there, for_view=False)
+                session.createDataFrame(rows).write.saveAsTable(name)
+                done.append(name)
+        for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
+            if name in wanted:
+                _make_room(session, name, there, is_view)
+                for statement in define:
+                    session.sql(statement)
+                done.append(name)
+    return done
+
+
+def _located(warehouse: str | Path) -> str:
+    """The warehouse's folder as Spark writes it, with the file system."""
+    text = str(warehouse).rstrip("/")
+    return text if _SCHEME.fullmatch(text) else f"file:{Path(text).absolute().as_posix()}"
+
+
+def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
+    from pyspark.errors import AnalysisException
+
+    place = f"{root}/{manifest.NAME}"
+    try:
+        [row] = session.read.text(place, wholetext=True).collect()
+    except AnalysisException as error:
+        raise UserError(
+            f"{place}: it cannot be read ({str(error).splitlines()[0]}). Name the folder of a warehouse, with "
+            "its file system where that is not this machine's, as in s3a://bucket/warehouse"
+        ) from None
+    return manifest.parsed(row.value, place).conversions
+
+
+def _definitions(
+    definitions: Definitions,
+    conversions: Sequence[Conversion],
+    root: str,
+    views: Sequence[ViewFile],
+    queries: Sequence[QueryFile],
+) -> Iterator[tuple[str, Iterator[str], bool]]:
+    """Name, statements, and whether it is a view, of all that stands on the catalog: lower things first."""
+    relations = definitions.relations
+    for trace in all_traces().values():
+        for table in trace.tables:
+            name = f"{trace.name}.{table.name}"
+            files = [file for c in conversions if c.table_name == name for file in c.files]
+            if files:
+                yield name, statements.table(name, table, files, root, relations[name]), False
+            else:
+                yield name, iter([statements.table_without_rows(name, relations[name])]), True
+    rejected = [file for conversion in conversions for file in conversion.rejected]
+    if rejected:
+        yield _REJECTED, iter([statements.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]), True
+    else:
+        yield _REJECTED, iter([statements.table_without_rows(_REJECTED, relations[_REJECTED])]), True
+    for view in views:
+        yield view.versioned, iter([statements.view(view, relations[view.versioned])]), True
+    for name, view in newest(views).items():
+        yield name, iter([statements.alias(name, view.versioned, relations[name])]), True
+    for query in queries:
+        full_name = query.full_name
+        yield full_name, iter([statements.function(query, definitions.queries[full_name])]), True
+
+
+def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequence[QueryFile]) -> set[str]:
+    """The names, and those of all that they read."""
+    reads: dict[str, set[str]] = {}
+    for view in views:
+        reads[view.versioned] = set(view.references)
+    for alias, view in newest(views).items():
+        reads[alias] = {view.versioned}
+    for query in queries:
+        reads.setdefault(query.full_name, set()).update(query.references)
+    found, todo = set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += reads.get(name, ())
+    return found
+
+
+@contextmanager
+def _in_utc(session: "SparkSession") -> Iterator[None]:
+    before = session.conf.get(_TIME_ZONE)
+    session.conf.set(_TIME_ZONE, "UTC")
+    try:
+        yield
+    finally:
+        session.conf.set(_TIME_ZONE, str(before))
+
+
+def _there(session: "SparkSession") -> Mapping[str, bool]:
+    """What the session knows already, and whether it is a view."""
+    found = {}
+    for (database,) in session.sql("show databases").collect():
+        for row in session.sql(f"show tables in `{database}`").collect():
+            found[f"{database}.{row.tableName}"] = False
+        for row in session.sql(f"show views in `{database}`").collect():
+            found[f"{database}.{row.viewName}"] = True
+    return found
+
+
+def _make_room(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
+    """Drop what has a name already, unless it is a view that another replaces. No file of the warehouse goes."""
+    if name in there and not (for_view and there[name]):
+        session.sql(f"drop {'view' if there[name] else 'table'} {name}")
