@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 import typer
 
 from tracehouse.engines import process
+from tracehouse.engines.names import Engine
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
@@ -74,10 +75,18 @@ GuardFormulas = Annotated[
         help="In CSV, put a ' before texts that a spreadsheet would run: those with = + - or @ in front.",
     ),
 ]
+EngineOption = Annotated[
+    Engine, typer.Option("--engine", help="What runs it: spark for warehouses beyond one machine.")
+]
+Master = Annotated[
+    str,
+    typer.Option("--master", metavar="URL", help="Spark's: local[N], spark://HOST:PORT, yarn or k8s://…"),
+]
 Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
 DEFAULT_RAW = [Path("raw")]
+DEFAULT_MASTER = "local[*]"
 
 
 def _as_text(value: str | list[str] | None) -> str | list[str] | None:
@@ -312,6 +321,8 @@ def query(
         ),
     ] = None,
     guard_formulas: GuardFormulas = False,
+    engine: EngineOption = Engine.DUCKDB,
+    master: Master = DEFAULT_MASTER,
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
@@ -331,6 +342,10 @@ def query(
         question = answer.named_question(connection, name, values, limit)
         return (question, []) if explain else answer.answered(connection, question)
 
+    if engine is Engine.SPARK:
+        from tracehouse.engines.spark import asking as on_spark
+
+        asked = on_spark.named(warehouse, master, limits, name, values, limit, explain)
     if plot:
         notes = answers.draw_answer(asked, warehouse, limits, plot)
         _say(f"Drew {plot}")
@@ -358,27 +373,30 @@ def sql(
     output: Output = None,
     explain: Explain = False,
     guard_formulas: GuardFormulas = False,
+    engine: EngineOption = Engine.DUCKDB,
+    master: Master = DEFAULT_MASTER,
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
     """Answer a query in SQL: traces sql "select count(*) from itp.job".
 
-    The database is opened read-only, and no other file can be read or written.
+    The database is opened read-only, and no other file can be read or written. With --engine spark it is
+    Spark's SQL.
     """
     from tracehouse.engines.duckdb.read import answer, asking
     from tracehouse.publish import answers
 
     text = _statement(statement, file)
     limits = asking.Limits(timeout, memory_limit)
-    notes = answers.write_answer(
-        lambda connection: (answer.sql_question(connection, text), []),
-        warehouse,
-        limits,
-        form,
-        output,
-        guard_formulas,
-        explain,
-    )
+
+    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+        return answer.sql_question(connection, text), []
+
+    if engine is Engine.SPARK:
+        from tracehouse.engines.spark import asking as on_spark
+
+        asked = on_spark.written(warehouse, master, limits, text, explain)
+    notes = answers.write_answer(asked, warehouse, limits, form, output, guard_formulas, explain)
     _print_notes(notes, stderr=True)
 
 

@@ -151,6 +151,12 @@ def query_files(folder: Path = QUERIES) -> list[QueryFile]:
     return [read_query_file(path) for path in sorted(folder.glob("*/*.sql"))]
 
 
+def is_query(name: str) -> bool:
+    """Whether there is a named query of a name."""
+    schema, _, query = name.partition(".")
+    return (QUERIES / schema / f"{query}.sql").is_file()
+
+
 def read_query_file(path: Path) -> QueryFile:
     """Parse one query file. Raises DefinitionError where it breaks the project's rules for queries."""
     return _query_file(path, path.read_text())

@@ -1,4 +1,4 @@
-"""Carries the project's SQL, which is written for DuckDB, over to Spark: a few rewrites, and sqlglot's dialect.
+"""Carries the project's SQL, written for DuckDB, over to Spark: a few rewrites, and sqlglot's dialect.
 
 A rewrite stands for each construct that Spark lacks, or that means something else there. What is not known to
 mean the same is refused, by name.
@@ -7,127 +7,158 @@ mean the same is refused, by name.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-import sqlglot
 from sqlglot import exp
 
 from tracehouse.ingest.errors import DefinitionError
 
+Rewritten = Callable[[exp.Expr], exp.Expr | None]
+"""Gives the expression that stands for a node of a tree, or None where the node is not concerned."""
+
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A construct of DuckDB's that is written differently for Spark: what stands for it, and why.
-
-    `rewritten` gives the expression that stands for a node of the tree, or None where it is not concerned.
-    """
+    """A construct of DuckDB's that Spark has under another form: which, and why."""
 
     construct: str
     written_as: str
     why: str
-    rewritten: Callable[[exp.Expr], exp.Expr | None]
+    rewritten: Rewritten
 
 
-# Functions and constructs that sqlglot carries over, and that were seen to answer the same (see `docs/spark.md`).
+# Functions that sqlglot carries over, and that answer the same.
 SAME = frozenset(
     {
-        *("Abs", "And", "Array", "ArrayContains", "Avg", "Case", "Cast", "Ceil", "Coalesce", "ConcatWs", "Count"),
-        *("CumeDist", "Explode", "Floor", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length", "Log"),
-        *("LogicalOr", "Lower", "Max", "Median", "Min", "Nullif", "Or", "Pow", "Rank", "Replace", "RowNumber"),
-        *("Split", "SplitPart", "Sqrt", "Sum", "Trunc"),
+        *("Abs", "And", "Array", "ArrayContains", "Avg", "Case", "Cast", "Ceil", "Coalesce", "ConcatWs"),
+        *("Count", "CumeDist", "Explode", "Floor", "Greatest", "Grouping", "If", "Lag", "Lead", "Least"),
+        *("Length", "Log", "LogicalOr", "Lower", "Max", "Median", "Min", "Nullif", "Or", "Pow", "Rank"),
+        *("Replace", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum", "Trunc"),
     }
 )
-# What a tree may hold beside functions, that is not the same in Spark.
-REFUSED = {
-    exp.Pivot: "pivot and unpivot",
-    exp.PositionalColumn: "columns by position",
+# Constructs that are no functions, and that Spark does not have, or reads otherwise.
+REFUSED: dict[type[exp.Expr], str] = {
+    exp.Pivot: "pivot",
+    exp.PositionalColumn: "a column by its position",
+    exp.Slice: "a slice of a list",
+    exp.Comprehension: "a list comprehension",
 }
 
 
 def _decimal(node: exp.Expr) -> exp.Expr | None:
-    if isinstance(node, exp.Literal) and not node.is_string and not node.this.isdecimal():
-        return exp.cast(node, "double")
-    return None
+    is_decimal = isinstance(node, exp.Literal) and not node.is_string and not node.this.isdecimal()
+    return exp.cast(node.copy(), "double") if is_decimal else None
 
 
-def _function(name: str, written: Callable[[exp.Anonymous], exp.Expr]) -> Callable[[exp.Expr], exp.Expr | None]:
-    """The rewrite of calls of a function that sqlglot does not know."""
+def _called(name: str, written: Callable[[exp.Expr], exp.Expr]) -> Rewritten:
+    """The rewrite of a function of one argument that sqlglot does not know."""
 
     def rewritten(node: exp.Expr) -> exp.Expr | None:
-        is_meant = isinstance(node, exp.Anonymous) and node.name.lower() == name
-        return written(cast(exp.Anonymous, node)) if is_meant else None
+        if isinstance(node, exp.Anonymous) and node.name.lower() == name:
+            return written(node.expressions[0].copy())
+        return None
 
     return rewritten
 
 
-def _class(kind: type[exp.Expr], written: Callable[[exp.Expr], exp.Expr]) -> Callable[[exp.Expr], exp.Expr | None]:
-    """The rewrite of nodes of one class."""
+def _kind(kind: type[exp.Expr], written: Rewritten) -> Rewritten:
     return lambda node: written(node) if isinstance(node, kind) else None
+
+
+def _double(text: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), "double")
 
 
 def _micros(time: exp.Expr) -> exp.Expr:
     # A day is no time in Spark.
-    return exp.func("unix_micros", exp.cast(time.copy(), "timestamptz"))
-
-
-def _double(number: float | str) -> exp.Expr:
-    return exp.cast(exp.Literal.string(str(number)), "double")
+    return exp.func("unix_micros", exp.cast(time, "timestamptz"))
 
 
 def _epoch(node: exp.Expr) -> exp.Expr:
-    return exp.paren(exp.Div(this=_micros(node.this), expression=_double(1e6)))
+    return exp.paren(exp.Div(this=_micros(node.this.copy()), expression=_double("1e6")))
 
 
-def _is_finite(node: exp.Anonymous) -> exp.Expr:
-    # A time is a number of seconds.
-    magnitude = exp.Abs(this=exp.cast(node.expressions[0].copy(), "double"))
+def _is_finite(value: exp.Expr) -> exp.Expr:
+    # A time is cast to its seconds.
+    magnitude = exp.Abs(this=exp.cast(value, "double"))
     return exp.paren(exp.LT(this=magnitude, expression=_double("Infinity")))
 
 
-def _round(node: exp.Expr) -> exp.Expr:
+def _seconds(number: exp.Expr) -> exp.Expr:
+    return exp.func("make_interval", *[exp.Literal.number(0)] * 6, number)
+
+
+def _rounded(node: exp.Expr) -> exp.Expr | None:
     digits = node.args.get("decimals")
     if digits is None:
+        # To a whole number both round alike.
         return node
-    number = node.this
-    scale = exp.func("pow", _double(10), exp.Abs(this=digits.copy()))
-    up = exp.Round(this=exp.Mul(this=exp.paren(number.copy()), expression=scale.copy()))
-    down = exp.Round(this=exp.Div(this=exp.paren(number.copy()), expression=scale.copy()))
-    fraction = exp.Div(this=up, expression=scale.copy())
-    if digits.is_int and int(digits.name) >= 0:
-        return exp.paren(fraction)
-    whole = exp.Mul(this=down, expression=scale.copy())
-    return exp.If(this=exp.GTE(this=digits.copy(), expression=exp.Literal.number(0)), true=fraction, false=whole)
+    number = exp.paren(node.this.copy())
+    scale = exp.func("pow", _double("10"), exp.Abs(this=digits.copy()))
+    behind_the_point = exp.Div(this=exp.Round(this=exp.Mul(this=number, expression=scale)), expression=scale)
+    before_it = exp.Mul(this=exp.Round(this=exp.Div(this=number, expression=scale)), expression=scale)
+    is_behind = exp.GTE(this=digits.copy(), expression=exp.Literal.number(0))
+    return exp.If(this=is_behind, true=behind_the_point.copy(), false=before_it.copy())
 
 
-def _series(node: exp.Expr) -> exp.Expr:
-    start, end, step = (node.args.get(name) for name in ("start", "end", "step"))
-    if step is not None or start is None or end is None:
-        raise DefinitionError("generate_series with a step does not carry over to Spark")
-    is_rising = exp.GTE(this=end.copy(), expression=start.copy())
-    return exp.If(
-        this=is_rising, true=exp.func("sequence", start.copy(), end.copy()), false=exp.Array()
-    )
+def _series(node: exp.Expr) -> exp.Expr | None:
+    start, end = node.args["start"], node.args["end"]
+    if node.args.get("step"):
+        return None
+    numbers = exp.func("sequence", start.copy(), end.copy())
+    return exp.If(this=exp.GTE(this=end.copy(), expression=start.copy()), true=numbers, false=exp.Array())
 
 
 REWRITES = (
     Rewrite("3600.0", "cast(3600.0 as double)", "a decimal loses digits in a division", _decimal),
-    Rewrite("fsum(x)", "sum(x)", "Spark has no sum of its kind", _function("fsum", lambda n: exp.Sum(this=n.expressions[0]))),
-    Rewrite("favg(x)", "avg(x)", "Spark has no mean of its kind", _function("favg", lambda n: exp.Avg(this=n.expressions[0]))),
-    Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "its name", _function("epoch_us", lambda n: _micros(n.expressions[0]))),
-    Rewrite("epoch(t)", "unix_micros(t) / 1e6", "Spark's drops the fraction", _class(exp.TimeToUnix, _epoch)),
-    Rewrite("to_timestamp(s)", "timestamp_seconds(s)", "Spark's takes a text", _class(exp.UnixToTime, lambda n: exp.func("timestamp_seconds", n.this))),
-    Rewrite("to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "its name", _function("to_seconds", lambda n: exp.func("make_interval", *[exp.Literal.number(0)] * 6, *n.expressions))),
-    Rewrite("isfinite(x)", "abs(cast(x as double)) < cast('Infinity' as double)", "Spark has no such function", _function("isfinite", _is_finite)),
-    Rewrite("quantile_cont(x, q)", "percentile(x, q)", "its name", _class(exp.PercentileCont, lambda n: exp.func("percentile", n.this, n.expression))),
-    Rewrite("round(x, n)", "round(x * pow(10, n)) / pow(10, n)", "Spark rounds the decimal digits that it would print, and to a constant number of them", _class(exp.Round, _round)),
-    Rewrite("generate_series(a, b)", "if(b >= a, sequence(a, b), array())", "Spark's counts down where b is less", _class(exp.GenerateSeries, _series)),
+    Rewrite("fsum(x)", "sum(x)", "the same to the last digits", _called("fsum", lambda x: exp.Sum(this=x))),
+    Rewrite("favg(x)", "avg(x)", "the same to the last digits", _called("favg", lambda x: exp.Avg(this=x))),
+    Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "its name", _called("epoch_us", _micros)),
+    Rewrite("epoch(t)", "unix_micros(t) / 1e6", "fractions are dropped", _kind(exp.TimeToUnix, _epoch)),
+    Rewrite(
+        "to_timestamp(s)",
+        "timestamp_seconds(s)",
+        "it takes a text",
+        _kind(exp.UnixToTime, lambda node: exp.func("timestamp_seconds", node.this.copy())),
+    ),
+    Rewrite(
+        "to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "its name", _called("to_seconds", _seconds)
+    ),
+    Rewrite(
+        "isfinite(x)",
+        "abs(cast(x as double)) < cast('Infinity' as double)",
+        "there is none",
+        _called("isfinite", _is_finite),
+    ),
+    Rewrite(
+        "quantile_cont(x, q)",
+        "percentile(x, q)",
+        "its name",
+        _kind(exp.PercentileCont, lambda n: exp.func("percentile", n.this.copy(), n.expression.copy())),
+    ),
+    Rewrite(
+        "round(x, n)",
+        "round(x * pow(10, n)) / pow(10, n)",
+        "it rounds the digits that it would print, and their number must be constant",
+        _kind(exp.Round, _rounded),
+    ),
+    Rewrite(
+        "generate_series(a, b)",
+        "if(b >= a, sequence(a, b), array())",
+        "it counts down where b is less",
+        _kind(exp.GenerateSeries, _series),
+    ),
+)
+# Two rewrites of a whole select; see below.
+OF_SELECTS = (
+    ("grouping(x)", "grouping(t.x)", "x would be the alias that hides the column"),
+    ("sum(x) filter (where p or y)", "… cross join (select p as p)", "a parameter p is no column"),
 )
 
 
 def type_of(kind: str) -> str:
-    """Spark's name of a type of DuckDB's. What adds up integers is an integer in Spark too, of 64 bits."""
-    narrow = kind.replace("HUGEINT", "BIGINT").replace("JSON", "VARCHAR")
-    return exp.DataType.build(narrow, dialect="duckdb").sql("spark")
+    """Spark's name of a type of DuckDB's. Sums of integers are integers of 64 bits there."""
+    known = kind.replace("HUGEINT", "BIGINT").replace("JSON", "VARCHAR")
+    return exp.DataType.build(known, dialect="duckdb").sql("spark")
 
 
 def carried_over(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()) -> str:
@@ -135,30 +166,33 @@ def carried_over(tree: exp.Expr, place: Path | str, parameters: Collection[str] 
 
     Raises DefinitionError where it has a construct that is not known to mean the same in Spark.
     """
-    _check(tree, place)
+    check(tree, place)
     carried = tree.copy()
     for select in list(carried.find_all(exp.Select)):
         _qualify_grouping(select)
         _bring_in(select, parameters)
     # Last to first, so that what a node holds is rewritten before the node itself.
     for node in reversed(list(carried.dfs())):
-        if (rewritten := _rewrite(node)) is not None and rewritten is not node:
+        rewritten = _rewrite(node)
+        if rewritten is not None and rewritten is not node:
             node.replace(rewritten)
     return carried.sql(dialect="spark", comments=False)
 
 
-def _check(tree: exp.Expr, place: Path | str) -> None:
+def check(tree: exp.Expr, place: Path | str) -> None:
+    """Raise DefinitionError where a query has a construct that is not known to mean the same in Spark."""
     for node in tree.walk():
-        for kind, name in REFUSED.items():
-            if isinstance(node, kind):
-                raise DefinitionError(f"{place}: {name} does not carry over to Spark")
+        refused = next((name for kind, name in REFUSED.items() if isinstance(node, kind)), "")
         if isinstance(node, exp.Func) and type(node).__name__ not in SAME and _rewrite(node) is None:
-            name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
-            raise DefinitionError(f"{place}: {name.lower()} is not known to carry over to Spark")
+            refused = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
+        if refused:
+            raise DefinitionError(
+                f"{place}: {refused} is not known to mean the same in Spark (docs/spark.md)"
+            )
 
 
 def _rewrite(node: exp.Expr) -> exp.Expr | None:
-    return next((found for rewrite in REWRITES if (found := rewrite.rewritten(node)) is not None), None)
+    return next((found for one in REWRITES if (found := one.rewritten(node)) is not None), None)
 
 
 def _qualify_grouping(select: exp.Select) -> None:
@@ -173,7 +207,7 @@ def _qualify_grouping(select: exp.Select) -> None:
 
 
 def _bring_in(select: exp.Select, parameters: Collection[str]) -> None:
-    """Let parameters inside an aggregate be columns: Spark allows no other way to use them beside columns."""
+    """Let parameters inside an aggregate be columns: Spark takes none there beside columns."""
     used = {
         column.name
         for aggregate in _own(select, exp.AggFunc, exp.Filter)
@@ -186,5 +220,5 @@ def _bring_in(select: exp.Select, parameters: Collection[str]) -> None:
 
 
 def _own(select: exp.Select, *kinds: type[exp.Expr]) -> list[exp.Expr]:
-    """The nodes of some classes in a select, those of the selects inside it left out."""
+    """The nodes of some classes in a select, without those of the selects inside it."""
     return [node for node in select.find_all(*kinds) if node.find_ancestor(exp.Select) is select]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
 from tracehouse.engines.spark import statements
+from tracehouse.engines.spark.session import errors_explained
 from tracehouse.ingest import manifest
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.errors import UserError
@@ -34,9 +35,9 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
 def register(session: "SparkSession", warehouse: str | Path, names: Collection[str] = ()) -> list[str]:
     """Let a session know a warehouse's tables, views and named queries, and return their names.
 
-    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), which all nodes see
-    under that name. Where `names` are given, only these and what they read are registered. What has one of the
-    names is replaced. Raises UserError where there is no warehouse.
+    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), which all nodes
+    see under that name. Where `names` are given, only these and what they read are registered. What has one
+    of the names is replaced. Raises UserError where there is no warehouse, or nothing of a name.
     """
     root = _located(warehouse)
     conversions = _published(session, root)
@@ -44,17 +45,14 @@ def register(session: "SparkSession", warehouse: str | Path, names: Collection[s
     views = in_order(expanded(view_files()), definitions.relations)
     queries = [query for query in query_files() if query.full_name not in LEFT_OUT]
     wanted = _read_by(names, views, queries) if names else definitions.names
+    for name in sorted(wanted - definitions.names):
+        raise UserError(f"{name}: no table, view or named query is called so. `traces list` has all")
     for database in sorted({name.split(".")[0] for name in definitions.names}):
         session.sql(f"create database if not exists {database}")
     done = []
     # A view keeps the zone of the session that created it.
     with _in_utc(session):
         there = _there(session)
-        for name, rows in definitions.catalog.items():
-            if name in wanted:
-                _make_room(session, name, there, for_view=False)
-                session.createDataFrame(rows).write.saveAsTable(name)
-                done.append(name)
         for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
             if name in wanted:
                 _make_room(session, name, there, is_view)
@@ -71,15 +69,14 @@ def _located(warehouse: str | Path) -> str:
 
 
 def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
-    from pyspark.errors import AnalysisException
-
     place = f"{root}/{manifest.NAME}"
     try:
-        [row] = session.read.text(place, wholetext=True).collect()
-    except AnalysisException as error:
+        with errors_explained():
+            [row] = session.read.text(place, wholetext=True).collect()
+    except UserError as error:
         raise UserError(
-            f"{place}: it cannot be read ({str(error).splitlines()[0]}). Name the folder of a warehouse, with "
-            "its file system where that is not this machine's, as in s3a://bucket/warehouse"
+            f"{place}: it cannot be read ({error}). Name the folder of a warehouse, with its file system "
+            "where that is not this machine's, as in s3a://bucket/warehouse"
         ) from None
     return manifest.parsed(row.value, place).conversions
 
@@ -93,6 +90,8 @@ def _definitions(
 ) -> Iterator[tuple[str, Iterator[str], bool]]:
     """Name, statements, and whether it is a view, of all that stands on the catalog: lower things first."""
     relations = definitions.relations
+    for name, rows in definitions.catalog.items():
+        yield name, iter([statements.catalog_table(name, rows, relations[name])]), True
     for trace in all_traces().values():
         for table in trace.tables:
             name = f"{trace.name}.{table.name}"
@@ -103,7 +102,11 @@ def _definitions(
                 yield name, iter([statements.table_without_rows(name, relations[name])]), True
     rejected = [file for conversion in conversions for file in conversion.rejected]
     if rejected:
-        yield _REJECTED, iter([statements.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]), True
+        yield (
+            _REJECTED,
+            iter([statements.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
+            True,
+        )
     else:
         yield _REJECTED, iter([statements.table_without_rows(_REJECTED, relations[_REJECTED])]), True
     for view in views:
@@ -155,6 +158,6 @@ def _there(session: "SparkSession") -> Mapping[str, bool]:
 
 
 def _make_room(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
-    """Drop what has a name already, unless it is a view that another replaces. No file of the warehouse goes."""
+    """Drop what has a name already, unless it is a view that another replaces. No file is removed."""
     if name in there and not (for_view and there[name]):
         session.sql(f"drop {'view' if there[name] else 'table'} {name}")

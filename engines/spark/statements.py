@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
@@ -14,8 +15,10 @@ from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import ViewFile
 
 
-def table(name: str, declared: Table, files: Sequence[StoredFile], root: str, defined: Defined) -> Iterator[str]:
-    """A base table over exactly the files given, of which there is one at least. `root` is the warehouse's."""
+def table(
+    name: str, declared: Table, files: Sequence[StoredFile], root: str, defined: Defined
+) -> Iterator[str]:
+    """A base table over exactly the files given, of which there is one at least. `root` is the warehouse."""
     folder = f"{root}/parquet/{name.replace('.', '/')}"
     names = ",".join(sorted({PurePosixPath(file.path).name for file in files}))
     keys = f"partitioned by ({', '.join(declared.partition_by)})" if declared.partition_by else ""
@@ -36,10 +39,21 @@ def table_without_rows(name: str, defined: Defined) -> str:
     return _view(name, defined, f"select {nulls} where false")
 
 
+def catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
+    """A table of the catalog, its rows in the statement: every node has them, whatever files it can see."""
+    if not rows.num_rows:
+        return table_without_rows(name, defined)
+    tuples = ", ".join(exp.convert(tuple(row.values())).sql("spark") for row in rows.to_pylist())
+    values = f"select * from values {tuples} as given({_names(defined)})"
+    return _view(name, defined, _typed(values, defined))
+
+
 def rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
     """The rows that did not fit their tables, whatever the trace."""
     paths = (exp.to_identifier(f"{root}/{file.path}", quoted=True).sql("spark") for file in files)
-    return _view(name, defined, " union all ".join(f"select {_names(defined)} from parquet.{p}" for p in paths))
+    return _view(
+        name, defined, " union all ".join(f"select {_names(defined)} from parquet.{p}" for p in paths)
+    )
 
 
 def view(declared: ViewFile, defined: Defined) -> str:
@@ -86,7 +100,9 @@ def _names(defined: Defined) -> str:
 
 
 def _typed(query: str, defined: Defined) -> str:
-    casts = (f"cast(`{column}` as {type_of(kind)}) as `{column}`" for column, (kind, _) in defined.columns.items())
+    casts = (
+        f"cast(`{column}` as {type_of(kind)}) as `{column}`" for column, (kind, _) in defined.columns.items()
+    )
     return f"select {', '.join(casts)} from ({query})"
 
 

@@ -35,13 +35,15 @@ _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 class Question:
     """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
 
-    `explain` is the EXPLAIN that stood before it, with its options; empty where none did.
+    `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
+    plan, where another engine runs it.
     """
 
     sql: str
     values: Mapping[str, Any]
     name: str = ""
     explain: str = ""
+    plan: str = ""
 
 
 @dataclass(frozen=True)
@@ -195,14 +197,16 @@ def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     return Question(statement.query, {}, explain=statement.explain)
 
 
-def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> Question:
-    """The question whose answer is the given table."""
+def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:
+    """The question whose answer is the given table; `name` is what was asked for it, if that has one."""
     connection.register("at_hand", table)
-    return Question("from at_hand", {})
+    return Question("from at_hand", {}, name)
 
 
 def plan(connection: duckdb.DuckDBPyConnection, question: Question) -> str:
-    """How DuckDB would run a question: its query plan, as text."""
+    """How a question would be run: its query plan, as text."""
+    if question.plan:
+        return question.plan
     sql = f"{question.explain or 'explain'} {question.sql}"
     try:
         rows = connection.execute(sql, dict(question.values)).fetchall()

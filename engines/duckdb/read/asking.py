@@ -117,7 +117,7 @@ def ask_within(
             opened.append(connection)
             return work(connection)
 
-    _check(limits)
+    check_limits(limits)
     thread = ThreadPoolExecutor(1, "question")
     future = thread.submit(confined)
     thread.shutdown(wait=False)
@@ -132,7 +132,8 @@ def ask_within(
         raise _told(error, scratch) from None
 
 
-def _check(limits: Limits) -> None:
+def check_limits(limits: Limits) -> None:
+    """Raise UsageError where a limit is none."""
     if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
         raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):

@@ -1,0 +1,111 @@
+"""Runs one question on Spark, for the command line: starts Spark, registers what is read, and stops it.
+
+What a question is called, its parameters and its caveats are checked and told by DuckDB, whose catalog of the
+warehouse has them; Spark computes the rows.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import duckdb
+
+from tracehouse.engines.duckdb.read import answer, asking
+from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.asking import Limits
+from tracehouse.engines.spark import session, statement
+from tracehouse.engines.spark.register import register
+from tracehouse.engines.spark.statement import Statement
+from tracehouse.ingest.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?P<unit>[kmgt]?)(?P<binary>i?)(?:b|bytes)", re.I)
+
+Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
+"""Gives an answer that Spark computed to a connection of DuckDB, and the notes on it."""
+
+T = TypeVar("T")
+
+
+def named(
+    warehouse: Path,
+    master: str,
+    limits: Limits,
+    name: str,
+    texts: Mapping[str, str],
+    limit: int | None,
+    explain: bool,
+) -> Asked:
+    """Ask a named query, its parameters given as texts, or for the rows of a view; with `explain`, the plan.
+
+    Returns what gives the answer to DuckDB, with the notes on it. Raises UsageError where the name, a
+    parameter or a value is not one.
+    """
+    question = asking.ask(warehouse, limits, lambda c: answer.named_question(c, name, texts, limit))
+    asked = statement.of_name(name, question.values, limit)
+    if explain:
+        return _of_plan(_ask(warehouse, master, limits, asked, partial(_plan, asked)))
+    rows = _ask(warehouse, master, limits, asked, partial(_rows, asked))
+    return lambda connection: answer.answered(connection, answer.of_table(connection, rows, name))
+
+
+def written(warehouse: Path, master: str, limits: Limits, text: str, explain: bool) -> Asked:
+    """Ask what somebody wrote in Spark's SQL; with `explain`, for its plan."""
+    asked = statement.of_text(text)
+    if explain:
+        return _of_plan(_ask(warehouse, master, limits, asked, partial(_plan, asked)))
+    rows = _ask(warehouse, master, limits, asked, partial(_rows, asked))
+    return lambda connection: (answer.of_table(connection, rows), [])
+
+
+def _of_plan(plan: str) -> Asked:
+    return lambda _: (Question("", {}, plan=plan), [])
+
+
+def _rows(asked: Statement, spark: "SparkSession") -> "pa.Table":
+    return spark.sql(asked.sql).toArrow()
+
+
+def _plan(asked: Statement, spark: "SparkSession") -> str:
+    return "\n".join(text for (text,) in spark.sql(f"explain formatted {asked.sql}").collect())
+
+
+def _ask(
+    warehouse: Path, master: str, limits: Limits, asked: Statement, work: "Callable[[SparkSession], T]"
+) -> T:
+    asking.check_limits(limits)
+    with asking.scratch_folder() as scratch:
+
+        def answered() -> T:
+            settings = {"spark.driver.memory": _driver_memory(limits.memory)}
+            with session.opened(master, scratch, settings) as spark, session.errors_explained():
+                register(spark, warehouse, asked.reads)
+                return work(spark)
+
+        # In another thread, so that this one is free for signals and for the time limit.
+        thread = ThreadPoolExecutor(1, "question")
+        future = thread.submit(answered)
+        thread.shutdown(wait=False)
+        if not wait([future], limits.timeout_s).done:
+            raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
+        return future.result()
+
+
+def _driver_memory(limit: str) -> str:
+    """A memory limit as Java is told it; without one, half of the machine's."""
+    size = _SIZE.fullmatch(limit)
+    if size is None:
+        amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    else:
+        units = _BINARY_UNITS if size["binary"] else _UNITS
+        amount = float(size["number"]) * units[size["unit"].lower()]
+    return f"{max(1, int(amount / 2**20))}m"

@@ -1,0 +1,164 @@
+"""Starts Spark for the command line: checks what it needs, and keeps its log out of sight.
+
+The log goes to a file in the folder given, for the errors of a start.
+"""
+
+import logging
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracehouse.ingest.errors import UsageError, UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+OLDEST_JAVA = 17
+
+_PATIENCE_S = 5
+_LOG = "spark.log"
+_STANDALONE = re.compile(r"spark://(?P<places>[^,:/]+:\d+(?:,[^,:/]+:\d+)*)")
+_OTHERS = re.compile(r"local(\[[^\]]+\])?|yarn|k8s://.+")
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+# What tells of every failed statement on standard error, which its caller is told already.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+
+
+@contextmanager
+def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator["SparkSession"]:
+    """A session at a master, stopped at the end. Raises UserError where what it needs is missing."""
+    _check_spark()
+    _check_java()
+    _check_master(master)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("tracehouse")
+    for key, value in (_settings(master, scratch) | dict(settings)).items():
+        builder = builder.config(key, value)
+    log = scratch / _LOG
+    with _streams_to(log):
+        try:
+            with errors_explained():
+                session = builder.getOrCreate()
+        except UserError as error:
+            raise UserError(f"Spark does not start at {master}: {_reason(error, log)}") from None
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield session
+    finally:
+        # Java may have gone already.
+        with _streams_to(log), suppress(UserError), errors_explained():
+            session.stop()
+
+
+@contextmanager
+def errors_explained() -> Iterator[None]:
+    """Turn the errors of Spark, and of its way to Java, into a UserError of one line."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise UserError(str(error).strip().splitlines()[0]) from error
+
+
+def _settings(master: str, scratch: Path) -> dict[str, str]:
+    found = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(scratch / "spark-warehouse"),
+        "spark.local.dir": str(scratch),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        # The whole answer is brought here, within the memory of this process.
+        "spark.driver.maxResultSize": "0",
+        "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
+        "spark.pyspark.python": sys.executable,
+    }
+    if master.startswith("local"):
+        # More parts than cores cost a small question seconds.
+        found["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
+    return found
+
+
+def _check_spark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ModuleNotFoundError:
+        raise UserError(
+            "Spark's Python package is not installed. Install it with: pip install 'tracehouse[spark]'"
+        ) from None
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    advice = (
+        f"Install Java {OLDEST_JAVA} or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), "
+        "or set JAVA_HOME to the folder of one"
+    )
+    if java is None:
+        raise UserError(f"Spark runs on Java, and there is none here. {advice}")
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UserError(f"{java}: Java, on which Spark runs, does not start ({error}). {advice}") from None
+    version = _JAVA_VERSION.search(said)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        found = version[1] if version else said.strip()
+        raise UserError(f"{java}: Java {found} is too old for Spark. {advice}")
+
+
+def _check_master(master: str) -> None:
+    """Raise UsageError where a master is none, and UserError where one that has a place is silent."""
+    if _OTHERS.fullmatch(master):
+        return
+    match = _STANDALONE.fullmatch(master)
+    if match is None:
+        raise UsageError(f"a master is local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}")
+    for place in match["places"].split(","):
+        host, port = place.rsplit(":", 1)
+        with suppress(OSError), socket.create_connection((host, int(port)), timeout=_PATIENCE_S):
+            return
+    raise UserError(
+        f"no Spark master answers at {master}. Start one there, name another with --master, or leave it out "
+        "to use this machine alone"
+    )
+
+
+def _reason(error: Exception, log: Path) -> str:
+    """What went wrong, in a line: what Spark's log says last, or else the exception."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    lines = [
+        line.strip()
+        for line in text.splitlines()
+        if "Exception" in line or "ERROR" in line or "Error" in line
+    ]
+    return lines[-1] if lines else str(error).splitlines()[0]
+
+
+@contextmanager
+def _streams_to(log: Path) -> Iterator[None]:
+    """Let what other programs and libraries write to the standard streams go to a file meanwhile."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = {number: os.dup(number) for number in (1, 2)}
+    with log.open("ab") as file:
+        for number in kept:
+            os.dup2(file.fileno(), number)
+        try:
+            yield
+        finally:
+            for number, own in kept.items():
+                os.dup2(own, number)
+                os.close(own)
