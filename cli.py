@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 
@@ -129,19 +130,28 @@ def ingest(
             help="Let a table hold what is found now and nothing else, and a file have far fewer rows.",
         ),
     ] = False,
+    engine: EngineOption = Engine.DUCKDB,
+    master: Master = DEFAULT_MASTER,
 ) -> None:
     """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
 
     Files are recognised by name and content anywhere below the raw folders. What was ingested before stays,
     but where the same file is found in another version; `traces forget` takes it out. What has not changed
     since the last ingest is not converted again; an ingest that was stopped goes on where it was. A database
-    that was built with --materialize stays one file.
+    that was built with --materialize stays one file. With --engine spark the workers of a cluster convert,
+    which see the raw files and the warehouse under the same paths.
     """
     from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
 
-    with byte_bars() as progress:
-        outcome = database.ingest(raw, warehouse, traces or [], progress, replace)
+    with ExitStack() as stack:
+        run = None
+        if engine is Engine.SPARK:
+            from tracehouse.engines.spark.conversions import on_cluster
+
+            run = stack.enter_context(on_cluster(master))
+        progress = stack.enter_context(byte_bars())
+        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, run)
     _print_outcome(outcome, warehouse)
 
 
@@ -338,10 +348,11 @@ def query(
     limits = asking.Limits(timeout, memory_limit)
     values = _key_values(parameters or [])
 
-    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+    def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.named_question(connection, name, values, limit)
         return (question, []) if explain else answer.answered(connection, question)
 
+    asked: answers.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 
@@ -389,9 +400,10 @@ def sql(
     text = _statement(statement, file)
     limits = asking.Limits(timeout, memory_limit)
 
-    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
+    def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         return answer.sql_question(connection, text), []
 
+    asked: answers.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 

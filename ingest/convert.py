@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -245,7 +246,8 @@ def _convert(
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.times))
     trace, table, partition, source = raw_input.key
-    staging, name = store.staging(raw_input.warehouse), store.short_name(raw_input.key)
+    # Another process may be at the same raw file: one that was given up for lost.
+    staging, name = store.staging(raw_input.warehouse), f"{store.short_name(raw_input.key)}-{uuid4().hex[:8]}"
     if raw_input.table.wide:
         written = write_cells(_batches(raw_input, account, _lines_of_member), raw_input.table, staging, name)
     else:

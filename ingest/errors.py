@@ -32,6 +32,10 @@ class RawFileError(UserError):
         place = self.file if line is None else f"{self.file}, line {line:,}"
         super().__init__(f"{place}: {what}. {do}")
 
+    def __reduce__(self) -> tuple:
+        # Otherwise it is made anew from its message alone where another process sends it.
+        return (RawFileError, (self.file, self.what, self.do, self.line))
+
 
 def check_traces(names: Iterable[str], known: Collection[str]) -> None:
     """Raise UsageError where one of the named traces is not known."""

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
+from uuid import uuid4
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -26,6 +27,9 @@ Progress = Callable[[str, int, int], None]
 
 Called from several threads. A negative number takes back bytes that have to be read again.
 """
+
+Run = Callable[[Sequence[Task], Path, Event], list[Steps]]
+"""Does tasks for a warehouse, and returns their outcomes in order; it ends when the event is set."""
 
 # Each keeps three threads busy, to inflate, parse and write; a third table only costs more memory.
 TABLES_AT_ONCE = 2
@@ -60,12 +64,14 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
+    run: Run | None = None,
 ) -> IngestResult:
     """Bring the Parquet store up to date with the raw files of the named traces; of all, if none is named.
 
     What was ingested before stays, unless the same raw file is found in another version. With `replacing`,
     a table that raw files are found for consists of these alone afterwards, if all of them can be read. A
     raw file that cannot be read keeps the rows of its last version; the others are converted all the same.
+    `run` does the conversions; without it, this process does.
     The caller holds the store's lock, and publishes the outcome.
     """
     traces = _named(trace_names)
@@ -79,7 +85,7 @@ def ingest(
     _check_what_stays(warehouse, published.values(), found, replacing)
     stop = Event()
     tasks = _tasks(found, published, warehouse, replacing, partial(_tell, progress, stop))
-    steps = _run(tasks, warehouse, stop)
+    steps = (run or _run_here)(tasks, warehouse, stop)
     converted = {key: conversion for step in steps for key, conversion in step.converted.items()}
     unchanged = {key: conversion for step in steps for key, conversion in step.unchanged.items()}
     before = {key: conversion for task in tasks for key, conversion in task.before.items()}
@@ -151,10 +157,10 @@ def _names(conversion: Conversion) -> set[str]:
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
 
 
-def _run(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
+def _run_here(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
     """Run several tasks at a time, and return their outcomes in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
-    with _sorter(warehouse) as connection, ThreadPoolExecutor(at_once) as pool:
+    with sorter(warehouse) as connection, ThreadPoolExecutor(at_once) as pool:
         # A large table begun last would keep one thread busy while the others have nothing to do.
         futures = {
             task.group: pool.submit(bring_up_to_date, task, connection)
@@ -169,9 +175,9 @@ def _run(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
         return [futures[task.group].result() for task in tasks]
 
 
-def _sorter(warehouse: Path) -> DuckDBPyConnection:
-    """An in-memory DuckDB, whose threads and memory limit all sorts share."""
-    spill = store.staging(warehouse) / "spill"
+def sorter(warehouse: Path) -> DuckDBPyConnection:
+    """An in-memory DuckDB, whose threads and memory limit all sorts of a process share."""
+    spill = store.staging(warehouse) / f"spill-{uuid4().hex}"
     return duckdb.connect(config={"memory_limit": SORT_MEMORY, "temp_directory": str(spill)})
 
 

@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import Lock
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -35,8 +34,6 @@ REJECTED = "_rejected"
 KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
 
-# Held while finalizing, as tables that are converted at the same time may give files of the same content.
-_FINALIZE_LOCK = Lock()
 _WORK = ".ingest"
 _PARQUET = "parquet"
 # Not among the Parquet files: readers of a folder of Parquet read every file in it.
@@ -208,7 +205,8 @@ def finalize(warehouse: Path, conversion: Conversion, staged_files: Sequence[Sta
     `staged_files` are its files and its rejected ones, in order. The journal is written first, so that a kill
     leaves no unlisted file; once the last file is in place, a kill does not lose the conversion.
     """
-    with _FINALIZE_LOCK:
+    # Tables converted at the same time, by other processes maybe, may give files of the same content.
+    with FileLock(warehouse / _WORK / "finalize.lock"):
         drop_unpublished(warehouse, conversion.key)
         manifest.write_whole(_journal(warehouse, conversion.key), json.dumps(asdict(conversion)))
         for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):

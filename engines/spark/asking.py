@@ -6,7 +6,7 @@ warehouse has them; Spark computes the rows.
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?P<unit>[kmgt]?)(?P<binary>i?)(?:b|bytes)", re.I)
 
-Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
+Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, list[Note]]]
 """Gives an answer that Spark computed to a connection of DuckDB, and the notes on it."""
 
 T = TypeVar("T")

@@ -40,6 +40,8 @@ def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator[
     _check_master(master)
     from pyspark.sql import SparkSession
 
+    # Where the workers have another Python with this package, its user says so by the same variable.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("tracehouse")
     for key, value in (_settings(master, scratch) | dict(settings)).items():
         builder = builder.config(key, value)
@@ -64,10 +66,14 @@ def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator[
 def errors_explained() -> Iterator[None]:
     """Turn the errors of Spark, and of its way to Java, into a UserError of one line."""
     from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+    from pyspark.errors import PySparkException, PythonException
 
     try:
         yield
+    except PythonException as error:
+        # A traceback, whose last line says what went wrong.
+        said = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise UserError(f"a worker of Spark failed: {said[-1]}") from error
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise UserError(str(error).strip().splitlines()[0]) from error
 
@@ -82,8 +88,6 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
         "spark.log.level": "OFF",
         # The whole answer is brought here, within the memory of this process.
         "spark.driver.maxResultSize": "0",
-        "spark.executorEnv.PYSPARK_PYTHON": sys.executable,
-        "spark.pyspark.python": sys.executable,
     }
     if master.startswith("local"):
         # More parts than cores cost a small question seconds.

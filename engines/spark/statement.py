@@ -47,9 +47,9 @@ def of_text(text: str) -> Statement:
         trees = sqlglot.parse(text, dialect="spark")
     except SqlglotError as error:
         raise UsageError(f"this is not Spark's SQL: {str(error).splitlines()[0]}") from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Query):
         raise UsageError("expected one query: select, from or with")
-    [tree] = trees
     for call in tree.find_all(exp.Anonymous, exp.QueryTransform):
         if isinstance(call, exp.QueryTransform) or call.name.lower() in _REFUSED:
             raise UserError("transform, reflect and java_method may do more than read, and are not allowed")

@@ -16,7 +16,7 @@ from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.ingest import integrity, pipeline, store
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.manifest import Conversion, Superseded
-from tracehouse.ingest.pipeline import IngestResult, Progress
+from tracehouse.ingest.pipeline import IngestResult, Progress, Run
 from tracehouse.ingest.place import checked
 
 
@@ -26,15 +26,17 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
+    run: Run | None = None,
 ) -> IngestResult:
     """Convert raw files, build the database over them, and publish both.
 
-    With `replacing`, tables that raw files are found for consist of these alone afterwards. A database that
-    holds its tables itself (see `build`) goes on doing so.
+    With `replacing`, tables that raw files are found for consist of these alone afterwards. `run` does the
+    conversions; without it, this process does. A database that holds its tables itself (see `build`) goes on
+    doing so.
     """
     with store.lock(warehouse):
         store.clean(warehouse)
-        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing)
+        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, run)
         if outcome.conversions:
             progress("database", 0, 0)
             notes = _publish(warehouse, outcome.conversions)
