@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
 from tracehouse.engines.spark import statements
 from tracehouse.engines.spark.session import errors_explained
 from tracehouse.ingest import manifest
@@ -22,6 +22,7 @@ from tracehouse.views.order import in_order
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 # Queries that Spark cannot have, and why.
@@ -53,6 +54,9 @@ def register(session: "SparkSession", warehouse: str | Path, names: Collection[s
     # A view keeps the zone of the session that created it.
     with _in_utc(session):
         there = _there(session)
+        for name, rows in definitions.catalog.items():
+            if name in wanted:
+                done.append(_save(session, name, rows, definitions.relations[name], there))
         for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
             if name in wanted:
                 _make_room(session, name, there, is_view)
@@ -90,8 +94,6 @@ def _definitions(
 ) -> Iterator[tuple[str, Iterator[str], bool]]:
     """Name, statements, and whether it is a view, of all that stands on the catalog: lower things first."""
     relations = definitions.relations
-    for name, rows in definitions.catalog.items():
-        yield name, iter([statements.catalog_table(name, rows, relations[name])]), True
     for trace in all_traces().values():
         for table in trace.tables:
             name = f"{trace.name}.{table.name}"
@@ -116,6 +118,21 @@ def _definitions(
     for query in queries:
         full_name = query.full_name
         yield full_name, iter([statements.function(query, definitions.queries[full_name])]), True
+
+
+def _save(
+    session: "SparkSession", name: str, rows: "pa.Table", defined: Defined, there: Mapping[str, bool]
+) -> str:
+    """Keep a table of the catalog: in the metastore's own folder, or, where there is none, in a view's text."""
+    if session.conf.get("spark.sql.catalogImplementation") == "hive":
+        _make_room(session, name, there, for_view=False)
+        session.createDataFrame(rows).write.saveAsTable(name)
+        session.sql(f"comment on table {name} is {statements.quoted(defined.comment)}")
+    else:
+        # A metastore would take no text so long, and on a cluster there may be no folder that all nodes see.
+        _make_room(session, name, there, for_view=True)
+        session.sql(statements.catalog_table(name, rows, defined))
+    return name
 
 
 def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequence[QueryFile]) -> set[str]:

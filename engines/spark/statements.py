@@ -24,8 +24,8 @@ def table(
     keys = f"partitioned by ({', '.join(declared.partition_by)})" if declared.partition_by else ""
     yield f"""
         create table {name} ({_columns(defined, typed=True)}) using parquet
-        options (path {_quoted(folder)}, pathGlobFilter {_quoted(f"{{{names}}}")})
-        {keys} comment {_quoted(defined.comment)}
+        options (path {quoted(folder)}, pathGlobFilter {quoted(f"{{{names}}}")})
+        {keys} comment {quoted(defined.comment)}
     """
     if declared.partition_by:
         folders = sorted({PurePosixPath(file.path).parent for file in files})
@@ -71,26 +71,26 @@ def function(query: QueryFile, defined: Defined) -> str:
     """A named query, as a table function."""
     body = carried_over(query.tree, query.path, [parameter.name for parameter in query.parameters])
     parameters = ", ".join(
-        f"{p.name} {type_of(p.type)} default {_default(p.default)} comment {_quoted(p.meaning)}"
+        f"{p.name} {type_of(p.type)} default {_default(p.default)} comment {quoted(p.meaning)}"
         for p in query.parameters
     )
     return f"""
         create or replace function {query.full_name}({parameters})
         returns table ({_columns(defined, typed=True)})
-        comment {_quoted(defined.comment)}
+        comment {quoted(defined.comment)}
         return {_typed(body, defined)}
     """
 
 
 def _view(name: str, defined: Defined, query: str) -> str:
-    comment = f"comment {_quoted(defined.comment)}"
+    comment = f"comment {quoted(defined.comment)}"
     return f"create or replace view {name} ({_columns(defined, typed=False)}) {comment} as {query}"
 
 
 def _columns(defined: Defined, typed: bool) -> str:
     """The columns with their comments, as between the brackets of a definition."""
     return ", ".join(
-        f"`{column}` {type_of(kind) if typed else ''} comment {_quoted(comment or '')}"
+        f"`{column}` {type_of(kind) if typed else ''} comment {quoted(comment or '')}"
         for column, (kind, comment) in defined.columns.items()
     )
 
@@ -112,8 +112,9 @@ def _default(sql: str) -> str:
 
 def _values(parts: Sequence[str]) -> str:
     pairs = (part.split("=", 1) for part in parts)
-    return ", ".join(f"{key} = {_quoted(value)}" for key, value in pairs)
+    return ", ".join(f"{key} = {quoted(value)}" for key, value in pairs)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as a literal of Spark's."""
     return exp.Literal.string(text).sql("spark")

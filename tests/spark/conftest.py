@@ -1,0 +1,46 @@
+"""Spark for the tests: a session of this process, and with TRACEHOUSE_SPARK=all a cluster on loopback."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from standalone import ALL, Cluster, running_cluster
+
+from tracehouse.engines.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()) and not ALL:
+            item.add_marker(pytest.mark.skip(reason="it takes long: `make spark-test` does it"))
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    if find_spec("pyspark") is None:
+        pytest.skip("Spark's Python package is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no Java, which Spark runs on")
+
+
+@pytest.fixture(scope="session")
+def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def spark(
+    java: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator["SparkSession"]:
+    """The session of this process, of which there can be one only: on the cluster where there is one."""
+    master = request.getfixturevalue("cluster").url if ALL else "local[2]"
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    with session.opened(master, tmp_path_factory.mktemp("spark"), settings) as opened:
+        yield opened

@@ -1,0 +1,72 @@
+"""An ingest whose conversions Spark does gives what an ingest of one process gives."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.spark.conversions import run_on_spark
+from tracehouse.ingest import manifest
+from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.pipeline import IngestResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HEADER = "sn,cpu_milli,memory_mib,gpu,model\n"
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def ingest(raw: Path, warehouse: Path, traces: Sequence[str], spark: "SparkSession") -> IngestResult:
+    return database.ingest([raw], warehouse, traces, quiet, run=partial(run_on_spark, spark))
+
+
+def test_the_same_files_and_accounts(
+    spark: "SparkSession", sample_raw: Path, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    outcome = ingest(sample_raw, tmp_path / "warehouse", [], spark)
+    assert outcome.problems == ()
+    expected = manifest.read(sample_warehouse).conversions
+    assert manifest.read(tmp_path / "warehouse").conversions == expected
+    for stored in (stored for conversion in expected for stored in conversion.all_files):
+        ours = (tmp_path / "warehouse" / stored.path).read_bytes()
+        assert ours == (sample_warehouse / stored.path).read_bytes()
+
+
+def test_the_same_errors_and_the_rest_is_read(spark: "SparkSession", tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
+    (raw / "openb_node_list_all_node.csv").write_text("sn,cpu\na,1\n")
+    here = database.ingest([raw], tmp_path / "here", [], quiet)
+    there = ingest(raw, tmp_path / "there", [], spark)
+    assert len(here.problems) == 1
+    assert list(map(str, there.problems)) == list(map(str, here.problems))
+    assert [type(problem) for problem in there.problems] == [type(problem) for problem in here.problems]
+    assert there.conversions == here.conversions
+
+
+def test_what_has_not_changed_is_not_converted_again(spark: "SparkSession", tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
+    raw.mkdir()
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
+    assert len(ingest(raw, warehouse, [], spark).converted) == 1
+    (raw / "openb_node_list_all_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\nb,1,1,0,\n")
+    second = ingest(raw, warehouse, [], spark)
+    assert (len(second.converted), len(second.unchanged)) == (1, 1)
+
+
+def test_a_warehouse_that_cannot_be_written_to_is_told(spark: "SparkSession", tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
+    raw.mkdir()
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
+    (warehouse / "parquet").mkdir(parents=True)
+    (warehouse / "parquet" / "openb").write_text("a file in the way")
+    with pytest.raises(UserError, match="Something else is in the way there"):
+        ingest(raw, warehouse, [], spark)

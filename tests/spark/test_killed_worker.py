@@ -1,0 +1,84 @@
+"""A worker of a cluster that is killed in the middle costs its work to be done again, and nothing else."""
+
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from standalone import ALL, Cluster, running_cluster
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest import manifest
+from tracehouse.samples import dumps
+
+pytestmark = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+PATIENCE_S = 120
+# Every row beside every other: some seconds of work for a core.
+LONG = """
+    select sum(cast(one.start_time < other.end_time as bigint)) as pairs
+    from pai.instance as one cross join pai.instance as other
+"""
+
+
+@pytest.fixture
+def own_cluster(java: None, tmp_path: Path) -> Iterator[Cluster]:
+    with running_cluster(tmp_path) as cluster:
+        yield cluster
+
+
+def wait_for(condition: Callable[[], bool], running: subprocess.Popen) -> None:
+    end_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert running.poll() is None and time.monotonic() < end_s, running.communicate()
+        time.sleep(0.02)
+
+
+def started(*arguments: object) -> subprocess.Popen:
+    command = [str(part) for part in (TRACES, *arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def quiet(*_: object) -> None:
+    """Progress that nobody watches."""
+
+
+def test_in_the_middle_of_an_ingest(own_cluster: Cluster, tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
+    dumps.write_sample(raw, 0.02, 3, ["pai", "itp", "openb", "zeus"], quiet)
+    running = started(
+        *("ingest", "--raw", raw, "--warehouse", warehouse),
+        *("--engine", "spark", "--master", own_cluster.url),
+    )
+    # One table is finished, and others are being read by both workers.
+    wait_for(lambda: any((warehouse / ".ingest" / "finished").glob("*.json")), running)
+    own_cluster.kill(0)
+    assert running.poll() is None
+    _, errors = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 0, errors
+    alone = tmp_path / "alone"
+    assert not database.ingest([raw], alone, [], quiet).problems
+    assert manifest.read(warehouse).conversions == manifest.read(alone).conversions
+    found = {path.relative_to(warehouse) for path in (warehouse / "parquet").rglob("*.parquet")}
+    assert found == {path.relative_to(alone) for path in (alone / "parquet").rglob("*.parquet")}
+
+
+def test_in_the_middle_of_a_query(own_cluster: Cluster, sample_warehouse: Path, tmp_path: Path) -> None:
+    running = started(
+        *("sql", LONG, "--warehouse", sample_warehouse, "--format", "csv"),
+        *("--engine", "spark", "--master", own_cluster.url),
+    )
+    # An executor has its folder when it starts; before the question itself, views are registered.
+    wait_for(lambda: any((tmp_path / "work0").glob("app-*/*/stderr")), running)
+    time.sleep(8)
+    own_cluster.kill(0)
+    assert running.poll() is None
+    answer, errors = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 0, errors
+    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+        [(pairs,)] = connection.execute(LONG).fetchall()
+    assert answer == f"pairs\n{pairs}\n"

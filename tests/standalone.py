@@ -1,0 +1,91 @@
+"""A standalone Spark cluster on loopback, as the Python package brings it: a master and workers of a core."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+ALL = os.environ.get("TRACEHOUSE_SPARK") == "all"
+WORKERS = 2
+PATIENCE_S = 60
+
+
+def home() -> Path:
+    """The folder of Spark's programs."""
+    found = find_spec("pyspark")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent
+
+
+@dataclass
+class Cluster:
+    """A standalone master, and its workers."""
+
+    url: str
+    folder: Path
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    def add_worker(self) -> subprocess.Popen:
+        """Start a worker with one core, and wait until the master knows it."""
+        number = len(self.workers)
+        log = self.folder / f"worker{number}.log"
+        work = self.folder / f"work{number}"
+        options = ["--host", "127.0.0.1", "--cores", "1", "--memory", "2g", "--webui-port", "0"]
+        worker = deploy("worker.Worker", [*options, "--work-dir", str(work), self.url], log)
+        wait_for_line(log, "Successfully registered with master", worker)
+        self.workers.append(worker)
+        return worker
+
+    def kill(self, number: int) -> None:
+        """Kill a worker and what it has started, as when its machine fails."""
+        os.killpg(self.workers[number].pid, signal.SIGKILL)
+        self.workers[number].wait()
+
+
+def deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
+    command = [home() / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *options]
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            command,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"SPARK_HOME": str(home())},
+            start_new_session=True,
+        )
+
+
+def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
+    end_s = time.monotonic() + PATIENCE_S
+    while text not in log.read_text(errors="replace"):
+        assert process.poll() is None and time.monotonic() < end_s, log.read_text(errors="replace")
+        time.sleep(0.1)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    port, log = free_port(), folder / "master.log"
+    options = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    master = deploy("master.Master", options, log)
+    cluster = Cluster(f"spark://127.0.0.1:{port}", folder)
+    try:
+        wait_for_line(log, "New state: ALIVE", master)
+        for _ in range(WORKERS):
+            cluster.add_worker()
+        yield cluster
+    finally:
+        for process in (*cluster.workers, master):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
