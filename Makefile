@@ -1,10 +1,11 @@
 # make demo [RAW=folder]   set up, ingest (a synthetic dump, or your raw files), and ask a few questions
 # make test                set up, and run the tests on both versions of DuckDB
 # make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
+# make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
-# make readme              write the README's table of traces anew
+# make tables              write the tables of the documentation that are made from the code
 # make clean               remove what the others made, synthetic dumps and demo warehouses too
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	clients/test_older_duckdb.py clients/test_sqlalchemy.py)
 DEMO := demo
 
-.PHONY: demo test hostile lint lint-style lint-types lint-sql bench verified readme venvs clean
+.PHONY: demo test spark-test hostile lint lint-style lint-types lint-sql bench verified tables venvs clean
 
 # uv installs in seconds what takes pip a minute and a half, but knows nothing of an index that pip was told of.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -33,7 +34,7 @@ install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-v
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
 # As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,lint,plot,test]' duckdb==$(NEWER_DUCKDB)
+EXTRAS := --editable '.[bi,bench,lint,plot,spark,test]' duckdb==$(NEWER_DUCKDB)
 OLDER_EXTRAS := --editable '.[bi,plot,test]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
@@ -74,6 +75,9 @@ test: venvs
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal -k 'not real' $(ON_OLDER_TOO)
 
+spark-test: $(VENV)/ready
+	TRACEHOUSE_SPARK=all $(BIN)/pytest tests/spark
+
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile
 
@@ -91,6 +95,7 @@ lint-types: $(VENV)/ready
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
+	$(BIN)/python -m tracehouse.engines.spark.carries_over
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest
@@ -101,8 +106,8 @@ bench: $(VENV)/ready
 verified: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.verified $(RAW)
 
-readme: $(VENV)/ready
-	$(BIN)/python -m tracehouse.docs.readme
+tables: $(VENV)/ready
+	$(BIN)/python -m tracehouse.docs.tables
 
 clean:
 	rm -rf .venv .venv-* build dist *.egg-info $(DEMO) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -49,7 +49,7 @@ QUERY_KEYS = {
     "any": "why any value of its type will do for a parameter",
     "chart": "how the answer is drawn",
     "column": "what a column of the answer means, after its name and a colon, where its name does not say",
-    "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
+    "engine": "the engine that it needs, and why, where it does not carry over to Spark",
     "caveat": "a trap that its answer still holds, beside those of the columns that it reads",
 }
 

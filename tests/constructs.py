@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tracehouse.engines.spark.register import LEFT_OUT
+from tracehouse.engines.spark.register import left_out
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.each_trace import expanded
 from tracehouse.views.view_files import view_files
@@ -30,7 +30,7 @@ def constructs(tree: exp.Expr) -> set[str]:
 def trees() -> dict[str, exp.Expr]:
     """Every view, by its versioned name, and every query that Spark has, by its own."""
     views = {view.versioned: view.tree.expression for view in expanded(view_files())}
-    queries = {query.full_name: query.tree for query in query_files() if query.full_name not in LEFT_OUT}
+    queries = {query.full_name: query.tree for query in query_files() if query.full_name not in left_out()}
     return views | queries
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.docs import readme
 from tracehouse.ingest.declare import all_traces
 from tracehouse.sql.query_files import query_files
 
@@ -115,7 +114,6 @@ def test_python_runs(folder: Path) -> None:
     assert printed.stdout == "8152\n"
 
 
-def test_the_table_of_traces_is_made_of_their_declarations() -> None:
-    assert readme.with_table(README) == README, "`make readme` writes it anew"
+def test_it_names_every_trace() -> None:
     for trace in all_traces().values():
         assert f"| `{trace.name}`: " in README

@@ -30,7 +30,7 @@ VIEW_KEYS = {
     "source": "where its joins and formulas are documented",
     "caveat": "a trap that its numbers still hold: its name, and after a colon the columns that it is about",
     "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
-    "engine": "the engine that it needs, and the construct that is why, where it is not portable SQL",
+    "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 
 

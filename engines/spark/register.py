@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-# Queries that Spark cannot have, and why.
-LEFT_OUT = {"openb.fragmentation_of": "it takes the name of a table, which a function of Spark's cannot"}
-
 _TIME_ZONE = "spark.sql.session.timeZone"
 _REJECTED = "catalog.rejected_rows"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
@@ -44,7 +41,7 @@ def register(session: "SparkSession", warehouse: str | Path, names: Collection[s
     conversions = _published(session, root)
     definitions = definitions_over(conversions)
     views = in_order(expanded(view_files()), definitions.relations)
-    queries = [query for query in query_files() if query.full_name not in LEFT_OUT]
+    queries = [query for query in query_files() if query.full_name not in left_out()]
     wanted = _read_by(names, views, queries) if names else definitions.names
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query is called so. `traces list` has all")
@@ -64,6 +61,11 @@ def register(session: "SparkSession", warehouse: str | Path, names: Collection[s
                     session.sql(statement)
                 done.append(name)
     return done
+
+
+def left_out() -> dict[str, str]:
+    """The queries that Spark cannot have, by what they need of another engine."""
+    return {query.full_name: needs for query in query_files() if (needs := query.header.one("engine"))}
 
 
 def _located(warehouse: str | Path) -> str:
@@ -123,7 +125,7 @@ def _definitions(
 def _save(
     session: "SparkSession", name: str, rows: "pa.Table", defined: Defined, there: Mapping[str, bool]
 ) -> str:
-    """Keep a table of the catalog: in the metastore's own folder, or, where there is none, in a view's text."""
+    """Keep a table of the catalog: in the metastore, or where there is none in the text of a view."""
     if session.conf.get("spark.sql.catalogImplementation") == "hive":
         _make_room(session, name, there, for_view=False)
         session.createDataFrame(rows).write.saveAsTable(name)

@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tracehouse.engines.spark.register import LEFT_OUT
+from tracehouse.engines.spark.register import left_out
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.query_files import is_query
 from tracehouse.views.view_files import references
@@ -30,8 +30,8 @@ def of_name(name: str, values: Mapping[str, Any], limit: int | None) -> Statemen
 
     Raises UserError where it is a query that Spark cannot have.
     """
-    if name in LEFT_OUT:
-        raise UserError(f"{name} cannot be asked on Spark: {LEFT_OUT[name]}. Leave --engine out")
+    if name in left_out():
+        raise UserError(f"{name} cannot be asked on Spark: it needs {left_out()[name]}. Leave --engine out")
     arguments = ", ".join(f"{key} => {exp.convert(value).sql('spark')}" for key, value in values.items())
     called = f"{name}({arguments})" if is_query(name) else name
     at_most = "" if limit is None else f" limit {limit}"

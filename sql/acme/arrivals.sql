@@ -1,5 +1,4 @@
 -- How do Acme's GPU jobs arrive: how far apart, and how evenly?
--- engine: duckdb (epoch, isfinite)
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

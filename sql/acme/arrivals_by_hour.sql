@@ -1,5 +1,4 @@
 -- At which hours of the week are Acme's GPU jobs submitted?
--- engine: duckdb (epoch)
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

@@ -1,5 +1,4 @@
 -- How many of Acme's GPUs did jobs hold in each hour, and how busy, hungry and faulty were the GPUs in it?
--- engine: duckdb (epoch, epoch_us, generate_series, isfinite)
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper

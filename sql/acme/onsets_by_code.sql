@@ -1,5 +1,4 @@
 -- How often does each error code come up on Acme's GPUs, and what does it mean?
--- engine: duckdb (epoch_us)
 -- caveat: acme.telemetry_covers_part
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos

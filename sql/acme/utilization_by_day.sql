@@ -1,5 +1,4 @@
 -- How busy are Acme's GPUs from day to day, and how many of them?
--- engine: duckdb (epoch, isfinite)
 -- caveat: acme.telemetry_units_by_convention
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper

@@ -2,7 +2,6 @@
 -- caveat: genai.requests_in_both_files
 -- param: of_type: kind of task, or all
 -- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING
--- engine: duckdb (to_seconds)
 -- chart: line x=day y=requests
 create or replace macro genai.requests_by_day(of_type varchar := 'all') as table
 with requests as (

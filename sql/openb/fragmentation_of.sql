@@ -1,5 +1,5 @@
 -- How much of openb's GPUs is fragmented in a placement of your own, by FGD's measure?
--- engine: duckdb
+-- engine: duckdb (query_table: a function takes no name of a table elsewhere)
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
 -- param: residual_table: table or view of what is free on each GPU, with the columns of openb.empty_residual

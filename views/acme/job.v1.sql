@@ -1,7 +1,6 @@
 -- Every Acme job, with wait, run and GPU time recomputed from its timestamps beside the publisher's own.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace: notes 1 to 4
--- engine: duckdb (epoch)
 -- caveat: acme.kalos_duration_includes_queue: published_queue_s published_duration_s published_gpu_s published_gpu_h duration_rule
 -- caveat: acme.job_zones_differ: submit_time start_time end_time
 create or replace view acme.job_v1 as

@@ -1,7 +1,6 @@
 -- The distribution of each of Acme's metrics: its value at every half percentile.
 -- grain: one row per (cluster, metric, percentile), 201 percentiles from 0 to 100
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: CDFs over all samples
--- engine: duckdb (generate_series)
 create or replace view acme.metric_cdf_v1 as
 with running as (
     select

@@ -1,7 +1,6 @@
 -- How often each of Acme's metrics took each value, values rounded to four significant digits.
 -- grain: one row per (cluster, metric, value)
 -- source: README of AcmeTrace, Resource Utilization
--- engine: duckdb (isfinite)
 -- caveat: acme.telemetry_units_by_convention: value
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: value

@@ -1,7 +1,6 @@
 -- What Acme's GPUs drew, hour by hour: mean power, and energy over the time that samples cover.
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
--- engine: duckdb (epoch_us)
 -- caveat: acme.device_names_vary
 create or replace view acme.power_hourly_v1 as
 -- All GPUs hold their samples until the same next time, so that their power can be added first.

@@ -1,7 +1,6 @@
 -- Acme's jobs in the field's standard terms.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace
--- engine: duckdb (epoch)
 -- caveat: acme.failure_needs_a_rule: status
 create or replace view acme.standard_job_v1 as
 -- Both clusters are in China, and Kalos's times are instants as well.

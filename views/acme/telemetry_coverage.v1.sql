@@ -1,7 +1,6 @@
 -- What of Acme's telemetry is there, metric by metric: times, gaps, devices, samples and empty cells.
 -- grain: one row per (cluster, source_table, metric)
 -- source: README of AcmeTrace, Resource Utilization; Characterization of Large Language Model Development in the Datacenter (NSDI 2024) for the fleet
--- engine: duckdb (epoch_us)
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row

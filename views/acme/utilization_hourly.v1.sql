@@ -1,7 +1,6 @@
 -- How busy Acme's GPUs, their memory and the nodes' processors were, hour by hour.
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
--- engine: duckdb (epoch_us)
 -- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.device_names_vary
 -- caveat: acme.dram_active_one_row

@@ -1,7 +1,6 @@
 -- Errors on Acme's GPUs that came up together: onsets no more than a minute apart.
 -- grain: one row per (cluster, burst_start)
 -- source: README of AcmeTrace, Resource Utilization; a minute is four samples
--- engine: duckdb (epoch_us)
 create or replace view acme.xid_burst_v1 as
 with gaps as (
     select

@@ -1,7 +1,6 @@
 -- Every job of every trace in the field's standard terms (SWF), NULL where a trace has no such thing.
 -- grain: one row per (trace, cluster, job_id): a PAI task, an ITP job, an openb pod, an Acme job
 -- source: Standard Workload Format v2.2, and each publisher's README
--- engine: duckdb (epoch)
 -- caveat: pai.job_means_task_elsewhere
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus gpu_s
 -- caveat: pai.sentinel_zero_start: submit_s wait_s run_s end_s gpu_s

@@ -1,0 +1,40 @@
+"""Checks that views and named queries carry over to Spark: `python -m tracehouse.engines.spark.carries_over`.
+
+What needs DuckDB says so in its header, by the key `engine`, with the construct that is why.
+"""
+
+import sys
+from collections.abc import Iterable
+
+from tracehouse.engines.spark.dialect import check
+from tracehouse.ingest.errors import DefinitionError
+from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.views.view_files import ViewFile, view_files
+
+
+def faults(files: Iterable[ViewFile | QueryFile]) -> list[str]:
+    """What is wrong: constructs that are not known to carry over, and headers that say so in vain."""
+    found = []
+    for file in files:
+        reason = _refusal(file)
+        if reason and not file.header.one("engine"):
+            found.append(reason)
+        elif file.header.one("engine") and not reason:
+            found.append(
+                f"{file.path}: it carries over to Spark, and its header says that it needs an engine"
+            )
+    return found
+
+
+def _refusal(file: ViewFile | QueryFile) -> str:
+    try:
+        check(file.tree.expression if isinstance(file, ViewFile) else file.tree, file.path)
+    except DefinitionError as error:
+        return str(error)
+    return ""
+
+
+if __name__ == "__main__":
+    wrong = faults([*view_files(), *query_files()])
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    sys.exit(bool(wrong))

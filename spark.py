@@ -1,0 +1,5 @@
+"""On Apache Spark: `from tracehouse.spark import register`, then `register(session, warehouse)`."""
+
+from tracehouse.engines.spark.register import register
+
+__all__ = ["register"]

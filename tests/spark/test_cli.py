@@ -1,0 +1,128 @@
+"""`traces query` and `traces sql` on Spark: output and caveats as on DuckDB, and errors of one line."""
+
+import os
+import signal
+import subprocess
+import sysconfig
+import time
+from pathlib import Path
+
+import pytest
+from standalone import ALL
+
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+PATIENCE_S = 120
+
+only_in_full = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+pytestmark = pytest.mark.usefixtures("java")
+
+
+def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
+    command = [str(part) for part in (TRACES, *arguments, "--warehouse", warehouse)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["unified.failure_share", "-p", "gpu_only=false"],
+        pytest.param(["itp.gpu_hours", "--format", "json"], marks=only_in_full),
+        pytest.param(["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"], marks=only_in_full),
+        pytest.param(["openb.node_list", "--limit", "3"], marks=only_in_full),
+        pytest.param(["acme.fleet_hour", "--format", "ndjson"], marks=only_in_full),
+        pytest.param(["itp.job", "--limit", "0", "--format", "markdown"], marks=only_in_full),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_the_same_output_and_caveats(arguments: list[str], sample_warehouse: Path) -> None:
+    here = traces(sample_warehouse, "query", *arguments)
+    on_spark = traces(sample_warehouse, "query", *arguments, "--engine", "spark", "--master", "local[2]")
+    assert (on_spark.returncode, on_spark.stdout) == (here.returncode, here.stdout)
+    assert on_spark.stderr == here.stderr
+
+
+def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> None:
+    for arguments, said in (
+        (["query", "itp.gpu_hour"], "no query is called itp.gpu_hour"),
+        (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus is of type INTEGER"),
+        (["query", "openb.fragmentation_of"], "cannot be asked on Spark"),
+        (["sql", "drop table itp.raw_job"], "expected one query"),
+        (["sql", "select 1", "--timeout", "0"], "the timeout is a number of seconds above 0"),
+        (["query", "itp.gpu_hours", "--master", "local(2)"], "a master is local[N]"),
+    ):
+        done = traces(sample_warehouse, *arguments, "--engine", "spark")
+        assert done.returncode != 0
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) <= 4
+
+
+@only_in_full
+def test_a_statement(sample_warehouse: Path) -> None:
+    statement = "select count(*) as jobs from itp.job where run_s > 600"
+    here = traces(sample_warehouse, "sql", statement)
+    on_spark = traces(sample_warehouse, "sql", statement, "--engine", "spark")
+    assert (on_spark.stdout, on_spark.stderr) == (here.stdout, here.stderr)
+    called = "select * from itp.gpu_hours(min_gpus => 8) order by jobs desc limit 1"
+    assert traces(sample_warehouse, "sql", called, "--engine", "spark").stdout.startswith("cluster,jobs,")
+
+
+@only_in_full
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("select nothing from itp.job", "nothing"),
+        ("select * from itp.jobs", "itp.jobs: no table, view or named query is called so"),
+        ("select * from parquet.`/etc/passwd`", "no table, view or named query is called so"),
+        ("select 1 / 0", "DIVIDE_BY_ZERO"),
+    ],
+)
+def test_a_statement_that_fails(statement: str, said: str, sample_warehouse: Path) -> None:
+    done = traces(sample_warehouse, "sql", statement, "--engine", "spark")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@only_in_full
+def test_a_plan(sample_warehouse: Path) -> None:
+    done = traces(sample_warehouse, "query", "itp.gpu_hours", "--explain", "--engine", "spark")
+    assert done.returncode == 0
+    assert "Physical Plan" in done.stdout
+    assert "Scan parquet" in done.stdout
+
+
+@only_in_full
+def test_a_picture(sample_warehouse: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="pictures need the extra plot")
+    for engine in ("duckdb", "spark"):
+        arguments = ("query", "itp.gpu_hours", "--plot", tmp_path / f"{engine}.svg", "--engine", engine)
+        assert traces(sample_warehouse, *arguments).returncode == 0
+    assert (tmp_path / "spark.svg").read_bytes() == (tmp_path / "duckdb.svg").read_bytes()
+
+
+@only_in_full
+@pytest.mark.parametrize("way", ["timeout", "SIGINT"])
+def test_it_ends_when_it_is_told_to(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    long = "select sum(a.start_time * b.end_time) from pai.instance a cross join pai.instance b"
+    arguments = [TRACES, "sql", long, "--engine", "spark", "--warehouse", sample_warehouse]
+    limit = ["--timeout", "14"] if way == "timeout" else []
+    running = subprocess.Popen(
+        [str(part) for part in (*arguments, *limit)],
+        env=os.environ | {"TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if way == "SIGINT":
+        time.sleep(12)
+        running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=PATIENCE_S)
+    told = "error: no answer within 14 s: ask for less, or raise --timeout\n"
+    assert (running.returncode, errors) == ((130, "") if way == "SIGINT" else (1, told))
+    assert output == ""
+    end_s = time.monotonic() + 30
+    while list(temporary.iterdir()) and time.monotonic() < end_s:
+        time.sleep(0.1)
+    assert list(temporary.iterdir()) == []

@@ -1,0 +1,110 @@
+"""In a catalog that persists a warehouse is registered once, and clients of a Thrift server have it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from standalone import ALL, free_port, home, wait_for_line
+
+from tracehouse.engines.duckdb.write.database import NAME
+
+pytestmark = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+
+REGISTER = """
+import sys
+from pyspark.sql import SparkSession
+from tracehouse.spark import register
+builder = SparkSession.builder.master("local[2]").enableHiveSupport()
+for pair in sys.argv[2:]:
+    builder = builder.config(*pair.split("=", 1))
+session = builder.getOrCreate()
+for _ in range(2):
+    print(len(register(session, sys.argv[1])))
+"""
+
+
+@pytest.fixture(scope="module")
+def server(java: None, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Thrift server, over a metastore in which another process registered a warehouse."""
+    folder, port = tmp_path_factory.mktemp("metastore"), free_port()
+    settings = [
+        "spark.ui.enabled=false",
+        "spark.log.level=WARN",
+        f"spark.sql.warehouse.dir={folder}/tables",
+        f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName={folder}/metastore;create=true",
+        f"spark.driver.extraJavaOptions=-Dderby.system.home={folder}",
+    ]
+    command = [sys.executable, "-c", REGISTER, str(sample_warehouse), *settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, again = done.stdout.split()
+    assert first == again
+    log = folder / "server.log"
+    options = [option for setting in settings[2:] for option in ("--conf", setting)]
+    with log.open("wb") as out:
+        running = subprocess.Popen(
+            [
+                *(home() / "bin" / "spark-submit", "--master", "local[2]", *options),
+                *("--conf", "spark.ui.enabled=false"),
+                *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"),
+                *("--hiveconf", f"hive.server2.thrift.port={port}"),
+                *("--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1", "spark-internal"),
+            ],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"SPARK_HOME": str(home())},
+        )
+    try:
+        wait_for_line(log, "HiveThriftServer2 started", running)
+        yield f"jdbc:hive2://127.0.0.1:{port}"
+    finally:
+        running.kill()
+        running.wait()
+
+
+def asked(server: str, statement: str) -> list[str]:
+    command = [
+        home() / "bin" / "beeline",
+        "-u",
+        server,
+        "-n",
+        "reader",
+        "--outputformat=csv2",
+        "-e",
+        statement,
+    ]
+    environment = os.environ | {"SPARK_HOME": str(home())}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.strip().splitlines()
+
+
+def test_a_named_query_is_a_table_function(server: str, sample_warehouse: Path) -> None:
+    _, *lines = asked(server, "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus => 1)")
+    with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
+        rows = connection.execute(
+            "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus := 1)"
+        ).fetchall()
+    assert lines == [f"{gpu_type},{tasks}" for gpu_type, tasks in rows]
+    assert lines
+
+
+def test_tables_views_and_the_catalog_are_there(server: str, sample_warehouse: Path) -> None:
+    statement = """
+        select (select count(*) from itp.job), (select count(*) from itp.job_v1),
+            (select count(*) from acme.gpu_metric), (select count(*) from catalog.columns)
+    """
+    with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
+        [counts] = connection.execute(statement).fetchall()
+    assert asked(server, statement)[1] == ",".join(map(str, counts))
+
+
+def test_they_say_what_they_are(server: str) -> None:
+    function = "\n".join(asked(server, "describe function extended pai.wait_by_gpu_type"))
+    assert "min_gpus DOUBLE DEFAULT" in function
+    assert "only tasks that request so many GPUs" in function
+    assert "Median wait" in function
+    columns = "\n".join(asked(server, "describe itp.job"))
+    assert "Submission in seconds since the start of the collection" in columns
