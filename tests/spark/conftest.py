@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from standalone import ALL, Cluster, running_cluster
+from spark_tests import ALL, in_full
 
+from tracehouse.bench.cluster import Cluster, running_cluster
 from tracehouse.engines.spark import session
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()) and not ALL:
-            item.add_marker(pytest.mark.skip(reason="it takes long: `make spark-test` does it"))
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(in_full)
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from standalone import ALL
+from spark_tests import in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 PATIENCE_S = 120
 
-only_in_full = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
 pytestmark = pytest.mark.usefixtures("java")
 
 
@@ -25,12 +24,12 @@ def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["unified.failure_share", "-p", "gpu_only=false"],
-        pytest.param(["itp.gpu_hours", "--format", "json"], marks=only_in_full),
-        pytest.param(["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"], marks=only_in_full),
-        pytest.param(["openb.node_list", "--limit", "3"], marks=only_in_full),
-        pytest.param(["acme.fleet_hour", "--format", "ndjson"], marks=only_in_full),
-        pytest.param(["itp.job", "--limit", "0", "--format", "markdown"], marks=only_in_full),
+        ["itp.gpu_hours", "-p", "min_gpus=8"],
+        pytest.param(["unified.hour_profile", "--format", "json"], marks=in_full),
+        pytest.param(["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"], marks=in_full),
+        pytest.param(["openb.node_list", "--limit", "3"], marks=in_full),
+        pytest.param(["acme.fleet_hour", "--format", "ndjson"], marks=in_full),
+        pytest.param(["itp.job", "--limit", "0", "--format", "markdown"], marks=in_full),
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -56,7 +55,7 @@ def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> No
         assert len(done.stderr.splitlines()) <= 4
 
 
-@only_in_full
+@in_full
 def test_a_statement(sample_warehouse: Path) -> None:
     statement = "select count(*) as jobs from itp.job where run_s > 600"
     here = traces(sample_warehouse, "sql", statement)
@@ -66,7 +65,7 @@ def test_a_statement(sample_warehouse: Path) -> None:
     assert traces(sample_warehouse, "sql", called, "--engine", "spark").stdout.startswith("cluster,jobs,")
 
 
-@only_in_full
+@in_full
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -83,7 +82,7 @@ def test_a_statement_that_fails(statement: str, said: str, sample_warehouse: Pat
     assert len(done.stderr.splitlines()) == 1
 
 
-@only_in_full
+@in_full
 def test_a_plan(sample_warehouse: Path) -> None:
     done = traces(sample_warehouse, "query", "itp.gpu_hours", "--explain", "--engine", "spark")
     assert done.returncode == 0
@@ -91,7 +90,7 @@ def test_a_plan(sample_warehouse: Path) -> None:
     assert "Scan parquet" in done.stdout
 
 
-@only_in_full
+@in_full
 def test_a_picture(sample_warehouse: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="pictures need the extra plot")
     for engine in ("duckdb", "spark"):
@@ -100,7 +99,7 @@ def test_a_picture(sample_warehouse: Path, tmp_path: Path) -> None:
     assert (tmp_path / "spark.svg").read_bytes() == (tmp_path / "duckdb.svg").read_bytes()
 
 
-@only_in_full
+@in_full
 @pytest.mark.parametrize("way", ["timeout", "SIGINT"])
 def test_it_ends_when_it_is_told_to(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"

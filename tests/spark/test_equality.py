@@ -14,8 +14,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
+from spark_tests import ALL
 from sqlglot import exp
-from standalone import ALL
 
 from tracehouse.engines.duckdb.write.database import NAME
 from tracehouse.engines.spark.register import left_out, register
@@ -86,10 +86,12 @@ def in_spark(name: str) -> str:
     if "(" not in name:
         return name
     function, _, _ = name.partition("(")
-    tree = sqlglot.parse_one(f"select {name.replace(function, 'f')}", dialect="duckdb")
+    call = sqlglot.parse_one(name.replace(function, "f"), dialect="duckdb")
     arguments = (
         f"{argument.this.name} => {argument.expression.sql('spark')}"
-        for argument in tree.find_all(exp.PropertyEQ)
+        if isinstance(argument, exp.PropertyEQ)
+        else argument.sql("spark")
+        for argument in call.expressions
     )
     return f"{function}({', '.join(arguments)})"
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from standalone import ALL, Cluster, running_cluster
+from spark_tests import in_full
 
+from tracehouse.bench.cluster import Cluster, running_cluster
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import manifest
 from tracehouse.samples import dumps
 
-pytestmark = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+pytestmark = in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 PATIENCE_S = 120

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from standalone import ALL, free_port, home, wait_for_line
+from spark_tests import in_full
 
+from tracehouse.bench.cluster import free_port, home, wait_for_line
 from tracehouse.engines.duckdb.write.database import NAME
 
-pytestmark = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+pytestmark = in_full
 
 REGISTER = """
 import sys

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-ALL = os.environ.get("TRACEHOUSE_SPARK") == "all"
 WORKERS = 2
 PATIENCE_S = 60
 
@@ -37,7 +36,7 @@ class Cluster:
         log = self.folder / f"worker{number}.log"
         work = self.folder / f"work{number}"
         options = ["--host", "127.0.0.1", "--cores", "1", "--memory", "2g", "--webui-port", "0"]
-        worker = deploy("worker.Worker", [*options, "--work-dir", str(work), self.url], log)
+        worker = _deploy("worker.Worker", [*options, "--work-dir", str(work), self.url], log)
         wait_for_line(log, "Successfully registered with master", worker)
         self.workers.append(worker)
         return worker
@@ -48,7 +47,7 @@ class Cluster:
         self.workers[number].wait()
 
 
-def deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
+def _deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
     command = [home() / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *options]
     with log.open("wb") as out:
         return subprocess.Popen(
@@ -61,6 +60,7 @@ def deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
 
 
 def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
+    """Wait until a program's log holds a text."""
     end_s = time.monotonic() + PATIENCE_S
     while text not in log.read_text(errors="replace"):
         assert process.poll() is None and time.monotonic() < end_s, log.read_text(errors="replace")
@@ -68,20 +68,22 @@ def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
 
 
 def free_port() -> int:
+    """A port at which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 @contextmanager
-def running_cluster(folder: Path) -> Iterator[Cluster]:
+def running_cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
+    """Start a cluster, and kill it at the end. Its logs are in the folder."""
     port, log = free_port(), folder / "master.log"
     options = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
-    master = deploy("master.Master", options, log)
+    master = _deploy("master.Master", options, log)
     cluster = Cluster(f"spark://127.0.0.1:{port}", folder)
     try:
         wait_for_line(log, "New state: ALIVE", master)
-        for _ in range(WORKERS):
+        for _ in range(workers):
             cluster.add_worker()
         yield cluster
     finally:
