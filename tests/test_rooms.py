@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,3 +69,21 @@ def test_every_package_is_a_room() -> None:
     """But for what is not installed."""
     packages = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
     assert packages - {"bench", "tests"} == set(ROOMS)
+
+
+def test_only_its_engine_imports_spark() -> None:
+    assert [
+        f"{path.relative_to(REPOSITORY)}, line {line}"
+        for room in ROOMS
+        for path in files(room)
+        for line, name in imported(path)
+        if re.match(r"(pyspark|py4j)(\.|$)", name) and path.parent.name != "spark"
+    ] == []
+
+
+def test_the_command_line_imports_spark_only_when_it_is_asked_for() -> None:
+    script = (
+        "import sys, tracehouse.cli, tracehouse.engines.duckdb.read.asking; print('pyspark' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert printed.stdout == "False\n"

@@ -1,0 +1,55 @@
+"""Lint names the construct of a view or query that does not carry over to Spark."""
+
+from pathlib import Path
+
+import pytest
+
+from tracehouse.engines.spark.carries_over import faults
+from tracehouse.sql.query_files import QueryFile, query_files, read_query_file
+from tracehouse.views.view_files import ViewFile, read_view_file, view_files
+
+
+def query(folder: Path, body: str, header: str = "") -> QueryFile:
+    path = folder / "itp" / "mine.sql"
+    path.parent.mkdir()
+    path.write_text(f"-- What is mine?\n{header}create or replace macro itp.mine() as table\n{body};\n")
+    return read_query_file(path)
+
+
+def view(folder: Path, body: str) -> ViewFile:
+    path = folder / "itp" / "mine.v1.sql"
+    path.parent.mkdir()
+    path.write_text(f"-- Mine.\ncreate or replace view itp.mine_v1 as\n{body};\n")
+    return read_view_file(path)
+
+
+def test_all_that_there_is_carries_over() -> None:
+    assert faults([*view_files(), *query_files()]) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "construct"),
+    [
+        ("select list_sum([run_s, 1]) as x from itp.job", "list_sum"),
+        ("select arg_max(job_id, run_s) as x from itp.job", "arg_max"),
+        ("select string_split(job_id, '-')[1:2] as x from itp.job", "slice"),
+        ("select dayofweek(date '2023-01-01' + cast(run_s as integer)) as x from itp.job", "day_of_week"),
+        ("from itp.job pivot (count(*) for cluster in ('a'))", "pivot"),
+    ],
+)
+def test_what_does_not_is_named(body: str, construct: str, tmp_path: Path) -> None:
+    for folder, file in (("of views", view), ("of queries", query)):
+        (tmp_path / folder).mkdir()
+        made = file(tmp_path / folder, body)
+        [fault] = faults([made])
+        assert fault.startswith(f"{made.path}: ")
+        assert construct in fault
+
+
+def test_a_header_that_asks_for_an_engine_in_vain_is_a_fault_too(tmp_path: Path) -> None:
+    needs = "-- engine: duckdb (list_sum)\n"
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    assert faults([query(tmp_path / "one", "select list_sum([run_s]) as x from itp.job", needs)]) == []
+    [fault] = faults([query(tmp_path / "other", "select run_s from itp.job", needs)])
+    assert "it carries over to Spark" in fault
