@@ -24,7 +24,7 @@ import numpy as np
 from tracehouse.bench.cluster import running_cluster
 from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import costs_in_turns, traces
-from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.duckdb.names import NAME, quoted
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
 PACKAGES = ("duckdb", "pyspark", "pyarrow")
@@ -146,7 +146,10 @@ def _compare(name: str, one: list[list[Any]], other: list[list[Any]]) -> None:
 
 @contextmanager
 def _duckdb(warehouse: Path, threads: int) -> Iterator[Ask]:
-    with duckdb.connect(str(warehouse / NAME), read_only=True, config={"threads": threads}) as connection:
+    # Attached, as all connections to an opened file share their settings.
+    with duckdb.connect(config={"threads": threads}) as connection:
+        connection.execute(f"attach {quoted(str(warehouse / NAME))} as warehouse (read_only)")
+        connection.execute("use warehouse")
         connection.execute("set timezone = 'UTC'")
 
         def ask(name: str) -> tuple[float, list[list[Any]]]:

@@ -1,9 +1,10 @@
-"""Warehouses that several tests read: one over the publishers' real files, one over synthetic dumps."""
+"""Warehouses that several tests read, over real files and synthetic dumps, and what tests tried."""
 
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import counting
 import duckdb
 import pytest
 from filelock import FileLock
@@ -95,3 +96,13 @@ def real(opened_real: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConn
 def synthetic(opened_sample: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     with opened_sample.cursor() as connection:
         yield connection
+
+
+@pytest.fixture
+def count(record_property: Callable[[str, object], None]) -> counting.Count:
+    """Enter how much of a kind a test has tried."""
+    return lambda kind, number: record_property(counting.COUNTED, (kind, number))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counting.summarize(terminalreporter)

@@ -35,8 +35,7 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 @contextmanager
 def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator["SparkSession"]:
     """A session at a master, stopped at the end. Raises UserError where what it needs is missing."""
-    _check_spark()
-    _check_java()
+    check_needs()
     _check_master(master)
     from pyspark.sql import SparkSession
 
@@ -93,6 +92,12 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
         # More parts than cores cost a small question seconds.
         found["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
     return found
+
+
+def check_needs() -> None:
+    """Raise UserError where Spark or a Java that it runs on is missing, and say how to get it."""
+    _check_spark()
+    _check_java()
 
 
 def _check_spark() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Form, Place, raw_folder
 from hostile.expectations import Refused, Taken, fail_with, opened, problems, unsound
 

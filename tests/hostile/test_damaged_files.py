@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.expectations import fail_with, manifest
 
 BATCHES = 8 if TRY_ALL else 1

@@ -15,7 +15,8 @@ import duckdb
 import hypothesis
 import pytest
 from command_line import Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, Place, gz, raw_folder, stored, tar, wanted
 from hostile.expectations import fail_with, opened, unsound
 from hostile.stories import CLUSTERS

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound
 

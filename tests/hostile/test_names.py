@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import Run, Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened
 

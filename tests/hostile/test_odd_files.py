@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Server
-from hostile.conftest import Count
+from counting import Count
 from hostile.dumps import FORMS, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted
 from hostile.expectations import fail_with, opened, unsound
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
 from hostile.expectations import fail_with
 

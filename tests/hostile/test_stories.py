@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Server
-from hostile.conftest import TRY_ALL, Count
+from counting import Count
+from hostile.conftest import TRY_ALL
 from hostile.dumps import stored, wanted
 from hostile.expectations import fail_with, opened, unsound
 from hostile.stories import ACCUMULATING, IN_PART, STORIES, Ask, Do, Holds, Story

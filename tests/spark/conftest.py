@@ -24,6 +24,9 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def java() -> None:
+    if ALL:
+        # Who asks for all wants to know how to get what is missing.
+        session.check_needs()
     if find_spec("pyspark") is None:
         pytest.skip("Spark's Python package is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
+from counting import Count
 from spark_tests import ALL
 from sqlglot import exp
 
@@ -49,9 +50,16 @@ def both(
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0] if ALL else "chosen")
 def test_it_answers_alike(
-    names: Sequence[str], both: "tuple[duckdb.DuckDBPyConnection, SparkSession]"
+    names: Sequence[str],
+    both: "tuple[duckdb.DuckDBPyConnection, SparkSession]",
+    count: Count,
+    request: pytest.FixtureRequest,
 ) -> None:
     connection, spark = both
+    # As `sample_warehouse`, which the fixture is made of.
+    over = request.node.callspec.params["both"].replace("_warehouse", " files")
+    for name in names:
+        count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
     differences = {name: difference(name, connection, spark) for name in names}
     assert {name: found for name, found in differences.items() if found} == {}
 
