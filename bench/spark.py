@@ -28,12 +28,12 @@ from tracehouse.engines.duckdb.names import NAME, quoted
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
 PACKAGES = ("duckdb", "pyspark", "pyarrow")
-PAI_SCALES = (0.1, 1)
-INGEST_SCALE = 0.1
+PAI_SCALES = (0.1, 0.5)
+INGEST_SCALE = 0.5
 # Of one metric of 2,300 GPUs, 6,000 bytes a minute, 383 cells a kB.
-TELEMETRY_MB = (100, 1000)
+TELEMETRY_MB = (100, 500)
 DEVICES, LINE_BYTES = 2300, 6000
-OF_PAI = ("pai.wait_by_gpu_type", "pai.gpu_sharing_by_type", "pai.user_load")
+OF_PAI = ("pai.wait_by_gpu_type", "pai.plan_against_usage")
 OF_TELEMETRY = ("acme.utilization_by_day", "acme.metric_percentiles")
 # No goals in the strict sense: where a ratio reaches the bound, a second worker pays, or Spark overtakes.
 GOALS = [

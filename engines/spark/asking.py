@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,43 +51,47 @@ def named(
     """
     question = asking.ask(warehouse, limits, lambda c: answer.named_question(c, name, texts, limit))
     asked = statement.of_name(name, question.values, limit)
-    if explain:
-        return _of_plan(_ask(warehouse, master, limits, asked, partial(_plan, asked)))
-    rows = _ask(warehouse, master, limits, asked, partial(_rows, asked))
-    return lambda connection: answer.answered(connection, answer.of_table(connection, rows, name))
+    found = _ask(master, limits, lambda spark: _answered(spark, warehouse, asked, explain))
+    return _of_plan(found) if isinstance(found, str) else _of_rows(found, name)
 
 
 def written(warehouse: Path, master: str, limits: Limits, text: str, explain: bool) -> Asked:
     """Ask what somebody wrote in Spark's SQL; with `explain`, for its plan."""
-    asked = statement.of_text(text)
-    if explain:
-        return _of_plan(_ask(warehouse, master, limits, asked, partial(_plan, asked)))
-    rows = _ask(warehouse, master, limits, asked, partial(_rows, asked))
-    return lambda connection: (answer.of_table(connection, rows), [])
+    found = _ask(
+        master, limits, lambda spark: _answered(spark, warehouse, statement.of_text(spark, text), explain)
+    )
+    return _of_plan(found) if isinstance(found, str) else _of_rows(found)
 
 
 def _of_plan(plan: str) -> Asked:
     return lambda _: (Question("", {}, plan=plan), [])
 
 
-def _rows(asked: Statement, spark: "SparkSession") -> "pa.Table":
+def _of_rows(rows: "pa.Table", name: str = "") -> Asked:
+    """What gives rows to DuckDB, with the notes on what is called so; there are none on a statement."""
+
+    def asked(connection: duckdb.DuckDBPyConnection) -> tuple[Question, list[Note]]:
+        question = answer.of_table(connection, rows, name)
+        return answer.answered(connection, question) if name else (question, [])
+
+    return asked
+
+
+def _answered(spark: "SparkSession", warehouse: Path, asked: Statement, explain: bool) -> "pa.Table | str":
+    """The rows that a statement gives, or its query plan."""
+    register(spark, warehouse, asked.reads)
+    if explain:
+        return "\n".join(text for (text,) in spark.sql(f"explain formatted {asked.sql}").collect())
     return spark.sql(asked.sql).toArrow()
 
 
-def _plan(asked: Statement, spark: "SparkSession") -> str:
-    return "\n".join(text for (text,) in spark.sql(f"explain formatted {asked.sql}").collect())
-
-
-def _ask(
-    warehouse: Path, master: str, limits: Limits, asked: Statement, work: "Callable[[SparkSession], T]"
-) -> T:
+def _ask(master: str, limits: Limits, work: "Callable[[SparkSession], T]") -> T:
     asking.check_limits(limits)
     with asking.scratch_folder() as scratch:
 
         def answered() -> T:
             settings = {"spark.driver.memory": _driver_memory(limits.memory)}
             with session.opened(master, scratch, settings) as spark, session.errors_explained():
-                register(spark, warehouse, asked.reads)
                 return work(spark)
 
         # In another thread, so that this one is free for signals and for the time limit.

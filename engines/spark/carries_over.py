@@ -6,7 +6,7 @@ What needs DuckDB says so in its header, by the key `engine`, with the construct
 import sys
 from collections.abc import Iterable
 
-from tracehouse.engines.spark.dialect import check
+from tracehouse.engines.spark.dialect import carried_over
 from tracehouse.ingest.errors import DefinitionError
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views.view_files import ViewFile, view_files
@@ -28,7 +28,10 @@ def faults(files: Iterable[ViewFile | QueryFile]) -> list[str]:
 
 def _refusal(file: ViewFile | QueryFile) -> str:
     try:
-        check(file.tree.expression if isinstance(file, ViewFile) else file.tree, file.path)
+        if isinstance(file, ViewFile):
+            carried_over(file.tree.expression, file.path)
+        else:
+            carried_over(file.tree, file.path, [parameter.name for parameter in file.parameters])
     except DefinitionError as error:
         return str(error)
     return ""

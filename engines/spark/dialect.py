@@ -166,11 +166,11 @@ def carried_over(tree: exp.Expr, place: Path | str, parameters: Collection[str] 
 
     Raises DefinitionError where it has a construct that is not known to mean the same in Spark.
     """
-    check(tree, place)
+    _check(tree, place)
     carried = tree.copy()
     for select in list(carried.find_all(exp.Select)):
         _qualify_grouping(select)
-        _bring_in(select, parameters)
+        _bring_in(select, parameters, place)
     # Last to first, so that what a node holds is rewritten before the node itself.
     for node in reversed(list(carried.dfs())):
         rewritten = _rewrite(node)
@@ -179,8 +179,7 @@ def carried_over(tree: exp.Expr, place: Path | str, parameters: Collection[str] 
     return carried.sql(dialect="spark", comments=False)
 
 
-def check(tree: exp.Expr, place: Path | str) -> None:
-    """Raise DefinitionError where a query has a construct that is not known to mean the same in Spark."""
+def _check(tree: exp.Expr, place: Path | str) -> None:
     for node in tree.walk():
         refused = next((name for kind, name in REFUSED.items() if isinstance(node, kind)), "")
         if isinstance(node, exp.Func) and type(node).__name__ not in SAME and _rewrite(node) is None:
@@ -206,7 +205,7 @@ def _qualify_grouping(select: exp.Select) -> None:
                 column.set("table", exp.to_identifier(source.this.alias_or_name))
 
 
-def _bring_in(select: exp.Select, parameters: Collection[str]) -> None:
+def _bring_in(select: exp.Select, parameters: Collection[str], place: Path | str) -> None:
     """Let parameters inside an aggregate be columns: Spark takes none there beside columns."""
     used = {
         column.name
@@ -214,6 +213,11 @@ def _bring_in(select: exp.Select, parameters: Collection[str]) -> None:
         for column in aggregate.find_all(exp.Column)
         if not column.table and column.name in parameters
     }
+    if used and (select.is_star or select.args.get("from_") is None):
+        raise DefinitionError(
+            f"{place}: an aggregate uses {min(used)}, a parameter, for which Spark needs one more column: "
+            "write the columns out instead of *, and select from something"
+        )
     if used:
         values = exp.select(*(exp.alias_(exp.column(name), name) for name in sorted(used)))
         select.join(values.subquery("arguments"), join_type="cross", copy=False)

@@ -31,11 +31,13 @@ _HERE = "file:"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
 
 
-def register(session: "SparkSession", warehouse: str | Path, names: Collection[str] = ()) -> list[str]:
+def register(
+    session: "SparkSession", warehouse: str | Path, names: Collection[str] | None = None
+) -> list[str]:
     """Let a session know a warehouse's tables, views and named queries, and return their names.
 
     `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), which all nodes
-    see under that name. Where `names` are given, only these and what they read are registered. What has one
+    see under that name. With `names`, only these and what they read are registered. What has one
     of the names is replaced. Raises UserError where there is no warehouse, or nothing of a name.
     """
     root = _located(warehouse)
@@ -43,7 +45,7 @@ def register(session: "SparkSession", warehouse: str | Path, names: Collection[s
     definitions = definitions_over(conversions)
     views = in_order(expanded(view_files()), definitions.relations)
     queries = [query for query in query_files() if query.full_name not in left_out()]
-    wanted = _read_by(names, views, queries) if names else definitions.names
+    wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query is called so. `traces list` has all")
     for database in sorted({name.split(".")[0] for name in wanted}):

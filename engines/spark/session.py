@@ -25,7 +25,8 @@ OLDEST_JAVA = 17
 
 _PATIENCE_S = 5
 _LOG = "spark.log"
-_STANDALONE = re.compile(r"spark://(?P<places>[^,:/]+:\d+(?:,[^,:/]+:\d+)*)")
+_CALLED = "An error occurred while calling"
+_STANDALONE = re.compile(r"spark://(?P<places>[^,:/]+:\d{1,5}(?:,[^,:/]+:\d{1,5})*)")
 _OTHERS = re.compile(r"local(\[[^\]]+\])?|yarn|k8s://.+")
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 # What tells of every failed statement on standard error, which its caller is told already.
@@ -74,7 +75,9 @@ def errors_explained() -> Iterator[None]:
         said = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(f"a worker of Spark failed: {said[-1]}") from error
     except (PySparkException, Py4JError, ConnectionError) as error:
-        raise UserError(str(error).strip().splitlines()[0]) from error
+        # Where the first line names the method of Java's that was called, the second says what went wrong.
+        lines = [line for line in str(error).strip().splitlines() if not line.startswith(_CALLED)]
+        raise UserError(lines[0].removeprefix(": ") if lines else str(error)) from error
 
 
 def _settings(master: str, scratch: Path) -> dict[str, str]:
@@ -85,6 +88,8 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
+        # What stands in ${…} would be put into a statement before it is parsed.
+        "spark.sql.variable.substitute": "false",
         # The whole answer is brought here, within the memory of this process.
         "spark.driver.maxResultSize": "0",
     }
@@ -124,7 +129,7 @@ def _check_java() -> None:
         raise UserError(f"{java}: Java, on which Spark runs, does not start ({error}). {advice}") from None
     version = _JAVA_VERSION.search(said)
     if version is None or int(version[1]) < OLDEST_JAVA:
-        found = version[1] if version else said.strip()
+        found = version[1] if version else next(iter(said.strip().splitlines()), "")
         raise UserError(f"{java}: Java {found} is too old for Spark. {advice}")
 
 

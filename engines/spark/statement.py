@@ -1,20 +1,70 @@
-"""The statements that questions become on Spark, and what they read."""
+"""The statements that questions become on Spark, and what they read.
 
-from collections.abc import Mapping
+What somebody wrote is accepted only where every part of it does nothing but read. Spark's own parser decides,
+by the tree of the very statement that will run: every node of its plan must be on the list below, and what is
+on none, because it is new or was forgotten, is refused.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tracehouse.engines.spark.register import left_out
+from tracehouse.engines.spark.session import errors_explained
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.query_files import is_query
-from tracehouse.views.view_files import references
 
-# They call any method of Java's, and so may do anything.
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a query may consist of, by the names of Spark's classes; expressions are judged by `_REFUSED`.
+_PLANS = frozenset(
+    {
+        *(
+            "Aggregate",
+            "Distinct",
+            "Except",
+            "Expand",
+            "Filter",
+            "Generate",
+            "GlobalLimit",
+            "Intersect",
+            "Join",
+        ),
+        *("LateralJoin", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project"),
+        *("RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Tail", "Union", "Unpivot", "Window"),
+        *(
+            "UnresolvedHaving",
+            "UnresolvedHint",
+            "UnresolvedInlineTable",
+            "UnresolvedQualify",
+            "UnresolvedRelation",
+        ),
+        *("UnresolvedSubqueryColumnAliases", "UnresolvedTableValuedFunction", "UnresolvedTVFAliases"),
+        *("UnresolvedWith", "WithWindowDefinition"),
+    }
+)
+_TABLE_FUNCTIONS = frozenset(
+    {
+        *(
+            "explode",
+            "explode_outer",
+            "inline",
+            "inline_outer",
+            "json_tuple",
+            "posexplode",
+            "posexplode_outer",
+        ),
+        *("range", "stack"),
+    }
+)
+# They call any method of Java's, and so may do anything; or are names that are known only when it runs.
 _REFUSED = {"java_method", "reflect", "try_reflect"}
+_REFUSED_EXPRESSIONS = {"ExpressionWithUnresolvedIdentifier", "NamedParameter", "PosParameter"}
+_PLAN_CLASS = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
+_SUBQUERY_CLASS = "org.apache.spark.sql.catalyst.expressions.PlanExpression"
 
 
 @dataclass(frozen=True)
@@ -38,19 +88,64 @@ def of_name(name: str, values: Mapping[str, Any], limit: int | None) -> Statemen
     return Statement(f"select * from {called}{at_most}", frozenset({name}))
 
 
-def of_text(text: str) -> Statement:
-    """The statement that somebody wrote in Spark's SQL: anew from its parse, so that what was checked is run.
+def of_text(session: "SparkSession", text: str) -> Statement:
+    """The statement that somebody wrote in Spark's SQL.
 
-    Raises UsageError unless it is one query, and UserError where it calls what may do more than read.
+    Raises UsageError where it is no SQL, and UserError where it may do more than read tables by their names.
     """
     try:
-        trees = sqlglot.parse(text, dialect="spark")
-    except SqlglotError as error:
-        raise UsageError(f"this is not Spark's SQL: {str(error).splitlines()[0]}") from None
-    tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, exp.Query):
-        raise UsageError("expected one query: select, from or with")
-    for call in tree.find_all(exp.Anonymous, exp.QueryTransform):
-        if isinstance(call, exp.QueryTransform) or call.name.lower() in _REFUSED:
-            raise UserError("transform, reflect and java_method may do more than read, and are not allowed")
-    return Statement(tree.sql(dialect="spark"), references(tree, "the statement"))
+        with errors_explained():
+            plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    except UserError as error:
+        raise UsageError(f"this is not one query in Spark's SQL: {error}") from None
+    read, own = set(), set()
+    for node, is_plan in _nodes(session, plan):
+        kind = node.getClass().getSimpleName()
+        if is_plan and kind not in _PLANS:
+            raise UserError(
+                f"only a query can be run here: select, from, with or values; this one holds {kind}"
+            )
+        if kind in _REFUSED_EXPRESSIONS:
+            raise UserError("identifier() and parameters cannot be used here: write the names themselves")
+        if kind == "UnresolvedWith":
+            own |= {pair._1().lower() for pair in _listed(node.cteRelations())}
+        elif kind == "UnresolvedRelation":
+            read.add(".".join(_listed(node.multipartIdentifier())))
+        elif kind == "UnresolvedTableValuedFunction":
+            name = ".".join(_listed(node.name()))
+            if name.lower() not in _TABLE_FUNCTIONS:
+                read.add(name)
+        elif kind in ("UnresolvedFunction", "UnresolvedGenerator"):
+            _check_function(node, kind)
+    read = {name for name in read if name.lower() not in own}
+    for name in sorted(read):
+        if "." not in name:
+            raise UserError(f"{name}: write it with its schema, as in itp.job")
+    return Statement(text, frozenset(read))
+
+
+def _check_function(node: Any, kind: str) -> None:
+    name = node.name().funcName() if kind == "UnresolvedGenerator" else _listed(node.nameParts())[-1]
+    if name.lower() in _REFUSED:
+        raise UserError(f"the function {name} cannot be used here: it may do more than read")
+
+
+def _nodes(session: "SparkSession", plan: Any) -> Iterator[tuple[Any, bool]]:
+    """Every node of a parsed plan, and whether it is one of the plan or an expression in it."""
+    classes = cast(Any, session.sparkContext._jvm).java.lang.Class
+    plans, subqueries = (classes.forName(name) for name in (_PLAN_CLASS, _SUBQUERY_CLASS))
+    todo = [plan]
+    while todo:
+        node = todo.pop()
+        is_plan = plans.isInstance(node)
+        yield node, is_plan
+        todo += [*_listed(node.children()), *_listed(node.innerChildren())]
+        if is_plan:
+            todo += _listed(node.expressions())
+        elif subqueries.isInstance(node):
+            todo.append(node.plan())
+
+
+def _listed(found: Any) -> list[Any]:
+    """A sequence of Scala's."""
+    return [found.apply(place) for place in range(found.size())]

@@ -45,7 +45,6 @@ def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> No
         (["query", "itp.gpu_hour"], "no query is called itp.gpu_hour"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus is of type INTEGER"),
         (["query", "openb.fragmentation_of"], "cannot be asked on Spark"),
-        (["sql", "drop table itp.raw_job"], "expected one query"),
         (["sql", "select 1", "--timeout", "0"], "the timeout is a number of seconds above 0"),
         (["query", "itp.gpu_hours", "--master", "local(2)"], "a master is local[N]"),
     ):
@@ -69,6 +68,7 @@ def test_a_statement(sample_warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
+        ("drop table itp.raw_job", "only a query can be run here"),
         ("select nothing from itp.job", "nothing"),
         ("select * from itp.jobs", "itp.jobs: no table, view or named query is called so"),
         ("select * from parquet.`/etc/passwd`", "no table, view or named query is called so"),

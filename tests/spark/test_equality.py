@@ -42,7 +42,7 @@ def both(
 ) -> "tuple[duckdb.DuckDBPyConnection, SparkSession]":
     """A warehouse in both engines."""
     warehouse = request.getfixturevalue(request.param)
-    register(spark, warehouse, () if ALL else CHOSEN)
+    register(spark, warehouse, None if ALL else CHOSEN)
     connection = duckdb.connect(str(warehouse / NAME), read_only=True)
     connection.execute("set timezone = 'UTC'")
     return connection, spark

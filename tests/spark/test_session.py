@@ -1,0 +1,334 @@
+"""A session for the command line: what it needs is checked and told, and Spark itself says nothing."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tracehouse.engines.spark.session import LOCAL, errors_explained, opened
+from tracehouse.engines.spark.statement import of_text
+from tracehouse.ingest.errors import UsageError, UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ADVICE = (
+    "Install Java 17 or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
+)
+CLUSTER = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
+PATIENCE_S = 120
+
+START = """
+import os, sys
+from pathlib import Path
+from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.ingest.errors import UserError
+try:
+    with opened(sys.argv[1], Path(sys.argv[2]), {}):
+        print("opened")
+except UserError as error:
+    print(type(error).__name__, error, sep=": ")
+"""
+
+WORK = """
+import os, sys
+from pathlib import Path
+from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.ingest.errors import UserError
+
+def failing(number):
+    print("a worker speaks", flush=True)
+    os.write(2, b"and complains")
+    return 1 / number
+
+def told(work):
+    try:
+        with errors_explained():
+            print(work())
+    except UserError as error:
+        print("error:", error)
+
+with opened("local[2]", Path(sys.argv[1]), {"spark.sql.shuffle.partitions": "2"}) as spark:
+    told(lambda: spark.sql("select id % 2 as x, count(*) from range(4) group by all").toArrow().num_rows)
+    told(lambda: spark.sql("select 1 as x union all select 2 order by x").collect()[1].x)
+    told(lambda: spark.sql("selec 1"))
+    told(lambda: spark.sql("select nothing"))
+    told(lambda: spark.sql("select * from nowhere.nothing"))
+    told(lambda: spark.sql("select 1 / (id - id) from range(4)").toArrow())
+    told(lambda: spark.read.parquet("/nowhere"))
+    told(lambda: spark.sparkContext.parallelize([1, 0], 2).map(failing).collect())
+print("stopped")
+"""
+
+
+def run(script: str, *arguments: object) -> subprocess.CompletedProcess:
+    # With the settings of a cluster of somebody's, Spark would look for it.
+    variables = {key: value for key, value in os.environ.items() if key not in CLUSTER}
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.run(
+        command, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
+def refusal(master: str, scratch: Path) -> UserError:
+    with pytest.raises(UserError) as refused, opened(master, scratch, {}):
+        pass
+    assert "\n" not in str(refused.value)
+    return refused.value
+
+
+@pytest.fixture
+def pyspark() -> None:
+    pytest.importorskip("pyspark")
+
+
+@pytest.fixture
+def fake_java(tmp_path: Path, pyspark: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Puts a script at the place of Java, alone on the path."""
+
+    def put(script: str) -> Path:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(f"#!/bin/sh\n{script}\n")
+        java.chmod(0o755)
+        monkeypatch.setenv("PATH", str(java.parent))
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        return java
+
+    return put
+
+
+def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
+    done = run(f"import sys; sys.modules['pyspark'] = None\n{START}", LOCAL, tmp_path)
+    assert done.stdout == (
+        "UserError: Spark's Python package is not installed. "
+        "Install it with: pip install 'tracehouse[spark]'\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_java_it_says_where_to_get_it(
+    pyspark: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    error = refusal(LOCAL, tmp_path)
+    assert type(error) is UserError
+    assert str(error).startswith(f"Spark runs on Java, and there is none here. {ADVICE}")
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', "11"),
+        ('java version "1.8.0_201"', "8"),
+        ('openjdk version "16" 2021-03-16', "16"),
+        ("a machine for coffee", "a machine for coffee"),
+    ],
+)
+def test_a_java_that_is_too_old_is_named(
+    said: str, version: str, fake_java: Callable[[str], Path], tmp_path: Path
+) -> None:
+    java = fake_java(f"echo '{said}' >&2")
+    error = refusal(LOCAL, tmp_path)
+    assert type(error) is UserError
+    assert str(error).startswith(f"{java}: Java {version} is too old for Spark. {ADVICE}")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'openjdk version "17.0.15" 2025-04-15',
+        'java version "21" 2023-09-19 LTS',
+        'openjdk version "25-ea" 2025-09-16',
+        'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17"\nOpenJDK Runtime Environment',
+    ],
+)
+def test_a_java_that_is_new_enough_is_taken(
+    said: str, fake_java: Callable[[str], Path], tmp_path: Path
+) -> None:
+    fake_java(f"echo '{said}' >&2")
+    assert "a master is" in str(refusal("foo", tmp_path))
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo 'no libjvm.so' >&2; exit 127", "kill -9 $$"])
+def test_a_java_that_fails_is_named(script: str, fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+    java = fake_java(script)
+    error = refusal(LOCAL, tmp_path)
+    assert type(error) is UserError
+    assert str(error).startswith(f"{java}: Java, on which Spark runs, does not start (")
+    assert ADVICE in str(error)
+
+
+def test_a_java_that_nobody_may_run_is_named(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+    fake_java("").chmod(0o644)
+    assert f"there is none here. {ADVICE}" in str(refusal(LOCAL, tmp_path))
+
+
+def test_a_java_that_says_more_is_told_in_one_line(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+    fake_java("echo 'a machine' >&2; echo 'for coffee' >&2")
+    refusal(LOCAL, tmp_path)
+
+
+def test_java_home_comes_before_the_path(
+    fake_java: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake_java("echo 'openjdk version \"21\"' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    error = refusal(LOCAL, tmp_path)
+    assert type(error) is UserError
+    assert str(error).startswith(f"{tmp_path}/nowhere/bin/java: Java, on which Spark runs, does not start (")
+    assert ADVICE in str(error)
+
+
+@pytest.mark.parametrize(
+    "master",
+    [
+        *("", "foo", "spark://", "spark://host", "spark://host:", "spark://:7077", "spark://host:port"),
+        *(
+            "spark://host:7077/",
+            "spark://a:1,b",
+            "http://host:7077",
+            "local[]",
+            "local[2",
+            "local(2)",
+            "LOCAL",
+        ),
+        *("local[2] ", "yarn-cluster", "k8s://", "mesos://host:5050"),
+    ],
+)
+def test_what_is_no_master_says_what_one_is(master: str, java: None, tmp_path: Path) -> None:
+    error = refusal(master, tmp_path)
+    assert type(error) is UsageError
+    assert str(error) == f"a master is local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}"
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.mark.parametrize("places", ["127.0.0.1:{0}", "127.0.0.1:{0},localhost:{0}"])
+def test_a_master_that_is_silent_says_what_to_do(
+    places: str, closed_port: int, java: None, tmp_path: Path
+) -> None:
+    master = f"spark://{places.format(closed_port)}"
+    error = refusal(master, tmp_path)
+    assert type(error) is UserError
+    assert str(error).startswith(f"no Spark master answers at {master}. Start one there, ")
+    assert "--master, or leave it out to use this machine alone" in str(error)
+
+
+def test_a_port_that_is_none_is_told(java: None, tmp_path: Path) -> None:
+    assert "99999999999999999999" in str(refusal("spark://localhost:99999999999999999999", tmp_path))
+
+
+def start_said(master: str, scratch: Path) -> str:
+    done = run(START, master, scratch)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+    return done.stdout
+
+
+def test_a_start_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
+    said = start_said("yarn", tmp_path)
+    assert said.startswith("UserError: Spark does not start at yarn: ")
+    assert "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set" in said
+
+
+def test_a_session_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
+    said = start_said("local[foo]", tmp_path)
+    assert said.startswith("UserError: Spark does not start at local[foo]: ")
+    assert "An error occurred while calling" not in said
+
+
+def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
+    done = run(WORK, tmp_path)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    *said, last = done.stdout.splitlines()
+    assert said[:2] == ["2", "2"]
+    assert last == "stopped"
+    for error, words in zip(
+        said[2:],
+        [
+            "PARSE_SYNTAX_ERROR",
+            "`nothing`",
+            "TABLE_OR_VIEW_NOT_FOUND",
+            "DIVIDE_BY_ZERO",
+            "/nowhere",
+            "a worker of Spark failed: ZeroDivisionError: division by zero",
+        ],
+        strict=True,
+    ):
+        assert error.startswith("error: ")
+        assert words in error
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("selec 1", "PARSE_SYNTAX_ERROR"),
+        ("select\nnothing", "UNRESOLVED_COLUMN"),
+        ("select 1 / 0", "DIVIDE_BY_ZERO"),
+        ("select raise_error('one line\nand another')", "one line"),
+        ("select * from parquet.`/nowhere`", "/nowhere"),
+    ],
+)
+def test_a_statement_that_fails_is_told_in_one_line(statement: str, said: str, spark: "SparkSession") -> None:
+    with pytest.raises(UserError) as failed, errors_explained():
+        spark.sql(statement).toArrow()
+    assert said in str(failed.value)
+    assert len(str(failed.value).splitlines()) == 1
+
+
+def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
+    with pytest.raises(UserError) as failed, errors_explained():
+        spark.sparkContext.parallelize([0], 1).map(work).collect()
+    assert len(str(failed.value).splitlines()) == 1
+    return str(failed.value)
+
+
+def test_a_worker_that_fails_is_told_in_one_line(spark: "SparkSession") -> None:
+    assert (
+        in_a_worker(spark, lambda x: 1 / x) == "a worker of Spark failed: ZeroDivisionError: division by zero"
+    )
+    assert in_a_worker(spark, lambda x: int("x" * (x + 1))).startswith(
+        "a worker of Spark failed: ValueError: "
+    )
+
+
+def test_a_worker_that_dies_is_told(spark: "SparkSession") -> None:
+    assert "An error occurred while calling" not in in_a_worker(spark, lambda _: os._exit(1))
+
+
+def test_other_errors_are_not_explained(pyspark: None) -> None:
+    with pytest.raises(ZeroDivisionError), errors_explained():
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select 1 as x -- *${system:file.separator}, reflect('java.lang.Math', 'random') --",
+        "select 1 as x /* *${system:file.separator}, reflect('java.lang.Math', 'random') -- */",
+        "select /*+ a b *${system:file.separator} reflect('java.lang.Math', 'random'), "
+        "${system:file.separator}* */ 1 as x",
+    ],
+)
+def test_what_was_checked_is_what_is_run(text: str, spark: "SparkSession") -> None:
+    with suppress(UserError):
+        assert spark.sql(of_text(spark, text).sql).columns == ["x"]
+
+
+def test_a_text_is_what_it_says(spark: "SparkSession") -> None:
+    assert [row.x for row in spark.sql("select '${system:java.version}' as x").collect()] == [
+        "${system:java.version}"
+    ]

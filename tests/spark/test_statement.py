@@ -1,0 +1,316 @@
+"""The statements that questions become on Spark: what is read is said, and what does more is refused."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlglot
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from tracehouse.engines.spark import statement
+from tracehouse.engines.spark.register import left_out
+from tracehouse.engines.spark.statement import Statement, of_name
+from tracehouse.ingest.errors import UsageError, UserError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+OfText = Callable[[str], Statement]
+
+
+@pytest.fixture
+def of_text(spark: "SparkSession") -> OfText:
+    """What becomes of a text, as Spark's parser sees it."""
+    return partial(statement.of_text, spark)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "sql"),
+    [
+        ("itp.job", None, "select * from itp.job"),
+        ("itp.job_v1", 5, "select * from itp.job_v1 limit 5"),
+        ("itp.raw_job", 0, "select * from itp.raw_job limit 0"),
+        ("itp.gpu_hours", None, "select * from itp.gpu_hours()"),
+        ("itp.gpu_hours", 3, "select * from itp.gpu_hours() limit 3"),
+    ],
+)
+def test_a_name_is_asked_for_its_rows(name: str, limit: int | None, sql: str) -> None:
+    asked = of_name(name, {}, limit)
+    assert asked.sql == sql
+    assert asked.reads == {name}
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (8, "8"),
+        (-1, "-1"),
+        (2**63 - 1, "9223372036854775807"),
+        (True, "TRUE"),
+        (False, "FALSE"),
+        (0.5, "0.5"),
+        (1e-7, "1e-07"),
+        ("cluster01", "'cluster01'"),
+        ("it's", r"'it\'s'"),
+        ("a\\b", r"'a\\b'"),
+        ("\\", r"'\\'"),
+        ("' or 1 = 1 --", r"'\' or 1 = 1 --'"),
+        (date(2023, 3, 1), "CAST('2023-03-01' AS DATE)"),
+        (datetime(2023, 3, 1, 8, tzinfo=UTC), "CAST('2023-03-01 08:00:00+00:00' AS TIMESTAMP)"),
+        (
+            datetime(2023, 3, 1, 8, 0, 0, 250000, timezone(timedelta(hours=8))),
+            "CAST('2023-03-01 08:00:00.250000+08:00' AS TIMESTAMP)",
+        ),
+        (
+            # The second of two hours that are called the same.
+            datetime(2023, 11, 5, 1, 30, tzinfo=ZoneInfo("America/New_York"), fold=1),
+            "CAST('2023-11-05 01:30:00-05:00' AS TIMESTAMP)",
+        ),
+    ],
+)
+def test_a_value_is_a_literal_of_its_type(value: Any, written: str) -> None:
+    assert of_name("itp.gpu_hours", {"x": value}, None).sql == f"select * from itp.gpu_hours(x => {written})"
+
+
+def test_values_are_named_in_their_order() -> None:
+    asked = of_name("itp.gpu_hours", {"min_gpus": 8, "on_cluster": "a"}, 2)
+    assert asked.sql == "select * from itp.gpu_hours(min_gpus => 8, on_cluster => 'a') limit 2"
+
+
+@given(st.text())
+def test_a_text_stays_one_literal(text: str) -> None:
+    tree = sqlglot.parse_one(of_name("itp.gpu_hours", {"x": text}, None).sql, dialect="spark")
+    [literal] = tree.find_all(exp.Literal)
+    assert literal.is_string and literal.this == text
+
+
+def test_a_query_that_spark_cannot_have_says_why_and_what_to_do() -> None:
+    assert left_out()
+    for name, reason in left_out().items():
+        with pytest.raises(UserError) as refused:
+            of_name(name, {}, None)
+        for said in (name, "cannot be asked on Spark", reason, "Leave --engine out"):
+            assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("select 1", set()),
+        ("SELECT 1;", set()),
+        ("  -- a comment\n select 1 /* another */ ;", set()),
+        ("select * from itp.job", {"itp.job"}),
+        ("from itp.job", {"itp.job"}),
+        ("from itp.job select cluster limit 1", {"itp.job"}),
+        ("(select * from itp.job)", {"itp.job"}),
+        ("select * from `itp`.`job`", {"itp.job"}),
+        ("with a as (select * from itp.job) select * from a", {"itp.job"}),
+        ("with job as (select 1 as x) select * from job", set()),
+        (
+            "select 1 union all select 2 from pai.task intersect select 3 from pai.job",
+            {"pai.task", "pai.job"},
+        ),
+        ("select * from itp.job as a join openb.pod as b on a.x = b.x", {"itp.job", "openb.pod"}),
+        ("select (select max(x) from itp.job) where exists (select 1 from pai.job)", {"itp.job", "pai.job"}),
+        ("select * from itp.gpu_hours(min_gpus => 1)", {"itp.gpu_hours"}),
+        (
+            "select * from itp.gpu_hours() as a, itp.job, lateral (select * from pai.job)",
+            {"itp.gpu_hours", "itp.job", "pai.job"},
+        ),
+        ("select transform(array(1), x -> x + 1), filter(array(1), x -> x > 0)", set()),
+        ("select * from itp.job lateral view explode(array(1)) t as x", {"itp.job"}),
+        ("select sum(y) over (order by x) from itp.job qualify rank() over (order by x) = 1", {"itp.job"}),
+        (
+            "select 'insert into itp.job', 'drop table x; reflect(1)' as `create table` from itp.job",
+            {"itp.job"},
+        ),
+    ],
+)
+def test_a_query_says_what_it_reads(text: str, reads: set[str], of_text: OfText) -> None:
+    asked = of_text(text)
+    assert asked.reads == reads
+    # What is run is what was checked.
+    assert asked.sql == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from parquet.`/etc/x`",
+        "select * from PARQUET.`/etc/x`",
+        "select * from spark_catalog.parquet.`/etc/x`",
+        "with a as (select * from parquet.`/etc/x`) select * from a",
+        "with `/etc/x` as (select 1) select * from parquet.`/etc/x`",
+        "select 1 where 2 in (select 2 from parquet.`/etc/x`)",
+        "select * from itp.job, lateral (select * from parquet.`/etc/x`)",
+        "select 1 union all select * from parquet.`/etc/x`",
+    ],
+)
+def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, of_text: OfText) -> None:
+    assert any(name.lower().endswith("parquet./etc/x") for name in of_text(text).reads)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ";",
+        "-- nothing",
+        "select 1; select 2",
+        "select 1; drop table itp.job",
+        "insert into itp.job select 1",
+        "insert overwrite directory '/x' select 1",
+        "from itp.job insert into itp.other select *",
+        "with a as (select 1) insert into itp.job select * from a",
+        "create table itp.x as select 1",
+        "create or replace temporary view x as select 1",
+        "create function f as 'x.Y' using jar '/x.jar'",
+        "drop table itp.job",
+        "truncate table itp.job",
+        "delete from itp.job",
+        "update itp.job set x = 1",
+        "merge into itp.job using itp.x on 1 = 1 when matched then delete",
+        "alter table itp.job rename to itp.x",
+        "set spark.sql.ansi.enabled = false",
+        "reset",
+        "cache table itp.job",
+        "uncache table itp.job",
+        "refresh table itp.job",
+        "refresh '/x'",
+        "use itp",
+        "add jar '/x.jar'",
+        "load data inpath '/x' into table itp.job",
+        "call system.x()",
+        "execute immediate 'drop table itp.job'",
+        "describe itp.job",
+        "explain select 1",
+        "show tables",
+    ],
+)
+def test_what_is_no_one_query_is_refused(text: str, of_text: OfText) -> None:
+    with pytest.raises(UserError, match=r"only a query can be run here|this is not one query"):
+        of_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "selec 1",
+        "select (",
+        "select 'a",
+        "select * from (insert into itp.job values (1))",
+        "from itp.job |> insert into itp.x",
+        "select \"reflect\"('java.lang.Math', 'random')",
+    ],
+)
+def test_what_is_no_sql_is_told_in_one_line(text: str, of_text: OfText) -> None:
+    with pytest.raises(UsageError, match=r"\Athis is not one query in Spark's SQL: [^\n]+\Z"):
+        of_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select * from job",
+        "select 1 from itp.job join pod on true",
+        "with a as (select * from b) select 1 from a",
+    ],
+)
+def test_a_table_without_its_schema_is_refused(text: str, of_text: OfText) -> None:
+    with pytest.raises(UserError, match=r"^\w+: write it with its schema"):
+        of_text(text)
+
+
+@pytest.mark.parametrize("function", ["reflect", "REFLECT", "`Reflect`", "java_method", "Try_Reflect"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select {}",
+        "select builtin.{}",
+        "select system.builtin.{}",
+        "select {} over ()",
+        "select upper(concat('a', {}))",
+        "select 1 from itp.job where {} = 'a'",
+        "select 1 from itp.job order by {}",
+        "select 1 from itp.job group by {} having {} > ''",
+        "select * from (select {} as x)",
+        "with a as (select {} as x) select * from a",
+        "select 1 union all select {}",
+        "select 1 where exists (select {})",
+        "select * from itp.gpu_hours(on_cluster => {})",
+        "select * from itp.job lateral view explode(array({})) t as x",
+        "select transform(array(1), x -> {})",
+        "select case when {} = 'a' then 1 end",
+        "select * from values ({}) as t(x)",
+        "select * from itp.job pivot (max({}) for x in (1))",
+    ],
+)
+def test_functions_that_may_do_anything_are_refused_in_any_place(
+    text: str, function: str, of_text: OfText
+) -> None:
+    with pytest.raises(UserError, match="cannot be used here: it may do more than read"):
+        of_text(text.replace("{}", f"{function}('java.lang.Math', 'random')"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select transform(x) using 'cat' from itp.job",
+        "select TRANSFORM(x, y) using 'cat' as (a, b) from itp.job",
+        "from itp.job select transform(x) using 'cat'",
+        "select * from (select transform(x) using 'cat' from itp.job)",
+        "with a as (select transform(x) using 'cat' from itp.job) select * from a",
+        "select 1 union all select transform(x) using 'cat' from itp.job",
+    ],
+)
+def test_programs_are_not_run(text: str, of_text: OfText) -> None:
+    with pytest.raises(UserError, match=r"only a query can be run here: .* holds ScriptTransformation"):
+        of_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Spark takes what it gives for a name, of a file as well.
+        "select * from identifier('text.`/etc/hostname`')",
+        "select * from identifier('te' || 'xt.`/etc/hostname`')",
+        "with x as (select 1 as a) select * into x from x",
+        "with a as (insert into itp.job values (1)) select * from a",
+        "with a as (delete from itp.job) select * from a",
+        "select * from itp.f(table(text.`/etc/hostname`))",
+    ],
+)
+def test_what_does_more_is_refused_or_among_what_is_read(text: str, of_text: OfText) -> None:
+    with suppress(UserError):
+        assert "text./etc/hostname" in of_text(text).reads
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "begin select 1; end",
+        "begin insert into itp.job values (1); end",
+        "from itp.job map a using 'cat' as b",
+        "from itp.job reduce a using 'cat'",
+        "select * from stream itp.job",
+        "select * from itp.job version as of 1",
+        "select :name",
+        "select ?",
+        "execute immediate 'select 1'",
+        "select identifier('reflect')('java.lang.Math', 'random')",
+    ],
+)
+def test_what_is_known_only_when_it_runs_is_refused(text: str, of_text: OfText) -> None:
+    with pytest.raises(UserError):
+        of_text(text)
+
+
+def test_a_comment_may_follow_the_semicolon(of_text: OfText) -> None:
+    assert of_text("select 1; -- that is all").reads == frozenset()
