@@ -31,7 +31,7 @@ PACKAGES = ("duckdb", "pyspark", "pyarrow")
 PAI_SCALES = (0.1, 0.5)
 INGEST_SCALE = 0.5
 # Of one metric of 2,300 GPUs, 6,000 bytes a minute, 383 cells a kB.
-TELEMETRY_MB = (100, 500)
+TELEMETRY_MB = (100,)
 DEVICES, LINE_BYTES = 2300, 6000
 OF_PAI = ("pai.wait_by_gpu_type", "pai.plan_against_usage")
 OF_TELEMETRY = ("acme.utilization_by_day", "acme.metric_percentiles")

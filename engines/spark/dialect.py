@@ -32,7 +32,7 @@ SAME = frozenset(
         *("Abs", "And", "Array", "ArrayContains", "Avg", "Case", "Cast", "Ceil", "Coalesce", "ConcatWs"),
         *("Count", "CumeDist", "Explode", "Floor", "Greatest", "Grouping", "If", "Lag", "Lead", "Least"),
         *("Length", "Log", "LogicalOr", "Lower", "Max", "Median", "Min", "Nullif", "Or", "Pow", "Rank"),
-        *("Replace", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum", "Trunc"),
+        *("Replace", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum"),
     }
 )
 # Constructs that are no functions, and that Spark does not have, or reads otherwise.
@@ -100,9 +100,20 @@ def _rounded(node: exp.Expr) -> exp.Expr | None:
     return exp.If(this=is_behind, true=behind_the_point.copy(), false=before_it.copy())
 
 
+def _truncated(node: exp.Expr) -> exp.Expr:
+    number = exp.paren(node.this.copy())
+    # Beyond it a double has no fraction, and further on no integer holds it.
+    is_small = exp.LT(this=exp.Abs(this=number), expression=_double("9007199254740992"))
+    return exp.If(this=is_small, true=exp.cast(number.copy(), "bigint"), false=number.copy())
+
+
+def _log(node: exp.Expr) -> exp.Expr:
+    return node if node.expression else exp.func("log10", node.this.copy())
+
+
 def _series(node: exp.Expr) -> exp.Expr | None:
     start, end = node.args["start"], node.args["end"]
-    if node.args.get("step"):
+    if node.args.get("step") or node.args.get("is_end_exclusive"):
         return None
     numbers = exp.func("sequence", start.copy(), end.copy())
     return exp.If(this=exp.GTE(this=end.copy(), expression=start.copy()), true=numbers, false=exp.Array())
@@ -141,6 +152,13 @@ REWRITES = (
         "it rounds the digits that it would print, and their number must be constant",
         _kind(exp.Round, _rounded),
     ),
+    Rewrite(
+        "trunc(x)",
+        "if(abs(x) < 9007199254740992, cast(x as bigint), x)",
+        "it is of dates",
+        _kind(exp.Trunc, _truncated),
+    ),
+    Rewrite("log(x)", "log10(x)", "it is the natural logarithm", _kind(exp.Log, _log)),
     Rewrite(
         "generate_series(a, b)",
         "if(b >= a, sequence(a, b), array())",

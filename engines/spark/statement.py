@@ -60,8 +60,12 @@ _TABLE_FUNCTIONS = frozenset(
         *("range", "stack"),
     }
 )
-# They call any method of Java's, and so may do anything; or are names that are known only when it runs.
-_REFUSED = {"java_method", "reflect", "try_reflect"}
+# The first three call any method of Java's, and so may do anything; the others open files named by options.
+_REFUSED = {
+    *("java_method", "reflect", "try_reflect"),
+    *("from_avro", "from_protobuf", "from_xml", "schema_of_avro", "schema_of_xml", "to_avro", "to_protobuf"),
+}
+# Names that are known only when it runs.
 _REFUSED_EXPRESSIONS = {"ExpressionWithUnresolvedIdentifier", "NamedParameter", "PosParameter"}
 _PLAN_CLASS = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _SUBQUERY_CLASS = "org.apache.spark.sql.catalyst.expressions.PlanExpression"
@@ -98,7 +102,7 @@ def of_text(session: "SparkSession", text: str) -> Statement:
             plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
     except UserError as error:
         raise UsageError(f"this is not one query in Spark's SQL: {error}") from None
-    read, own = set(), set()
+    read, alone, own = set(), set(), set()
     for node, is_plan in _nodes(session, plan):
         kind = node.getClass().getSimpleName()
         if is_plan and kind not in _PLANS:
@@ -110,17 +114,17 @@ def of_text(session: "SparkSession", text: str) -> Statement:
         if kind == "UnresolvedWith":
             own |= {pair._1().lower() for pair in _listed(node.cteRelations())}
         elif kind == "UnresolvedRelation":
-            read.add(".".join(_listed(node.multipartIdentifier())))
+            parts = [part.lower() for part in _listed(node.multipartIdentifier())]
+            # A name of one part alone may be a CTE's, whatever is in it.
+            (read if len(parts) > 1 else alone).add(".".join(parts))
         elif kind == "UnresolvedTableValuedFunction":
             name = ".".join(_listed(node.name()))
             if name.lower() not in _TABLE_FUNCTIONS:
-                read.add(name)
+                read.add(name.lower())
         elif kind in ("UnresolvedFunction", "UnresolvedGenerator"):
             _check_function(node, kind)
-    read = {name for name in read if name.lower() not in own}
-    for name in sorted(read):
-        if "." not in name:
-            raise UserError(f"{name}: write it with its schema, as in itp.job")
+    for name in sorted(alone - own):
+        raise UserError(f"{name}: write it with its schema, as in itp.job")
     return Statement(text, frozenset(read))
 
 
@@ -142,6 +146,9 @@ def _nodes(session: "SparkSession", plan: Any) -> Iterator[tuple[Any, bool]]:
         todo += [*_listed(node.children()), *_listed(node.innerChildren())]
         if is_plan:
             todo += _listed(node.expressions())
+            if node.getClass().getSimpleName() == "WithWindowDefinition":
+                # A map, which is not among the expressions.
+                todo += _listed(node.windowDefinitions().values().toSeq())
         elif subqueries.isInstance(node):
             todo.append(node.plan())
 

@@ -285,6 +285,10 @@ def test_programs_are_not_run(text: str, of_text: OfText) -> None:
         "with a as (insert into itp.job values (1)) select * from a",
         "with a as (delete from itp.job) select * from a",
         "select * from itp.f(table(text.`/etc/hostname`))",
+        "with `text./etc/hostname` as (select 1) select * from text.`/etc/hostname`",
+        "select count(*) over w from range(1) window w as (order by (select 1 from text.`/etc/hostname`))",
+        "select count(*) over w from range(1) window w as (partition by reflect('a.B', 'c'))",
+        "select from_xml('<p/>', 'a string', map('rowValidationXSDPath', '/etc/hostname'))",
     ],
 )
 def test_what_does_more_is_refused_or_among_what_is_read(text: str, of_text: OfText) -> None:
