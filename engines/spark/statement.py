@@ -102,7 +102,9 @@ def of_text(session: "SparkSession", text: str) -> Statement:
             plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
     except UserError as error:
         raise UsageError(f"this is not one query in Spark's SQL: {error}") from None
-    read, alone, own = set(), set(), set()
+    read: set[str] = set()
+    alone: set[str] = set()
+    own: set[str] = set()
     for node, is_plan in _nodes(session, plan):
         kind = node.getClass().getSimpleName()
         if is_plan and kind not in _PLANS:
