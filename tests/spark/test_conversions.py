@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from spark_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.spark.conversions import run_on_spark
@@ -52,6 +53,7 @@ def test_the_same_errors_and_the_rest_is_read(spark: "SparkSession", tmp_path: P
     assert there.conversions == here.conversions
 
 
+@in_full
 def test_what_has_not_changed_is_not_converted_again(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
@@ -62,6 +64,7 @@ def test_what_has_not_changed_is_not_converted_again(spark: "SparkSession", tmp_
     assert (len(second.converted), len(second.unchanged)) == (1, 1)
 
 
+@in_full
 def test_a_warehouse_that_cannot_be_written_to_is_told(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from spark_tests import in_full
 
 from tracehouse.engines.spark.session import LOCAL, errors_explained, opened
 from tracehouse.engines.spark.statement import of_text
@@ -237,18 +238,21 @@ def start_said(master: str, scratch: Path) -> str:
     return done.stdout
 
 
+@in_full
 def test_a_start_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
     said = start_said("yarn", tmp_path)
     assert said.startswith("UserError: Spark does not start at yarn: ")
     assert "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set" in said
 
 
+@in_full
 def test_a_session_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
     said = start_said("local[foo]", tmp_path)
     assert said.startswith("UserError: Spark does not start at local[foo]: ")
     assert "An error occurred while calling" not in said
 
 
+@in_full
 def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
     done = run(WORK, tmp_path)
     assert done.stderr == ""
@@ -296,6 +300,7 @@ def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
     return str(failed.value)
 
 
+@in_full
 def test_a_worker_that_fails_is_told_in_one_line(spark: "SparkSession") -> None:
     assert (
         in_a_worker(spark, lambda x: 1 / x) == "a worker of Spark failed: ZeroDivisionError: division by zero"
@@ -305,6 +310,7 @@ def test_a_worker_that_fails_is_told_in_one_line(spark: "SparkSession") -> None:
     )
 
 
+@in_full
 def test_a_worker_that_dies_is_told(spark: "SparkSession") -> None:
     assert "An error occurred while calling" not in in_a_worker(spark, lambda _: os._exit(1))
 
