@@ -80,6 +80,7 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
         "tracehouse/__init__.py",
         "tracehouse/__main__.py",
         "tracehouse/cli.py",
+        "tracehouse/spark.py",
     }
     assert {
         name.split("/")[1] for name in files if name.count("/") > 1 and name.startswith("tracehouse/")
