@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
 import typer
 
 from tracehouse.engines import process
-from tracehouse.engines.names import Engine
+from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
@@ -87,7 +87,6 @@ Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be r
 
 DEFAULT_WAREHOUSE = Path("warehouse")
 DEFAULT_RAW = [Path("raw")]
-DEFAULT_MASTER = "local[*]"
 
 
 def _as_text(value: str | list[str] | None) -> str | list[str] | None:
@@ -131,7 +130,7 @@ def ingest(
         ),
     ] = False,
     engine: EngineOption = Engine.DUCKDB,
-    master: Master = DEFAULT_MASTER,
+    master: Master = LOCAL,
 ) -> None:
     """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
 
@@ -332,7 +331,7 @@ def query(
     ] = None,
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
-    master: Master = DEFAULT_MASTER,
+    master: Master = LOCAL,
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
@@ -352,7 +351,7 @@ def query(
         question = answer.named_question(connection, name, values, limit)
         return (question, []) if explain else answer.answered(connection, question)
 
-    asked: answers.Asked = here
+    asked: answer.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 
@@ -385,7 +384,7 @@ def sql(
     explain: Explain = False,
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
-    master: Master = DEFAULT_MASTER,
+    master: Master = LOCAL,
     timeout: Timeout = None,
     memory_limit: MemoryLimit = "",
 ) -> None:
@@ -403,7 +402,7 @@ def sql(
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         return answer.sql_question(connection, text), []
 
-    asked: answers.Asked = here
+    asked: answer.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 

@@ -1,6 +1,9 @@
-"""The engines that can run a question. Imports nothing, so that `--help` is quick."""
+"""The engines that can run a question, and where. Imports nothing, so that `--help` is quick."""
 
 from enum import StrEnum
+
+LOCAL = "local[*]"
+"""Spark's master where there is no cluster: this machine."""
 
 
 class Engine(StrEnum):

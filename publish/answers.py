@@ -1,6 +1,6 @@
 """Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -8,15 +8,12 @@ from typing import TypeVar
 import duckdb
 
 from tracehouse.engines.duckdb.read import answer, asking
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.answer import Asked, Note
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish import export, output, plot
 from tracehouse.publish.formats import Format
 from tracehouse.publish.output import Spool
-
-Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
-"""Called with the connection; returns the question, and the notes on its answer."""
 
 T = TypeVar("T")
 

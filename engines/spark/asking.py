@@ -5,32 +5,22 @@ warehouse has them; Spark computes the rows.
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
 from tracehouse.engines.duckdb.read import answer, asking
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.answer import Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.engines.spark import session, statement
 from tracehouse.engines.spark.register import register
 from tracehouse.engines.spark.statement import Statement
-from tracehouse.ingest.errors import UserError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?P<unit>[kmgt]?)(?P<binary>i?)(?:b|bytes)", re.I)
-
-Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, list[Note]]]
-"""Gives an answer that Spark computed to a connection of DuckDB, and the notes on it."""
 
 T = TypeVar("T")
 
@@ -86,7 +76,6 @@ def _answered(spark: "SparkSession", warehouse: Path, asked: Statement, explain:
 
 
 def _ask(master: str, limits: Limits, work: "Callable[[SparkSession], T]") -> T:
-    asking.check_limits(limits)
     with asking.scratch_folder() as scratch:
 
         def answered() -> T:
@@ -94,21 +83,10 @@ def _ask(master: str, limits: Limits, work: "Callable[[SparkSession], T]") -> T:
             with session.opened(master, scratch, settings) as spark, session.errors_explained():
                 return work(spark)
 
-        # In another thread, so that this one is free for signals and for the time limit.
-        thread = ThreadPoolExecutor(1, "question")
-        future = thread.submit(answered)
-        thread.shutdown(wait=False)
-        if not wait([future], limits.timeout_s).done:
-            raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
-        return future.result()
+        return asking.in_time(limits, answered, session.end_java)
 
 
 def _driver_memory(limit: str) -> str:
     """A memory limit as Java is told it; without one, half of the machine's."""
-    size = _SIZE.fullmatch(limit)
-    if size is None:
-        amount = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
-    else:
-        units = _BINARY_UNITS if size["binary"] else _UNITS
-        amount = float(size["number"]) * units[size["unit"].lower()]
-    return f"{max(1, int(amount / 2**20))}m"
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    return f"{max(1, int((asking.size_bytes(limit) if limit else half) / 2**20))}m"

@@ -12,15 +12,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOCAL = "local[*]"
 OLDEST_JAVA = 17
 
 _PATIENCE_S = 5
@@ -31,6 +32,9 @@ _OTHERS = re.compile(r"local(\[[^\]]+\])?|yarn|k8s://.+")
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 # What tells of every failed statement on standard error, which its caller is told already.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+
+# This process's own streams, while others write to a file instead.
+_kept: dict[int, int] = {}
 
 
 @contextmanager
@@ -46,20 +50,35 @@ def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator[
     for key, value in (_settings(master, scratch) | dict(settings)).items():
         builder = builder.config(key, value)
     log = scratch / _LOG
-    with _streams_to(log):
+    # What Java still does at the end would make the folders anew that are being removed.
+    with signals.before_the_end(end_java):
+        with _streams_to(log):
+            try:
+                with errors_explained():
+                    session = builder.getOrCreate()
+            except UserError as error:
+                raise UserError(f"Spark does not start at {master}: {_reason(error, log)}") from None
+        for name in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         try:
-            with errors_explained():
-                session = builder.getOrCreate()
-        except UserError as error:
-            raise UserError(f"Spark does not start at {master}: {_reason(error, log)}") from None
-    for name in _LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    try:
-        yield session
-    finally:
-        # Java may have gone already.
-        with _streams_to(log), suppress(UserError), errors_explained():
-            session.stop()
+            yield session
+        finally:
+            # Java may have gone already.
+            with _streams_to(log), suppress(UserError), errors_explained():
+                session.stop()
+
+
+def end_java() -> None:
+    """End the Java that was started, wherever it is, and let this process speak again."""
+    from pyspark import SparkContext
+
+    _give_streams_back()
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        # It is killed, as nothing that it may still do is wanted; the next session starts another.
+        gateway.proc.kill()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 @contextmanager
@@ -106,12 +125,10 @@ def check_needs() -> None:
 
 
 def _check_spark() -> None:
-    try:
-        import pyspark  # noqa: F401
-    except ModuleNotFoundError:
+    if find_spec("pyspark") is None:
         raise UserError(
             "Spark's Python package is not installed. Install it with: pip install 'tracehouse[spark]'"
-        ) from None
+        )
 
 
 def _check_java() -> None:
@@ -166,13 +183,18 @@ def _streams_to(log: Path) -> Iterator[None]:
     """Let what other programs and libraries write to the standard streams go to a file meanwhile."""
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = {number: os.dup(number) for number in (1, 2)}
     with log.open("ab") as file:
-        for number in kept:
+        for number in (1, 2):
+            _kept[number] = os.dup(number)
             os.dup2(file.fileno(), number)
         try:
             yield
         finally:
-            for number, own in kept.items():
-                os.dup2(own, number)
-                os.close(own)
+            _give_streams_back()
+
+
+def _give_streams_back() -> None:
+    while _kept:
+        number, own = _kept.popitem()
+        os.dup2(own, number)
+        os.close(own)

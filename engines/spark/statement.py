@@ -84,8 +84,8 @@ def of_name(name: str, values: Mapping[str, Any], limit: int | None) -> Statemen
 
     Raises UserError where it is a query that Spark cannot have.
     """
-    if name in left_out():
-        raise UserError(f"{name} cannot be asked on Spark: it needs {left_out()[name]}. Leave --engine out")
+    if needs := left_out().get(name):
+        raise UserError(f"{name} cannot be asked on Spark: it needs {needs}. Leave --engine out")
     arguments = ", ".join(f"{key} => {exp.convert(value).sql('spark')}" for key, value in values.items())
     called = f"{name}({arguments})" if is_query(name) else name
     at_most = "" if limit is None else f" limit {limit}"

@@ -39,6 +39,17 @@ def wait_for(condition: Callable[[], bool], running: subprocess.Popen) -> None:
         time.sleep(0.02)
 
 
+def at_work(folder: Path) -> list[int]:
+    """The workers whose executor has begun a task, and not finished it."""
+    logs = {
+        int(log.parts[-4].removeprefix("work")): log.read_text(errors="replace")
+        for log in folder.glob("work*/app-*/*/stderr")
+    }
+    return [
+        worker for worker, log in logs.items() if log.count("Running task ") > log.count("Finished task ")
+    ]
+
+
 def started(*arguments: object) -> subprocess.Popen:
     command = [str(part) for part in (TRACES, *arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -73,10 +84,8 @@ def test_in_the_middle_of_a_query(own_cluster: Cluster, sample_warehouse: Path, 
         *("sql", LONG, "--warehouse", sample_warehouse, "--format", "csv"),
         *("--engine", "spark", "--master", own_cluster.url),
     )
-    # An executor has its folder when it starts; before the question itself, views are registered.
-    wait_for(lambda: any((tmp_path / "work0").glob("app-*/*/stderr")), running)
-    time.sleep(8)
-    own_cluster.kill(0)
+    wait_for(lambda: bool(at_work(tmp_path)), running)
+    own_cluster.kill(at_work(tmp_path)[0])
     assert running.poll() is None
     answer, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, errors

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_tests import in_full
 
-from tracehouse.engines.spark.session import LOCAL, errors_explained, opened
+from tracehouse.engines.names import LOCAL
+from tracehouse.engines.spark.session import errors_explained, opened
 from tracehouse.engines.spark.statement import of_text
 from tracehouse.ingest.errors import UsageError, UserError
 

@@ -3,7 +3,7 @@
 import re
 import tempfile
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,10 @@ class Note:
 
     name: str
     text: str
+
+
+Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
+"""Called with a connection; gives the question, or the answer that is at hand, and the notes on it."""
 
 
 @dataclass(frozen=True)

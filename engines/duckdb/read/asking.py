@@ -34,7 +34,7 @@ _LOCK = "in use"
 _YOUNG_S = 60
 # How long an interrupted question may take to stop.
 _GRACE_S = 2.0
-_SIZE = re.compile(r"\d+(\.\d+)? *([kmgt]i?b|b|bytes)", re.I)
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 
 T = TypeVar("T")
 
@@ -117,23 +117,41 @@ def ask_within(
             opened.append(connection)
             return work(connection)
 
-    check_limits(limits)
-    thread = ThreadPoolExecutor(1, "question")
-    future = thread.submit(confined)
-    thread.shutdown(wait=False)
-    if not wait([future], limits.timeout_s).done:
+    def interrupt() -> None:
         for connection in opened:
             connection.interrupt()
-        wait([future], _GRACE_S)
-        raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
+
     try:
-        return future.result()
+        return in_time(limits, confined, interrupt)
     except (duckdb.Error, pa.ArrowException, UserError) as error:
         raise _told(error, scratch) from None
 
 
-def check_limits(limits: Limits) -> None:
-    """Raise UsageError where a limit is none."""
+def in_time(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
+    """Do some work in another thread, so that this one is free for signals; `stop` it if it takes too long.
+
+    Raises UsageError where a limit is none, and UserError where the work is not done in time.
+    """
+    _check(limits)
+    thread = ThreadPoolExecutor(1, "question")
+    future = thread.submit(work)
+    thread.shutdown(wait=False)
+    if not wait([future], limits.timeout_s).done:
+        stop()
+        wait([future], _GRACE_S)
+        raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
+    return future.result()
+
+
+def size_bytes(size: str) -> float:
+    """A limit that was checked, as 500MB or 4GiB, in bytes."""
+    parts = _SIZE.fullmatch(size)
+    assert parts is not None, size
+    power = " kmgt".index((parts["unit"] or " ").lower())
+    return float(parts["number"]) * (1024 if parts["binary"] else 1000) ** power
+
+
+def _check(limits: Limits) -> None:
     if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
         raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):
