@@ -60,12 +60,18 @@ def opened(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator[
                 raise UserError(f"Spark does not start at {master}: {_reason(error, log)}") from None
         for name in _LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        logging.getLogger().addFilter(_is_not_of_py4j)
         try:
             yield session
         finally:
             # Java may have gone already.
             with _streams_to(log), suppress(UserError), errors_explained():
                 session.stop()
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the root logger is another's: py4j tells it of a Java that was ended on purpose."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def end_java() -> None:
