@@ -188,7 +188,9 @@ def vacuum(
     """
     from tracehouse.engines.duckdb.write import database
 
-    removed = database.vacuum(warehouse, older_than_days, keep_versions)
+    removed, notes = database.vacuum(warehouse, older_than_days, keep_versions)
+    for note in notes:
+        _say(f"note: {note}", stderr=True)
     freed_mb = sum(file.bytes for file in removed) / 1e6
     _say(f"Removed {len(removed):,} files, {freed_mb:,.1f} MB")
 
@@ -207,7 +209,8 @@ def build(
 ) -> None:
     """Build the database anew over the warehouse's Parquet: traces build.
 
-    Needed after the folder was moved, and after an update of this program.
+    Needed after the folder was moved, after an update of this program, and after a change of your own views
+    and queries in the warehouse's folder `local`.
     """
     from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
@@ -217,7 +220,15 @@ def build(
             notes = database.recover(warehouse, progress)
         for note in notes:
             _say(f"note: {note}", stderr=True)
-    _say(f"Built {database.build(warehouse, materialize)}")
+    built = database.build(warehouse, materialize)
+    _say(f"Built {built.path}")
+    for note in built.notes:
+        _say(f"note: {note}", stderr=True)
+    for problem in built.problems:
+        _say(f"error: {problem.error}", stderr=True)
+    if built.problems:
+        count = len(built.problems)
+        raise UserError(f"{count} file{'s' * (count != 1)} of your own could not be built; all else was")
 
 
 @app.command()

@@ -33,11 +33,10 @@ from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from tracehouse.views.sql_text import first_statement, sql_hash
-from tracehouse.views.view_files import DefinitionError, Header, read_header, references
+from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
 
 QUERIES = Path(__file__).parent
 
@@ -56,7 +55,7 @@ QUERY_KEYS = {
 CHART_KINDS = ("bar", "stack", "line", "point")
 CHART_KEYS = {"x", "y", "color", "omit"}
 
-_MACRO = re.compile(r"create or replace macro (?P<name>[a-z0-9_.]+)\(", re.I)
+_MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}"
@@ -159,20 +158,20 @@ def is_query(name: str) -> bool:
 
 def read_query_file(path: Path) -> QueryFile:
     """Parse one query file. Raises DefinitionError where it breaks the project's rules for queries."""
-    return _query_file(path, path.read_text())
+    query = parsed_query_file(path, path.read_text())
+    _check_described(query)
+    return query
 
 
 @cache
-def _query_file(path: Path, text: str) -> QueryFile:
+def parsed_query_file(path: Path, text: str) -> QueryFile:
+    """Parse the text of one query file. Raises DefinitionError where it does not hold what its name says."""
     header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
         raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
-    try:
-        tree = sqlglot.parse_one(statement[body_start.end() :], dialect="duckdb")
-    except SqlglotError as error:
-        raise DefinitionError(f"{path}: {error}") from error
+    tree = parsed(statement[body_start.end() :], text, path)
     query = QueryFile(
         schema=path.parent.name,
         name=path.stem,
@@ -188,7 +187,7 @@ def _query_file(path: Path, text: str) -> QueryFile:
         tree=tree,
         comments=text.split(statement, 1)[1].lstrip().removeprefix(";"),
     )
-    if macro["name"] != query.full_name:
+    if macro["name"].lower() != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
     return query
 
@@ -223,11 +222,9 @@ def _parameters(signature: str, header: Header, path: Path) -> Iterator[Paramete
         if assign is None or assign < 2:
             raise DefinitionError(f"{path}: write each parameter as `name type := default`")
         name = tokens[0].text
-        if name not in meanings:
-            raise DefinitionError(f"{path}: say what the parameter means: `-- param: {name}: …`")
         kind = " ".join(token.text for token in tokens[1:assign]).upper()
         default = signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip()
-        found.append(Parameter(name, kind, default, meanings[name]))
+        found.append(Parameter(name, kind, default, meanings.get(name, "")))
     unknown = {name for known in (meanings, *limits.values()) for name in known} - {p.name for p in found}
     if unknown:
         raise DefinitionError(f"{path}: there is no parameter {min(unknown)}")
@@ -238,14 +235,24 @@ def _parameters(signature: str, header: Header, path: Path) -> Iterator[Paramete
         yield _limited(parameter, its_limits, path)
 
 
+def _check_described(query: QueryFile) -> None:
+    """Raise DefinitionError where the file does not say what a parameter means, or what it may be."""
+    limited = {name for key in _LIMITS for name, text in _keyed(query.header.all(key)) if text}
+    for parameter in query.parameters:
+        name = parameter.name
+        if not parameter.meaning:
+            raise DefinitionError(f"{query.path}: say what the parameter means: `-- param: {name}: …`")
+        if name not in limited and parameter.type != "BOOLEAN":
+            ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
+            raise DefinitionError(f"{query.path}: say what {name} may be, by one of {ways}")
+
+
 def _limited(parameter: Parameter, limits: Mapping[str, str], path: Path) -> Parameter:
     """A parameter with what its header lines say that it may be."""
-    if not limits and parameter.type == "BOOLEAN":
+    if not limits:
         return parameter
-    if len(limits) != 1:
-        name = parameter.name
-        ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
-        raise DefinitionError(f"{path}: say what {name} may be, by one of {ways}, not by {len(limits)}")
+    if len(limits) > 1:
+        raise DefinitionError(f"{path}: say what {parameter.name} may be in one way, not in {len(limits)}")
     [(key, text)] = limits.items()
     if key == "choices":
         return replace(parameter, choices=tuple(text.split()))

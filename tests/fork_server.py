@@ -65,7 +65,7 @@ def read_all_sql() -> None:
         child = os.fork()
         if not child:
             # DuckDB starts threads, which no fork takes along: it has to stay out of this process.
-            with duckdb.connect(str(database.build(Path(folder)))) as connection:
+            with duckdb.connect(str(database.build(Path(folder)).path)) as connection:
                 known.write_bytes(pickle.dumps(catalog.column_types(connection)))
             os._exit(0)
         os.waitpid(child, 0)

@@ -103,7 +103,7 @@ def without_data(warehouse: Path, materialize: bool = False) -> Path:
 def _built_once(materialize: bool) -> Path:
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    return database.build(Path(folder.name), materialize)
+    return database.build(Path(folder.name), materialize).path
 
 
 def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:

@@ -25,14 +25,19 @@ def of_views(views: Sequence[ViewFile], types: Mapping[str, Columns]) -> dict[st
     """
     held: dict[str, Held] = {}
     for view in views:
-        columns = frozenset(types[view.versioned])
-        inherited = _inherited_by_view(view, types, held)
-        settled = _named(view.header, "settles", columns, view.path)
-        own = _named(view.header, "caveat", columns, view.path)
-        held[view.versioned] = _joined([own, _without(settled, inherited, columns, view.path)])
+        held[view.versioned] = of_view(view, types, held)
     for alias, view in newest(views).items():
         held[alias] = held[view.versioned]
     return held
+
+
+def of_view(view: ViewFile, types: Mapping[str, Columns], held: Mapping[str, Held]) -> Held:
+    """The caveats of a view, where `held` has those of what it reads, and `types` its columns and theirs."""
+    columns = frozenset(types[view.versioned])
+    inherited = _inherited_by_view(view, types, held)
+    settled = _named(view.header, "settles", columns, view.path)
+    own = _named(view.header, "caveat", columns, view.path)
+    return _joined([own, _without(settled, inherited, columns, view.path)])
 
 
 def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, Held]) -> list[str]:

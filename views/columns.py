@@ -31,13 +31,13 @@ def split_comment(comment: str | None) -> tuple[str, str]:
     return (match[1], match[2]) if match else (comment or "", "")
 
 
-def unit_of(schema: str, column: str, kind: str, place: Path | str) -> str:
-    """The unit of a view's or query's column, an empty text where it has none. `kind` is its SQL type.
+def unit_of(schema: str, column: str, kind: str, place: Path | None) -> str:
+    """The unit of a view's column, an empty text where it has none. `kind` is its SQL type.
 
-    Raises DefinitionError where a number's unit is said nowhere.
+    Raises DefinitionError where a number's unit is said nowhere, unless no place is given to say it of.
     """
     quantity = quantities(schema).get(column)
-    if quantity is None and kind.startswith(_NUMBERS):
+    if place and quantity is None and kind.startswith(_NUMBERS):
         raise DefinitionError(
             f"{place}: say the unit of {column} in views/{schema}/quantities.csv; empty for a rank or label"
         )

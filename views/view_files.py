@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from tracehouse.ingest.errors import DefinitionError
 from tracehouse.views.sql_text import (
@@ -23,6 +23,7 @@ from tracehouse.views.sql_text import (
 VIEWS = Path(__file__).parent
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
+_CREATE = re.compile(r"create\s+(?:or\s+replace\s+)?view\s+(?P<name>[a-z0-9_.]+)\s+as\b", re.I)
 _HEADER_FIELD = re.compile(r"--\s*(?P<key>[A-Za-z_]+):\s*(?P<value>.+)")
 
 VIEW_KEYS = {
@@ -98,17 +99,19 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 def read_view_file(path: Path) -> ViewFile:
     """Parse one view file. Raises DefinitionError where it breaks the project's rules for views."""
-    return _view_file(path, path.read_text())
+    text = path.read_text()
+    _check_text(text, path)
+    return parsed_view_file(path, text)
 
 
 @cache
-def _view_file(path: Path, text: str) -> ViewFile:
+def parsed_view_file(path: Path, text: str) -> ViewFile:
+    """Parse the text of one view file. Raises DefinitionError where it does not hold what its name says."""
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
         raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
-    _check_text(text, path)
     statement = first_statement(text)
-    tree = _parsed_view(statement, path)
+    tree = _parsed_view(statement, text, path)
     view = ViewFile(
         schema=path.parent.name,
         name=match["name"],
@@ -121,7 +124,7 @@ def _view_file(path: Path, text: str) -> ViewFile:
         statement=statement,
         tree=tree,
     )
-    created = tree.this.sql()
+    created = tree.this.sql().lower()
     if created != view.versioned:
         raise DefinitionError(f"{path}: creates {created}; by its name it should create {view.versioned}")
     return view
@@ -178,11 +181,27 @@ def _check_text(text: str, path: Path) -> None:
         raise DefinitionError(f"{path}: has capital letters; write a name that has some in quotes")
 
 
-def _parsed_view(statement: str, path: Path) -> exp.Create:
+def parsed(sql: str, text: str, path: Path) -> exp.Expr:
+    """The parse tree of some SQL in the text of a file. Raises DefinitionError that names the line."""
     try:
-        tree = sqlglot.parse_one(statement, dialect="duckdb")
+        return sqlglot.parse_one(sql, dialect="duckdb")
     except SqlglotError as error:
-        raise DefinitionError(f"{path}: {error}") from error
-    if not isinstance(tree, exp.Create) or tree.kind != "VIEW":
-        raise DefinitionError(f"{path}: the first statement must be `create or replace view`")
-    return tree
+        if not isinstance(error, ParseError) or not error.errors:
+            raise DefinitionError(f"{path}: {error}") from error
+        first = error.errors[0]
+        line = line_of(sql, text) + first["line"] - 1
+        raise DefinitionError(f"{path}, line {line}: {first['description']}") from error
+
+
+def line_of(sql: str, text: str) -> int:
+    """The line of a text on which some SQL in it begins, counted from 1."""
+    return text[: text.index(sql)].count("\n") + 1
+
+
+def _parsed_view(statement: str, text: str, path: Path) -> exp.Create:
+    match = _CREATE.match(statement)
+    if match is None:
+        raise DefinitionError(f"{path}: the first statement must be `create or replace view … as`")
+    # The whole, where the query makes no sense, is a command to sqlglot and no error.
+    query = parsed(statement[match.end() :], text, path)
+    return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)

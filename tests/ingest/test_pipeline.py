@@ -550,7 +550,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     new = stamps(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
     assert found == old.keys() | new.keys()
-    assert len(database.vacuum(warehouse, 0, 0)) == len(old)
+    assert len(database.vacuum(warehouse, 0, 0)[0]) == len(old)
     assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()
 
 

@@ -290,7 +290,7 @@ def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb
     """The database that is built of these views."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
-        path = database.build(tmp_path_factory.mktemp("warehouse"))
+        path = database.build(tmp_path_factory.mktemp("warehouse")).path
     return duckdb.connect(str(path), read_only=True)
 
 

@@ -190,7 +190,7 @@ comment on column catalog.views.versioned_name is 'Name to cite: what it means n
 comment on column catalog.views.title is 'What the view holds.';
 comment on column catalog.views.grain is 'What one row stands for.';
 comment on column catalog.views.source is 'Where its joins and formulas are documented.';
-comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change.';
+comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: of the warehouse''s own folder local.';
 comment on column catalog.views.sha256 is 'Hash of its statement, white space, comments and the case of keywords aside; versions.lock has its first digits.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
@@ -244,6 +244,14 @@ comment on column catalog.query_parameters.choices is 'The values that it may ha
 comment on column catalog.query_parameters.at_least is 'The least value that it may have, as text; NULL: no bound.';
 comment on column catalog.query_parameters.at_most is 'The greatest value that it may have, as text; NULL: no bound.';
 comment on column catalog.query_parameters.values_of is 'The column, schema.table.column, whose values it may have; NULL: none.';
+
+create table catalog.not_built (
+    object_name varchar,
+    error varchar
+);
+comment on table catalog.not_built is 'Views and queries of the warehouse''s own folder local that could not be created: one row per file.';
+comment on column catalog.not_built.object_name is 'What the file would have given, by its plain name, with its schema.';
+comment on column catalog.not_built.error is 'What is wrong, with file and line.';
 
 create table catalog.columns (
     object_name varchar,

@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tracehouse.engines.duckdb.names import NAME, quoted
+from tracehouse.engines.duckdb.attach import attach
+from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.ingest import errors
@@ -118,10 +119,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
     disable_async_writes(connection)
-    try:
-        connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
-    except duckdb.Error as error:
-        raise UserError(f"{path}: the database cannot be opened ({str(error).splitlines()[0]})") from None
+    attach(connection, path, "warehouse")
     connection.execute("use warehouse")
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
@@ -189,10 +187,18 @@ def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: 
         select versioned_name from catalog.views
         """
     if (name,) not in connection.execute(sql).fetchall():
+        check_is_built(connection, name)
         suggested = suggestion(connection, name)
         raise UsageError(f"no query is called {name}.{suggested} `traces list queries` has all")
     if texts:
         raise UsageError(f"{name} is no query but a table or view, which has no parameters")
+
+
+def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Raise UserError where something of the user's own has the name, and could not be built."""
+    failed = "select error from catalog.not_built where object_name = $name"
+    for (error,) in connection.execute(failed, {"name": name}).fetchall():
+        raise UserError(f"{name} could not be built: {error}. Mend it, and run `traces build`")
 
 
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:

@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.answer import Note, notes
+from tracehouse.engines.duckdb.read.answer import Note, check_is_built, notes
 from tracehouse.engines.duckdb.read.search import nearest
 from tracehouse.ingest.errors import UsageError
 from tracehouse.views.sql_text import first_statement
@@ -42,6 +42,7 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
         found = look_up(connection, name)
         if found:
             return found
+    check_is_built(connection, name)
     known = connection.execute(
         """
         select table_name from catalog.tables

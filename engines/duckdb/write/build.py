@@ -5,30 +5,40 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.engines.duckdb.attach import attach
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.write import catalog
+from tracehouse.engines.duckdb.write import catalog, local
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.manifest import Conversion
+from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats, ledgers
+from tracehouse.views.caveats import Held
 
 # The oldest storage format that holds typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
 
 
-def build_file(path: Path, conversions: Sequence[Conversion], warehouse: Path, materialize: bool) -> None:
-    """Write a new database at `path` over some conversions of a warehouse, whose path is absolute."""
+def build_file(
+    path: Path, conversions: Sequence[Conversion], warehouse: Path, materialize: bool
+) -> list[local.Problem]:
+    """Write a new database at `path` over some conversions of a warehouse, whose path is absolute.
+
+    Returns what of the user's own views and queries could not be created.
+    """
     with duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
         connection.execute("use building")
         if not materialize:
             # Creating views gives threads nothing to share, and waiting for them would take a fifth longer.
             connection.execute("set threads = 1")
-        build(connection, conversions, conversions, warehouse, materialize)
+        held = build(connection, conversions, conversions, warehouse, materialize)
+        problems = local.create(connection, warehouse / local.FOLDER, held)
         connection.execute("use memory")
         connection.execute("detach building")
+    return problems
 
 
 def build(
@@ -37,8 +47,11 @@ def build(
     at_hand: Sequence[Conversion],
     warehouse: Path,
     materialize: bool,
-) -> None:
-    """Create everything in the current, empty database. Tables have the rows of what is `at_hand`."""
+) -> dict[str, Held]:
+    """Create all that is ours in the current, empty database. Tables have the rows of what is `at_hand`.
+
+    Returns the caveats that each view holds.
+    """
     traces = list(all_traces().values())
     # One transaction: otherwise each of a thousand statements would wait for the disk.
     connection.begin()
@@ -52,18 +65,22 @@ def build(
     catalog.fill_views(connection, views, held)
     catalog.fill_columns(connection, traces, views, held)
     catalog.create_checks(connection, traces, views)
-    create_queries(connection, held)
+    create_queries(connection, query_files(), held)
     catalog.fill_published(connection, ledgers.published())
     catalog.fill_metrics(connection, ledgers.metrics())
     connection.commit()
+    return held
 
 
 def is_materialized(path: Path) -> bool:
-    """Whether there is a database, and its base tables are copies and not views over Parquet."""
+    """Whether there is a database, and its base tables are copies and not views over Parquet.
+
+    Raises UserError where it cannot be opened.
+    """
     if not path.exists():
         return False
     with duckdb.connect() as connection:
-        connection.execute(f"attach {quoted(str(path.absolute()))} as before (read_only)")
+        attach(connection, path.absolute(), "before")
         found = connection.execute(
             """
             select count(*) from duckdb_tables()

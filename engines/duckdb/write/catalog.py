@@ -47,8 +47,13 @@ def fill_sources(
     insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
 
 
-def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held]) -> None:
-    """Fill `catalog.views`, and name the views in the caveats that they hold."""
+def fill_views(
+    connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held], status: str = ""
+) -> None:
+    """Fill `catalog.views`, and name the views in the caveats that they hold.
+
+    Without a status, each is released or a draft, as the lock says.
+    """
     released = locked().views
     rows = [
         (
@@ -59,7 +64,7 @@ def fill_views(connection: DuckDBPyConnection, views: Sequence[ViewFile], held: 
             view.header.title,
             view.header.one("grain"),
             view.header.one("source"),
-            "released" if view.versioned in released else "draft",
+            status or ("released" if view.versioned in released else "draft"),
             view.sha256,
             sorted(view.references),
             sorted(held[view.versioned]),
@@ -107,25 +112,40 @@ def fill_columns(
         for table in trace.tables
         for column in table.stored_columns
     }
-    named = {view.versioned: view for view in views} | newest(views)
     types = column_types(connection)
-    sources = {
-        (name, column): origins
-        for name, view in named.items()
-        for column, origins in lineage_of(view, types).items()
-    }
+    insert(
+        connection,
+        "columns",
+        [
+            (name, position, column, kind, spelled(found.unit), found.provenance, found.comment, [], [])
+            for name, columns in types.items()
+            for position, (column, (kind, _)) in enumerate(columns.items(), 1)
+            if (found := declared.get((name, column)))
+        ],
+    )
+    fill_view_columns(connection, {view.versioned: view for view in views} | newest(views), held)
+
+
+def fill_view_columns(
+    connection: DuckDBPyConnection,
+    named: Mapping[str, ViewFile],
+    held: Mapping[str, Held],
+    with_units: bool = True,
+) -> None:
+    """Enter the columns of views, by the names that each has, in `catalog.columns`.
+
+    Raises DefinitionError where the unit of a number is said nowhere, unless they may be without.
+    """
+    types = column_types(connection)
     rows: list[tuple] = []
-    for name, columns in types.items():
-        for position, (column, (kind, comment)) in enumerate(columns.items(), 1):
-            place = (name, position, column, kind)
-            if found := declared.get((name, column)):
-                rows.append((*place, spelled(found.unit), found.provenance, found.comment, [], []))
-            elif name in named:
-                meaning, provenance = split_comment(comment)
-                about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
-                origins = sources.get((name, column), [])
-                unit = unit_of(named[name].schema, column, kind, named[name].path)
-                rows.append((*place, unit, provenance, meaning, origins, about))
+    for name, view in named.items():
+        sources = lineage_of(view, types)
+        for position, (column, (kind, comment)) in enumerate(types[name].items(), 1):
+            meaning, provenance = split_comment(comment)
+            about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
+            unit = unit_of(view.schema, column, kind, view.path if with_units else None)
+            origins = sources.get(column, [])
+            rows.append((name, position, column, kind, unit, provenance, meaning, origins, about))
     insert(connection, "columns", rows)
 
 

@@ -6,18 +6,35 @@ whose files the manifest has superseded and the store keeps.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import duckdb
-
 from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.duckdb.write import others
 from tracehouse.engines.duckdb.write.build import build_file, is_materialized
+from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import integrity, pipeline, store
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.manifest import Conversion, Superseded
 from tracehouse.ingest.pipeline import IngestResult, Progress, Run
 from tracehouse.ingest.place import checked
+
+
+@dataclass(frozen=True)
+class Built:
+    """A database that is in its place, what there is to say, and what of the user's own it could not take."""
+
+    path: Path
+    notes: Sequence[str]
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True)
+class _Half:
+    """A database that is whole, and not in its place yet."""
+
+    path: Path
+    problems: Sequence[Problem]
 
 
 def ingest(
@@ -36,6 +53,7 @@ def ingest(
     """
     with store.lock(warehouse):
         store.clean(warehouse)
+        others.check_is_free(warehouse / NAME)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, run)
         if outcome.conversions:
             progress("database", 0, 0)
@@ -54,6 +72,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.clean(warehouse)
+        others.check_is_free(warehouse / NAME)
         published = store.published(warehouse)
         leaving = pipeline.conversions_of(published, names)
         for conversion in leaving:
@@ -63,8 +82,8 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
-def build(warehouse: Path, materialize: bool = False) -> Path:
-    """Build the database anew over what is published, and return its path.
+def build(warehouse: Path, materialize: bool = False) -> Built:
+    """Build the database anew over what is published.
 
     With `materialize` the base tables are copied into it: one file, which reads no other. Raises UserError
     where there is no such folder.
@@ -72,21 +91,24 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
-        _take_its_place(_built_aside(warehouse, store.published(warehouse), materialize), warehouse)
+        others.check_is_free(warehouse / NAME)
+        half = _built_aside(warehouse, store.published(warehouse), materialize)
+        notes = _take_its_place(half.path, warehouse)
         store.drop_staging(warehouse)
-    return warehouse / NAME
+    return Built(warehouse / NAME, notes, half.problems)
 
 
-def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    """Remove superseded files as `store.vacuum` does, and return them.
+def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple[list[Superseded], list[str]]:
+    """Remove superseded files as `store.vacuum` does, and return them, with what there is to say.
 
     The database is built first: after a kill it may be older than the manifest, and still read these files.
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.clean(warehouse)
-        _publish(warehouse, store.published(warehouse))
-        return store.vacuum(warehouse, older_than_days, keep_versions)
+        others.check_is_free(warehouse / NAME)
+        notes = _publish(warehouse, store.published(warehouse))
+        return store.vacuum(warehouse, older_than_days, keep_versions), notes
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
@@ -108,36 +130,38 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     notes = []
     try:
         materialize = is_materialized(warehouse / NAME)
-    except duckdb.Error as error:
+    except UserError as error:
         materialize = False
-        notes.append(_not_opened(warehouse, error))
+        notes.append(_not_opened(error))
     half = _built_aside(warehouse, conversions, materialize)
+    notes += [f"{problem.error}. It is left out" for problem in half.problems]
+    others.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
     store.publish(warehouse, conversions)
-    _take_its_place(half, warehouse)
-    return notes
+    return [*notes, *_take_its_place(half.path, warehouse)]
 
 
-def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
-    reason = str(error).splitlines()[0]
+def _not_opened(error: UserError) -> str:
     return (
-        f"{warehouse / NAME}: the database before could not be opened ({reason}), so that the new one is "
-        "over the Parquet files. If it held its tables itself, run `traces build --materialize`"
+        f"{error}, so that the new one is over the Parquet files. If it held its tables itself, run "
+        "`traces build --materialize`"
     )
 
 
-def _take_its_place(half: Path, warehouse: Path) -> None:
-    # The log of a client that wrote into the old database does not fit the new one, and would lock it.
-    (warehouse / f"{NAME}.wal").unlink(missing_ok=True)
+def _take_its_place(half: Path, warehouse: Path) -> list[str]:
+    """Put a new database in its place, and tell where the one before is kept, if somebody wrote into it."""
+    record = store.built(warehouse)
+    notes = others.keep(warehouse / NAME, record)
+    others.remember(half, record)
     half.replace(warehouse / NAME)
+    return notes
 
 
-def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> Path:
+def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> _Half:
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
     place = checked(warehouse)
     half = store.staging(place) / NAME
     half.unlink(missing_ok=True)
     with store.write_errors_explained(warehouse, NAME):
-        build_file(half, conversions, place, materialize)
-    return half
+        return _Half(half, build_file(half, conversions, place, materialize))

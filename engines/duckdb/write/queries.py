@@ -7,8 +7,8 @@ import duckdb
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
-from tracehouse.engines.duckdb.write.stored import stored_query
-from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.engines.duckdb.write.stored import sql_error, stored_query
+from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
@@ -16,12 +16,17 @@ from tracehouse.views.quantities import quantities
 from tracehouse.views.view_files import DefinitionError
 
 
-def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Held]) -> None:
-    """Create every named query as a table macro, and enter it in the catalog.
+def create_queries(
+    connection: duckdb.DuckDBPyConnection,
+    queries: Sequence[QueryFile],
+    held: Mapping[str, Held],
+    explained: bool = True,
+) -> None:
+    """Create named queries as table macros, and enter them in the catalog.
 
-    `held` are the caveats of the views. Raises DefinitionError where one does not fit the views it reads.
+    `held` are the caveats of the views. Raises DefinitionError where one does not fit the views it reads, and
+    where it is to be `explained` and does not say what each of its columns means.
     """
-    queries = query_files()
     columns = column_types(connection)
     for schema in {query.schema for query in queries}:
         connection.execute(f'create schema if not exists "{schema}"')
@@ -31,10 +36,10 @@ def create_queries(connection: duckdb.DuckDBPyConnection, held: Mapping[str, Hel
         try:
             connection.execute(stored_query(query))
         except duckdb.Error as error:
-            raise DefinitionError(f"{query.path}: {error}") from error
+            raise sql_error(error, query.path, query.signature, query.text) from error
     of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
     _enter(connection, queries, of_queries)
-    insert(connection, "columns", [row for query in queries for row in _columns(query, columns)])
+    insert(connection, "columns", [row for query in queries for row in _columns(query, columns, explained)])
     name_in_caveats(connection, of_queries)
 
 
@@ -60,7 +65,7 @@ def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, 
     return caveats.of_query(query.header, read, held)
 
 
-def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
+def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) -> Iterator[tuple]:
     """The columns of a query's answer, for the catalog.
 
     A column means what the query's file says; or the same as the view's column that it passes on; or what its
@@ -78,7 +83,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
         own = query.meanings.get(column)
         meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
         meaning = own or meaning or (known[column].meaning if column in known else "")
-        if not meaning:
+        if explained and not meaning:
             raise DefinitionError(
                 f"{query.path}: say what {column} means, by `-- column: {column}: …`, or for all queries in "
                 f"views/{query.schema}/quantities.csv"
@@ -107,7 +112,7 @@ def _enter(
             query.full_name,
             query.schema,
             query.header.title,
-            comments[query.full_name],
+            comments[query.full_name] or "",
             query.header.one("chart"),
             sorted(query.references),
             sorted(versions[name] for name in query.references if name in versions),

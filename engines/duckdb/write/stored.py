@@ -1,10 +1,16 @@
 """The SQL of views and queries as a database keeps it: as written, but that sums of fractions are exact."""
 
+import re
 from functools import cache
+from pathlib import Path
+
+import duckdb
 
 from tracehouse.engines.duckdb.write.exact import exact_sums, has_fractions
 from tracehouse.sql.query_files import QueryFile
-from tracehouse.views.view_files import ViewFile
+from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
+
+_LINE = re.compile(r"^LINE (\d+):", re.M)
 
 
 @cache
@@ -23,3 +29,11 @@ def stored_query(query: QueryFile) -> str:
         return query.text
     body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
     return f"{query.signature} {body}; {query.comments}"
+
+
+def sql_error(error: duckdb.Error, path: Path, statement: str, text: str) -> DefinitionError:
+    """What DuckDB says of a statement in the text of a file, with the line."""
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
+    found = _LINE.search(str(error))
+    line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)
+    return DefinitionError(f"{path}, line {line}: {' '.join(lines)}")

@@ -7,21 +7,21 @@ from duckdb import Error as DuckDBError
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.stored import stored_view
+from tracehouse.engines.duckdb.write.stored import sql_error, stored_view
 from tracehouse.views.each_trace import check_types, expanded, united
 from tracehouse.views.order import in_order
-from tracehouse.views.view_files import DefinitionError, ViewFile, newest, view_files
+from tracehouse.views.view_files import ViewFile, newest, view_files
 
 
 def create_views(connection: DuckDBPyConnection) -> list[ViewFile]:
-    """Create every view, and its plain name for the newest version. Returns them in the order of creation."""
+    """Create each of our views, and its plain name for the newest version, in the order that is returned."""
     views = in_order(expanded(view_files()), _existing(connection))
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
-        _create(connection, view)
+        create_view(connection, view)
     _unite_comments(connection, views)
-    _create_aliases(connection, newest(views))
+    create_aliases(connection, newest(views))
     return views
 
 
@@ -33,11 +33,12 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
     return {name for (name,) in rows}
 
 
-def _create(connection: DuckDBPyConnection, view: ViewFile) -> None:
+def create_view(connection: DuckDBPyConnection, view: ViewFile) -> None:
+    """Create a view with its comments. Raises DefinitionError that names the line."""
     try:
         connection.execute(stored_view(view))
     except DuckDBError as error:
-        raise DefinitionError(f"{view.path}: {error}") from error
+        raise sql_error(error, view.path, view.statement, view.text) from error
 
 
 def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
@@ -56,7 +57,7 @@ def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -
                 connection.execute(f'comment on column {name}."{column}" is {quoted(shared)}')
 
 
-def _create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
+def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
     """Let the newest version of a view answer to the view's plain name too, comments and all."""
     columns = catalog.column_types(connection)
     comments = dict(

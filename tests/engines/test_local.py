@@ -1,0 +1,172 @@
+"""A user's own views and queries: built beside ours, told where they are wrong, and never in our way."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import command_line
+import duckdb
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write.database import Built
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\nb,1000,1024,0,\n"
+
+BIG = """-- Nodes with a GPU.
+CREATE VIEW mine.big_v1 AS
+SELECT sn, gpu, cpu_milli / 1000 AS cores FROM openb.node WHERE gpu > 0;
+"""
+BY_MODEL = """-- How many nodes have so many GPUs?
+-- chart: bar x=sn y=gpus
+create macro mine.by_node(min_gpus integer := 1) as table
+select sn, sum(gpu) as gpus from mine.big where gpu >= min_gpus group by all;
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "raw").mkdir()
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None)
+    return folder
+
+
+@pytest.fixture
+def warehouse(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / "copy") / "warehouse"
+
+
+def built_with(warehouse: Path, files: Mapping[str, str]) -> Built:
+    for name, text in files.items():
+        path = warehouse / "local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return database.build(warehouse)
+
+
+def asked(warehouse: Path, sql: str) -> list[tuple]:
+    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_views_and_queries_are_listed_and_asked_like_ours(warehouse: Path) -> None:
+    built = built_with(warehouse, {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL})
+    assert built.problems == []
+    assert asked(warehouse, "from mine.big") == asked(warehouse, "from mine.big_v1") == [("a", 1, 1.0)]
+    assert asked(warehouse, "from mine.by_node(min_gpus := 1)") == [("a", 1)]
+    assert asked(warehouse, "select status from catalog.views where view_name = 'mine.big'") == [("local",)]
+    listed = command_line.by_itself("list", "queries", "mine", "--warehouse", warehouse, "--format", "csv")
+    assert listed.stdout.splitlines()[1] == "mine.by_node,How many nodes have so many GPUs?,min_gpus=1"
+    refused = command_line.by_itself("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
+    assert "min_gpus is of type INTEGER, not 'x'" in refused.stderr
+
+
+def test_they_inherit_what_columns_mean_and_caveats(warehouse: Path) -> None:
+    runs = "create view mine.runs_v1 as select run_s from itp.job"
+    built_with(warehouse, {"views/mine/runs.v1.sql": runs})
+    of_column = """
+        select unit, meaning, provenance from catalog.columns
+        where object_name = '{}' and column_name = 'run_s'
+    """
+    assert asked(warehouse, of_column.format("mine.runs")) == asked(warehouse, of_column.format("itp.job"))
+    lineage = "select lineage from catalog.columns where object_name = 'mine.runs_v1'"
+    assert asked(warehouse, lineage) == [(["itp.job.run_s"],)]
+    held = "select caveat from catalog.caveats where list_contains(objects, 'mine.runs_v1')"
+    assert asked(warehouse, held) == [("itp.min_duration_600",)]
+
+
+WRONG = {
+    "views/mine/big.v1.sql": (BIG.replace("sn,", "sn,\n    nosuch,"), ", line 4: Binder Error: "),
+    "views/mine/syntax.v1.sql": ("create view mine.syntax_v1 as\nselect\n  1 1 1", ", line 3: "),
+    "views/mine/other.v1.sql": (BIG, "creates mine.big_v1; by its name it should create mine.other_v1"),
+    "views/mine/two.v1.sql": (
+        "create view mine.two_v1 as select 1 as a; drop schema itp cascade",
+        "holds more than one view and comments on it: 'drop schema itp cascade'",
+    ),
+    "views/mine/on_ours.v1.sql": (
+        "create view mine.on_ours_v1 as select 1 as a; comment on view itp.job_v1 is 'mine'",
+        "holds more than one view and comments on it",
+    ),
+    "views/mine/empty.v1.sql": ("", "the first statement must be `create or replace view … as`"),
+    "views/mine/binary.v1.sql": ("\udcff", "it is not UTF-8"),
+    "views/mine/circle.v1.sql": (
+        "create view mine.circle_v1 as select * from mine.round",
+        "reads itself in a circle",
+    ),
+    "views/mine/round.v1.sql": (
+        "create view mine.round_v1 as select * from mine.circle_v1",
+        "reads itself in a circle",
+    ),
+    "views/mine/caveat.v1.sql": (
+        "-- caveat: no.such\ncreate view mine.caveat_v1 as select 1 as a",
+        "no ledger has the caveat no.such",
+    ),
+    "views/itp/mine.v1.sql": ("create view itp.mine_v1 as select 1", "the schema itp is not yours"),
+    "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is not yours"),
+    "views/main/mine.v1.sql": ("create view main.mine_v1 as select 1", "is not yours"),
+    "views/mine/unversioned.sql": (BIG, "a view file is called <name>.v<N>.sql"),
+    "views/flat.v1.sql": (BIG, "is not read. A view is "),
+    "notes.sql": ("select 1", "is not read. A view is "),
+    "sql/mine/on_big.sql": (
+        "create macro mine.on_big() as table select sn from mine.big",
+        "reads mine.big, which could not be built",
+    ),
+    "sql/mine/no_macro.sql": ("select 1", "must hold `create or replace macro … as table …`"),
+    "sql/mine/untyped.sql": (
+        "create macro mine.untyped(a) as table select 1",
+        "write each parameter as `name type := default`",
+    ),
+}
+
+
+def test_what_is_wrong_is_told_with_its_place_and_the_rest_works(warehouse: Path) -> None:
+    right = {"views/mine/right.v1.sql": "create view mine.right_v1 as select sn from openb.node"}
+    files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
+    (warehouse / "local" / "views" / "mine").mkdir(parents=True)
+    (warehouse / "local" / "views" / "mine" / "binary.v1.sql").write_bytes(b"-- \xff\n")
+    problems = {problem.name: problem.error for problem in built_with(warehouse, right | files).problems}
+    errors = sorted(problems.values())
+    for name, (_, said) in WRONG.items():
+        [found] = [error for error in errors if error.startswith(str(warehouse / "local" / name))]
+        assert said in found, name
+    assert len(errors) == len(WRONG)
+    assert len(asked(warehouse, "from mine.right")) == 2
+    assert len(asked(warehouse, "from openb.node")) == 2
+    assert asked(warehouse, "select comment from duckdb_views() where view_name = 'job_v1'") != [("mine",)]
+    assert asked(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG),)]
+    for command in (("query", "mine.big"), ("describe", "mine.big")):
+        refused = command_line.by_itself(*command, "--warehouse", warehouse)
+        assert (refused.code, refused.stdout) == (1, "")
+        assert "mine.big could not be built: " in refused.stderr
+        assert "nosuch" in refused.stderr
+
+
+def test_an_ingest_takes_them_up_and_says_what_is_wrong(warehouse: Path) -> None:
+    built_with(warehouse, {"views/mine/big.v1.sql": BIG})
+    (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select")
+    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
+        file.write("c,1000,1024,2,T4\n")
+    outcome = database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
+    assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It is left out")]
+    assert asked(warehouse, "select sum(gpu) from mine.big") == [(3,)]
+
+
+def test_a_build_with_errors_fails_and_one_after_they_are_mended_does_not(warehouse: Path) -> None:
+    built_with(warehouse, {"views/mine/big.v1.sql": BIG.replace("gpu > 0", "gpus > 0")})
+    failed = command_line.by_itself("build", "--warehouse", warehouse)
+    assert failed.code == 1
+    assert failed.stderr.endswith("error: 1 file of your own could not be built; all else was\n")
+    (warehouse / "local" / "views" / "mine" / "big.v1.sql").write_text(BIG)
+    assert command_line.by_itself("build", "--warehouse", warehouse).code == 0
+    assert asked(warehouse, "select count(*) from catalog.not_built") == [(0,)]
+    shutil.rmtree(warehouse / "local")
+    database.build(warehouse)
+    assert asked(warehouse, "select count(*) from catalog.views where status = 'local'") == [(0,)]
+
+
+def test_sums_of_fractions_are_exact_there_too(warehouse: Path) -> None:
+    text = "create view mine.sums_v1 as select fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"
+    assert built_with(warehouse, {"views/mine/sums.v1.sql": text}).problems == []
+    assert "fsum" not in str(asked(warehouse, "select sql from duckdb_views() where view_name = 'sums_v1'"))
