@@ -401,17 +401,18 @@ def sql(
 ) -> None:
     """Answer a query in SQL: traces sql "select count(*) from itp.job".
 
-    The database is opened read-only, and no other file can be read or written. With --engine spark it is
-    Spark's SQL.
+    The database is opened read-only, and no other file can be read or written. Caveats are those of the
+    columns that it names. With --engine spark it is Spark's SQL, and there are none.
     """
-    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.engines.duckdb.read import answer, asking, provenance
     from tracehouse.publish import answers
 
     text = _statement(statement, file)
     limits = asking.Limits(timeout, memory_limit)
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        return answer.sql_question(connection, text), []
+        question = answer.sql_question(connection, text)
+        return question, provenance.notes_on_statement(connection, question.sql, question.reads)
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:

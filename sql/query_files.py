@@ -121,7 +121,7 @@ class QueryFile:
     """One named query.
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
-    ends in `as table`, and a query, parsed as `tree`; `comments` are the statements behind it.
+    ends in `as table`, and a query, the `body`, parsed as `tree`; `comments` are the statements behind it.
     `meanings` are those of columns of the answer that the file itself explains.
     """
 
@@ -136,6 +136,7 @@ class QueryFile:
     references: frozenset[str]
     sha256: str
     signature: str
+    body: str
     tree: exp.Expr
     comments: str
 
@@ -171,7 +172,8 @@ def parsed_query_file(path: Path, text: str) -> QueryFile:
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
         raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
-    tree = parsed(statement[body_start.end() :], text, path)
+    body = statement[body_start.end() :]
+    tree = parsed(body, text, path)
     query = QueryFile(
         schema=path.parent.name,
         name=path.stem,
@@ -184,6 +186,7 @@ def parsed_query_file(path: Path, text: str) -> QueryFile:
         references=references(tree, path),
         sha256=sql_hash(statement),
         signature=statement[: body_start.end()],
+        body=body,
         tree=tree,
         comments=text.split(statement, 1)[1].lstrip().removeprefix(";"),
     )

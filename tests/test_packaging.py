@@ -64,7 +64,9 @@ def in_tree(root: Path) -> set[str]:
     """The files of the package below a folder that holds them: a repository or an installation."""
     rooms = (path for room in ROOMS for path in (root / room).rglob("*"))
     kept = (
-        path for path in (*root.glob("*.py"), *rooms) if path.is_file() and "__pycache__" not in path.parts
+        path
+        for path in (*root.glob("*.py"), root / "py.typed", *rooms)
+        if path.is_file() and "__pycache__" not in path.parts
     )
     return {path.relative_to(root).as_posix() for path in kept if not path.name.startswith(".")}
 
@@ -80,6 +82,8 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
         "tracehouse/__init__.py",
         "tracehouse/__main__.py",
         "tracehouse/cli.py",
+        "tracehouse/py.typed",
+        "tracehouse/python.py",
         "tracehouse/spark.py",
     }
     assert {

@@ -102,16 +102,34 @@ def marks(svg: str) -> list[str]:
     return re.findall(r'aria-label="([^"]*)"', svg) + re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
-def test_python_runs(folder: Path) -> None:
-    (code,) = PYTHON
-    printed = subprocess.run(
-        [str(Path(sysconfig.get_path("scripts")) / "python"), "-c", code],
+@pytest.mark.parametrize(
+    ("place", "printed"),
+    [
+        (0, "  cluster  jobs\ncluster01    48\ncluster02   438\ncluster03  1912\n['itp.min_duration_600'"),
+        (1, "8152\n"),
+    ],
+)
+def test_python_runs(place: int, printed: str, folder: Path) -> None:
+    done = subprocess.run(
+        [str(Path(sysconfig.get_path("scripts")) / "python"), "-c", PYTHON[place]],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert printed.stdout == "8152\n"
+    assert done.stdout.startswith(printed)
+
+
+def test_a_users_own_views_and_queries_are_built(folder: Path) -> None:
+    files = re.findall(r"```sql\n(-- warehouse/local/(\S+): .*?)```", README, re.S)
+    for text, name in files:
+        path = folder / "warehouse" / "local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert len(files) == 2
+    terminal("traces build", folder)
+    [command] = re.findall(r"`(traces query mine\..*?)`", README)
+    assert "cluster03" in terminal(command, folder)
 
 
 def test_it_names_every_trace() -> None:

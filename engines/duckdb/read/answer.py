@@ -37,7 +37,7 @@ class Question:
     """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
 
     `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
-    plan, where another engine runs it.
+    plan, where another engine runs it. `reads` are the names that a statement reads.
     """
 
     sql: str
@@ -45,6 +45,7 @@ class Question:
     name: str = ""
     explain: str = ""
     plan: str = ""
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
     statement = reading_statement(connection, sql)
-    return Question(statement.query, {}, explain=statement.explain)
+    return Question(statement.query, {}, explain=statement.explain, reads=statement.reads)
 
 
 def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:
@@ -260,12 +261,23 @@ def notes(
 ) -> list[Note]:
     """Notes on a table, view or query: its caveats, and which of the tables it reads are synthetic or empty.
 
-    With `traces`, only notes that concern these.
+    Caveats on columns of a base table are the table's. With `traces`, only notes that concern these.
     """
+    # The catalog names views in caveats by version.
     caveats = connection.execute(
         """
-        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
-        where list_contains(objects, $name) and ($traces is null or list_contains($traces, trace))
+        with named as (
+            select coalesce(
+                (select arg_max(versioned_name, version) from catalog.views where view_name = $name), $name
+            ) as name
+        )
+
+        select caveat, what_goes_wrong || ' ' || what_to_do
+        from catalog.caveats
+        cross join named
+        where
+            len(list_filter(objects, lambda object: object = name or starts_with(object, name || '.'))) > 0
+            and ($traces is null or list_contains($traces, trace))
         order by caveat
         """,
         {"name": name, "traces": traces},

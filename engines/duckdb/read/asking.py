@@ -55,10 +55,16 @@ class Limits:
     memory: str = ""
 
 
-def ask(warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-    """Do some work on a connection to a warehouse, confined. Raises UserError where it fails."""
+def ask(
+    warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnection], T], confined: bool = True
+) -> T:
+    """Do some work on a connection to a warehouse. Raises UserError where it fails.
+
+    Unless `confined`, DuckDB alone keeps it from writing: threads that libraries start meanwhile, and keep
+    for later, must not lose the right to write in a process that does other things too.
+    """
     with scratch_folder() as scratch:
-        return ask_within(scratch, warehouse, limits, work)
+        return ask_within(scratch, warehouse, limits, work, confined=confined)
 
 
 @contextmanager
@@ -103,6 +109,7 @@ def ask_within(
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Writable] = (),
+    confined: bool = True,
 ) -> T:
     """Do some work on a connection to a warehouse, which can write to the scratch folder and the files given.
 
@@ -111,8 +118,9 @@ def ask_within(
     access = Access([file.path for file in writable], scratch, limits.memory)
     opened: list[duckdb.DuckDBPyConnection] = []
 
-    def confined() -> T:
-        confine.confine_thread([scratch], [file.descriptor for file in writable])
+    def worked() -> T:
+        if confined:
+            confine.confine_thread([scratch], [file.descriptor for file in writable])
         with answer.connect(warehouse, access) as connection:
             opened.append(connection)
             return work(connection)
@@ -122,7 +130,7 @@ def ask_within(
             connection.interrupt()
 
     try:
-        return in_time(limits, confined, interrupt)
+        return in_time(limits, worked, interrupt)
     except (duckdb.Error, pa.ArrowException, UserError) as error:
         raise _told(error, scratch) from None
 
@@ -136,7 +144,14 @@ def in_time(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> 
     thread = ThreadPoolExecutor(1, "question")
     future = thread.submit(work)
     thread.shutdown(wait=False)
-    if not wait([future], limits.timeout_s).done:
+    try:
+        is_done = bool(wait([future], limits.timeout_s).done)
+    except KeyboardInterrupt:
+        # In a notebook; the command line ends at once.
+        stop()
+        wait([future], _GRACE_S)
+        raise
+    if not is_done:
         stop()
         wait([future], _GRACE_S)
         raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")

@@ -81,7 +81,7 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "cite": trace.get("citation", ""),
         },
         [_columns(connection, name)],
-        notes=_table_notes(connection, name),
+        notes=notes(connection, name),
         sql="",
     )
 
@@ -176,20 +176,6 @@ def _answer_columns(connection: duckdb.DuckDBPyConnection, query: str) -> Grid:
     grid = _columns(connection, query)
     types = {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
     return replace(grid, rows=[(column, types[column], *more) for column, _, *more in grid.rows])
-
-
-def _table_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
-    """A table's notes: caveats may name the table, or one of its columns."""
-    rows = connection.execute(
-        """
-        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
-        where len(list_filter(objects, lambda o: starts_with(o, $name || '.'))) > 0
-        order by caveat
-        """,
-        {"name": name},
-    ).fetchall()
-    found = [*notes(connection, name), *(Note(caveat, text) for caveat, text in rows)]
-    return list({note.name: note for note in found}.values())
 
 
 def _one(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> dict[str, Any] | None:

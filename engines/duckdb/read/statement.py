@@ -92,10 +92,14 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that only reads: its query, and the EXPLAIN with options before it, empty without one."""
+    """A statement that only reads: its query, and the EXPLAIN with options before it, empty without one.
+
+    `reads` are the tables, views and table functions that it names, each `schema.name`.
+    """
 
     query: str
     explain: str = ""
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,7 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     if len(statements) != 1:
         raise UsageError(f"expected one statement, found {len(statements)}")
     explain, query = _split_explain(statements[0].query)
-    _check_parts(connection, query)
-    return Statement(query, explain)
+    return Statement(query, explain, _check_parts(connection, query))
 
 
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
@@ -174,8 +177,11 @@ def _tokens(raw: bytes) -> list[_Token]:
     return tokens
 
 
-def _check_parts(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Raise UserError unless a text is one query, and each of its parts is one that only reads."""
+def _check_parts(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[str]:
+    """Raise UserError unless a text is one query, and each of its parts is one that only reads.
+
+    Returns what it reads, by `schema.name`.
+    """
     [(serialized,)] = connection.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
     try:
         tree = json.loads(serialized)
@@ -185,17 +191,20 @@ def _check_parts(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
         raise _refused()
-    values, tables = set(), set()
+    values, tables, relations = set(), set(), set()
     for part in _parts(tree["statements"][0]):
         _check_kind(part)
         if part.get("type") == "TABLE_FUNCTION":
             tables.add((_lower(part["function"], "schema"), _lower(part["function"], "function_name")))
+        elif part.get("type") == "BASE_TABLE":
+            relations.add((_lower(part, "schema_name"), _lower(part, "table_name")))
         elif "function_name" in part:
             values.add(_lower(part, "function_name"))
     _check_table_functions(
         connection, {(schema, name) for schema, name in tables if name not in TABLE_FUNCTIONS}
     )
     _check_functions(connection, values - VOLATILE_FUNCTIONS)
+    return frozenset(f"{schema}.{name}" for schema, name in tables | relations if schema)
 
 
 def _lower(part: dict[str, Any], key: str) -> str:

@@ -1,4 +1,7 @@
-"""The SQL of views and queries as a database keeps it: as written, but that sums of fractions are exact."""
+"""The SQL of views and queries as a database keeps it: as written, but that sums of fractions are exact.
+
+And a query fails on parameters that it forbids.
+"""
 
 import re
 from functools import cache
@@ -7,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.engines.duckdb.write.exact import exact_sums, has_fractions
+from tracehouse.engines.duckdb.write.guards import guarded
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 
@@ -25,10 +29,10 @@ def stored_view(view: ViewFile) -> str:
 @cache
 def stored_query(query: QueryFile) -> str:
     """The statements that create a query's macro and its comment."""
-    if not has_fractions(query.tree):
-        return query.text
-    body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
-    return f"{query.signature} {body}; {query.comments}"
+    body = query.body
+    if has_fractions(query.tree):
+        body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
+    return f"{query.signature} {guarded(query, body)};\n{query.comments}"
 
 
 def sql_error(error: duckdb.Error, path: Path, statement: str, text: str) -> DefinitionError:

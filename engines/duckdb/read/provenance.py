@@ -1,0 +1,83 @@
+"""Where an answer comes from: the raw files behind it, and the caveats of what a statement reads."""
+
+from collections.abc import Collection, Sequence
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tracehouse.engines.duckdb.read.answer import Note, base_tables, notes
+from tracehouse.ingest.errors import DefinitionError
+from tracehouse.views.columns import Columns, columns_read
+
+
+def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> pa.Table:
+    """The raw files behind tables, views and queries, as rows of `catalog.sources`."""
+    return connection.sql(
+        "from catalog.sources where list_contains($tables, table_name) order by all",
+        params={"tables": sorted(base_tables(connection, names))},
+    ).to_arrow_table()
+
+
+def notes_on_statement(connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]) -> list[Note]:
+    """Notes on the answer of a statement, which reads tables, views and queries.
+
+    Caveats on columns are those of columns that it names; where it cannot be told which these are, of all.
+    """
+    types = _columns(connection, reads)
+    named = _columns_named(sql, types)
+    found: dict[str, Note] = {}
+    for name in sorted(reads):
+        about = _caveats_of_columns(connection, name)
+        touched = named.get(name) if named is not None else None
+        for note in notes(connection, name):
+            of_columns = about.get(note.name)
+            if touched is None or of_columns is None or touched & of_columns:
+                found[note.name] = note
+    return [found[name] for name in sorted(found)]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> dict[str, Columns]:
+    rows = connection.execute(
+        """
+        select object_name, column_name, coalesce(type, 'VARCHAR') from catalog.columns
+        where list_contains($names, object_name) order by object_name, position
+        """,
+        {"names": sorted(names)},
+    ).fetchall()
+    found: dict[str, Columns] = {}
+    for name, column, kind in rows:
+        found.setdefault(name, {})[column] = (kind, None)
+    return found
+
+
+def _columns_named(sql: str, types: dict[str, Columns]) -> dict[str, set[str]] | None:
+    """The columns that a statement reads, by table or view; None where sqlglot cannot tell."""
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+        views = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}
+        return columns_read(tree, views & types.keys(), types, "the statement")
+    except (SqlglotError, DefinitionError, KeyError):
+        return None
+
+
+def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, set[str]]:
+    """Those of a view's or table's caveats that are about columns of it, each with these."""
+    rows: Sequence[tuple[str, str]] = connection.execute(
+        """
+        select unnest(caveats), column_name from catalog.columns where object_name = $name
+        union all
+        select caveats.caveat, columns.column_name
+        from catalog.caveats as caveats
+        inner join catalog.columns as columns
+            on list_contains(caveats.objects, columns.object_name || '.' || columns.column_name)
+        where columns.object_name = $name
+        """,
+        {"name": name},
+    ).fetchall()
+    found: dict[str, set[str]] = {}
+    for caveat, column in rows:
+        found.setdefault(caveat, set()).add(column)
+    return found

@@ -1,0 +1,216 @@
+"""The Python interface: opens a warehouse, asks it, and shows answers with what is to be known of them.
+
+    house = tracehouse.open("warehouse")
+    house.query("itp.gpu_hours", min_gpus=8)
+
+Answers are computed at once and held as Arrow tables. Errors are `UserError` and, for wrong names, parameters
+and values, `UsageError`, with the sentence that the command line would say.
+"""
+
+import datetime as dt
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from tracehouse.engines.duckdb.read import answer, asking, describe, listing, provenance
+from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.asking import Limits
+from tracehouse.engines.duckdb.read.describe import Description
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.sql.lists import Kind
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+    import polars
+
+__all__ = ["Answer", "Description", "Note", "UsageError", "UserError", "Value", "Warehouse"]
+
+Value = str | int | float | bool | dt.date
+"""What a parameter may be."""
+
+T = TypeVar("T")
+
+_WIDE = pa.decimal128(38, 0)
+_MOST_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer: its rows, and what is to be known of them.
+
+    `name` is the query, view or table that was asked for, empty for SQL; `values` the parameters that were
+    given. `sources` has a row for each raw file behind it: file, checksum, rows read, kept and rejected,
+    and whether it is synthetic.
+    """
+
+    name: str
+    values: Mapping[str, Value]
+    caveats: Sequence[Note]
+    sources: pa.Table
+    _table: pa.Table = field(repr=False)
+    _warehouse: "Warehouse" = field(repr=False)
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table. Sums of integers are BIGINT, or decimals where they do not fit."""
+        return self._table
+
+    def df(self) -> "pandas.DataFrame":
+        """The rows as a pandas frame. Raises UserError where pandas is not installed."""
+        _check_installed("pandas", "pip install pandas")
+        return self._table.to_pandas()
+
+    def pl(self) -> "polars.DataFrame":
+        """The rows as a Polars frame."""
+        import polars
+
+        # A table without columns or rows is a frame as well, never a series.
+        return polars.DataFrame(self._table)
+
+    def plot(self) -> "altair.Chart":
+        """The picture of a named query. Asks again. Raises UserError where the query has none."""
+        from tracehouse.publish import plot
+
+        return self._warehouse._ask(
+            lambda connection: plot.picture_of(
+                connection, _question(connection, self.name, self.values, None)
+            )
+        )
+
+    def __len__(self) -> int:
+        return self._table.num_rows
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.pl()), *(f"caveat {note.name}: {note.text}" for note in self.caveats)])
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the first rows, the caveats, and the picture if there is one."""
+        shown = self._table.slice(0, _MOST_ROWS_SHOWN)
+        more = len(self) - shown.num_rows
+        notes = "".join(
+            f"<p><b>{html.escape(note.name)}</b>: {html.escape(note.text)}</p>" for note in self.caveats
+        )
+        return "".join(
+            [_html_table(shown), f"<p>and {more:,} rows more</p>" if more else "", notes, self._picture()]
+        )
+
+    def _picture(self) -> str:
+        """The picture as SVG; nothing where the query has none, or what draws is not installed."""
+        try:
+            chart = self.plot()
+        except UserError:
+            return ""
+        return _svg(chart)
+
+
+class Warehouse:
+    """A warehouse to ask. Each question opens its database anew, and so sees its newest version."""
+
+    def __init__(self, folder: str | Path, timeout_s: float | None = None, memory_limit: str = ""):
+        """Take the warehouse in a folder.
+
+        A question may take `timeout_s` seconds, None for as long as it takes, and `memory_limit`, a size as
+        `4GB`, by default half of the machine's. Raises UserError where there is no database.
+        """
+        self.folder = Path(folder)
+        self._limits = Limits(timeout_s, memory_limit)
+        self._ask(lambda connection: None)
+
+    def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
+        """Answer a named query, or give the rows of a view or base table, `limit` rows at most.
+
+        Raises UsageError where the name, a parameter or its value is none, and says which there are.
+        """
+
+        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
+            question, notes = answer.answered(connection, _question(connection, name, parameters, limit))
+            rows = _rows(connection, question)
+            return Answer(name, parameters, notes, provenance.sources(connection, [name]), rows, self)
+
+        return self._ask(work)
+
+    def sql(self, statement: str) -> Answer:
+        """Answer one statement of SQL that only reads. Raises UserError where it does more, or is wrong."""
+
+        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
+            question = answer.sql_question(connection, statement)
+            notes = provenance.notes_on_statement(connection, question.sql, question.reads)
+            rows = _rows(connection, question)
+            return Answer("", {}, notes, provenance.sources(connection, question.reads), rows, self)
+
+        return self._ask(work)
+
+    def list(self, kind: str = "traces", trace: str = "", search: str = "") -> "polars.DataFrame":
+        """List traces, tables, views or queries: those of one trace, or that have some words, best first."""
+        import polars
+
+        if kind not in set(Kind):
+            raise UsageError(f"there is no list of {kind}: {', '.join(Kind)}")
+        rows = self._ask(
+            lambda connection: _rows(connection, listing.listing(connection, Kind(kind), trace, search))
+        )
+        return polars.DataFrame(rows)
+
+    def describe(self, name: str) -> Description:
+        """What a table, view or query means: facts, columns, parameters, caveats, SQL."""
+        return self._ask(lambda connection: describe.describe(connection, name))
+
+    def __repr__(self) -> str:
+        return f"tracehouse.open({str(self.folder)!r})"
+
+    def _ask(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        return asking.ask(self.folder, self._limits, work, confined=False)
+
+
+def _question(
+    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Value], limit: int | None
+) -> Question:
+    texts = {key: _text(key, value) for key, value in parameters.items()}
+    return answer.named_question(connection, name, texts, limit)
+
+
+def _text(key: str, value: Value) -> str:
+    """A parameter's value as the command line takes it."""
+    if not isinstance(value, Value):
+        raise UsageError(f"{key} is a text, a number, a day or a truth value, not {value!r}")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
+    table = answer.run(connection, question).read_all()
+    for place, column in enumerate(table.schema):
+        if column.type == _WIDE:
+            try:
+                table = table.set_column(place, column.name, table[place].cast(pa.int64()))
+            except pa.ArrowInvalid:
+                # A sum of more than 63 bits stays a decimal.
+                continue
+    return table
+
+
+def _check_installed(module: str, advice: str) -> None:
+    try:
+        import_module(module)
+    except ModuleNotFoundError:
+        raise UserError(f"{module} is not installed: {advice}") from None
+
+
+def _html_table(table: pa.Table) -> str:
+    import polars
+
+    with polars.Config(tbl_rows=_MOST_ROWS_SHOWN, tbl_cols=-1, fmt_str_lengths=80):
+        return str(polars.DataFrame(table)._repr_html_())
+
+
+def _svg(chart: "altair.Chart") -> str:
+    import io
+
+    text = io.StringIO()
+    chart.save(text, format="svg")
+    return text.getvalue()

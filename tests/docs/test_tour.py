@@ -1,0 +1,21 @@
+"""The notebook runs from its first cell to its last, and shows what it is to show."""
+
+from pathlib import Path
+
+import nbclient
+import nbformat
+
+TOUR = Path(__file__).parents[2] / "docs" / "tour.ipynb"
+
+
+def test_the_tour_runs(sample_warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "warehouse").symlink_to(sample_warehouse)
+    notebook = nbformat.read(TOUR, as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    shown = ["".join(str(dict(output)) for output in cell.outputs) for cell in code]
+    assert all(shown)
+    [hours] = [text for cell, text in zip(code, shown, strict=True) if cell.source.startswith("hours = ")]
+    assert "<svg" in hours
+    assert "synthetic data" in hours
