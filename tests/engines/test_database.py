@@ -54,6 +54,6 @@ def test_a_build_says_anew_what_kind_it_is(warehouse: Path) -> None:
 def test_a_database_that_cannot_be_opened_is_built_anew_and_that_is_said(warehouse: Path) -> None:
     (warehouse / database.NAME).write_bytes(b"no database" * 1000)
     (note,) = ingest(warehouse).notes
-    assert note.startswith(f"{warehouse / database.NAME}: the database before could not be opened (")
+    assert note.startswith(f"{warehouse / database.NAME}: the database cannot be opened (")
     assert "traces build --materialize" in note
     assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
