@@ -229,7 +229,7 @@ def test_output_goes_to_the_file_alone(sample_warehouse: Path, tmp_path: Path) -
     path = tmp_path / "answer.json"
     run = traces("query", "pai.machines", "--output", path, warehouse=sample_warehouse)
     assert (run.code, run.stdout) == (0, "")
-    assert json.loads(path.read_text())[-1]["gpu_type"] == "all"
+    assert json.loads(path.read_text())[0]["gpu_type"] == "CPU"
 
 
 def by_shell(line: str, warehouse: Path) -> subprocess.CompletedProcess:

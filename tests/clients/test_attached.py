@@ -102,8 +102,7 @@ def test_after_a_move_the_command_line_needs_nothing(
     [row] = json.loads(run([traces, "sql", QUESTION, "--format", "json", *place]).stdout)
     assert row["jobs"] > 0
     rows = json.loads(run([traces, "query", "itp.gpu_hours", "--format", "json", *place]).stdout)
-    assert rows[-1]["cluster"] == "all"
-    assert rows[-1]["jobs"] > 0
+    assert sum(each["jobs"] for each in rows) == row["jobs"]
     assert run([traces, "check", "itp", *place]).returncode == 0
 
 
