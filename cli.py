@@ -349,24 +349,29 @@ def query(
     """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
 
     With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
+
+    Where a query has the parameter with_total, a table has the totals, rows called all, and other formats
+    have them with -p with_total=true.
     """
     from tracehouse.engines.duckdb.read import answer, asking
-    from tracehouse.publish import answers
+    from tracehouse.publish import answers, export
 
     if plot and (form or output or explain or guard_formulas):
         raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
     limits = asking.Limits(timeout, memory_limit)
     values = _key_values(parameters or [])
+    # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
+    with_total = not plot and export.chosen_format(form, output) is Format.TABLE
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.named_question(connection, name, values, limit)
+        question = answer.named_question(connection, name, values, limit, with_total)
         return (question, []) if explain else answer.answered(connection, question)
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 
-        asked = on_spark.named(warehouse, master, limits, name, values, limit, explain)
+        asked = on_spark.named(warehouse, master, limits, name, values, limit, with_total, explain)
     if plot:
         notes = answers.draw_answer(asked, warehouse, limits, plot)
         _say(f"Drew {plot}")

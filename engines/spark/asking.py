@@ -32,14 +32,19 @@ def named(
     name: str,
     texts: Mapping[str, str],
     limit: int | None,
+    with_total: bool,
     explain: bool,
 ) -> Asked:
     """Ask a named query, its parameters given as texts, or for the rows of a view; with `explain`, the plan.
 
+    `with_total` is that of `named_question`.
+
     Returns what gives the answer to DuckDB, with the notes on it. Raises UsageError where the name, a
     parameter or a value is not one.
     """
-    question = asking.ask(warehouse, limits, lambda c: answer.named_question(c, name, texts, limit))
+    question = asking.ask(
+        warehouse, limits, lambda c: answer.named_question(c, name, texts, limit, with_total)
+    )
     asked = statement.of_name(name, question.values, limit)
     found = _ask(master, limits, lambda spark: _answered(spark, warehouse, asked, explain))
     return _of_plan(found) if isinstance(found, str) else _of_rows(found, name)

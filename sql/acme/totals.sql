@@ -2,10 +2,11 @@
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration and GPU time, which on Kalos may include the queue, not by end - start
--- chart: bar x=cluster y=gpu_h omit=both
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=cluster y=gpu_h
 -- column: jobs: All jobs, with a GPU or without
 -- column: gpu_h: GPU-hours of all GPU jobs whose run is known
-create or replace macro acme.totals(by_publisher boolean := false) as table
+create or replace macro acme.totals(by_publisher boolean := false, with_total boolean := false) as table
 with clusters as (
     select
         known.place,
@@ -15,9 +16,10 @@ with clusters as (
         values
         (1, 'seren', 'seren'),
         (2, 'kalos', 'kalos'),
-        (3, 'both', 'seren'),
-        (3, 'both', 'kalos')
+        (3, 'all', 'seren'),
+        (3, 'all', 'kalos')
     ) as known (place, cluster, part)
+    where with_total or known.cluster <> 'all'
 ),
 
 -- How long each job lasted, and its GPU time, by the one rule or the other.
@@ -46,4 +48,4 @@ left join lasted on clusters.part = lasted.cluster
 group by clusters.place, clusters.cluster
 order by clusters.place;
 
-comment on macro table acme.totals is 'All jobs, those with and without a GPU; and of the GPU jobs the GPU-hours, the mean number of GPUs, the median run from start to end, and the users. GPU-hours and the median leave out jobs that never started or had not ended.';
+comment on macro table acme.totals is 'Per cluster all jobs, those with and without a GPU; and of the GPU jobs the GPU-hours, the mean number of GPUs, the median run from start to end, and the users. GPU-hours and the median leave out jobs that never started or had not ended.';

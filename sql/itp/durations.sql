@@ -1,7 +1,8 @@
 -- How long do ITP's jobs run, per cluster and all together?
 -- caveat: itp.small_clusters
--- chart: bar x=cluster y=median_run_s omit=all
-create or replace macro itp.durations() as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=cluster y=median_run_s
+create or replace macro itp.durations(with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,
@@ -13,6 +14,7 @@ select
     max(run_s) as max_run_s
 from itp.job
 group by grouping sets ((cluster), ())
+having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table itp.durations is 'Jobs and interpolated percentiles of their runs per ITP cluster, with a last row for all clusters.';
+comment on macro table itp.durations is 'Jobs and interpolated percentiles of their runs per ITP cluster.';

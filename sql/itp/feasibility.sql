@@ -1,6 +1,7 @@
 -- How many of ITP's jobs can meet their generated deadline on the GPUs that they asked for?
--- chart: bar x=cluster y=feasible_pct omit=all
-create or replace macro itp.feasibility() as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=cluster y=feasible_pct
+create or replace macro itp.feasibility(with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,
@@ -13,6 +14,7 @@ select
     median(needed_speedup) as median_needed_speedup
 from itp.job
 group by grouping sets ((cluster), ())
+having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table itp.feasibility is 'Jobs that would meet their deadline if they started when they were submitted, tightness (the time to the deadline over the run), slack and needed speed-up, per cluster, with a last row for all.';
+comment on macro table itp.feasibility is 'Jobs that would meet their deadline if they started when they were submitted, tightness (the time to the deadline over the run), slack and needed speed-up, per cluster.';

@@ -1,8 +1,9 @@
 -- How many jobs and GPU-hours did each ITP cluster run, and all of them together?
 -- param: min_gpus: only jobs on so many GPUs or more
 -- range: min_gpus: 0 to 10000
--- chart: bar x=cluster y=gpu_h omit=all
-create or replace macro itp.gpu_hours(min_gpus integer := 1) as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=cluster y=gpu_h
+create or replace macro itp.gpu_hours(min_gpus integer := 1, with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,
@@ -13,6 +14,7 @@ select
 from itp.job
 where requested_gpus >= min_gpus
 group by grouping sets ((cluster), ())
+having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table itp.gpu_hours is 'Jobs, GPU-hours and job sizes per ITP cluster, with a last row for all clusters.';
+comment on macro table itp.gpu_hours is 'Jobs, GPU-hours and job sizes per ITP cluster.';

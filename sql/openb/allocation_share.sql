@@ -1,19 +1,41 @@
 -- How much of the GPUs did openb's pods request, by the phase that they ended in?
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
--- chart: bar x=pod_phase y=pct omit=all
-create or replace macro openb.allocation_share(in_variant varchar := 'default') as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=pod_phase y=pct
+-- column: pod_phase: Last phase that the pods were seen in
+-- column: milli_by_card: Thousandths of a GPU requested if every pod had one GPU
+-- column: capacity_milli: Thousandths of a GPU that the GPU nodes have
+-- column: by_card_pct: milli_by_card in percent of the capacity
+-- column: pct: milli in percent of the capacity
+create or replace macro openb.allocation_share(
+    in_variant varchar := 'default', with_total boolean := false
+) as table
+with summed as (
+    select
+        variant,
+        pod_phase,
+        grouping(pod_phase) = 1 as is_all,
+        sum(allocation.gpu_pods) as gpu_pods,
+        sum(allocation.milli_by_card) as milli_by_card,
+        sum(allocation.milli) as milli,
+        max(allocation.capacity_milli) as capacity_milli
+    from openb.allocation as allocation
+    where variant = in_variant
+    group by grouping sets ((variant, pod_phase), (variant))
+)
+
 select
     variant,
-    pod_phase,
-    gpu_pods,
-    milli_by_card,
-    milli,
+    case when is_all then 'all' else pod_phase end as pod_phase,
+    cast(gpu_pods as bigint) as gpu_pods,
+    cast(milli_by_card as bigint) as milli_by_card,
+    cast(milli as bigint) as milli,
     capacity_milli,
-    by_card_pct,
-    pct
-from openb.allocation
-where variant = in_variant
-order by case when pod_phase = 'all' then 1 else 0 end, pod_phase;
+    100.0 * milli_by_card / nullif(capacity_milli, 0) as by_card_pct,
+    100.0 * milli / nullif(capacity_milli, 0) as pct
+from summed
+where with_total or not is_all
+order by is_all, summed.pod_phase;
 
-comment on macro table openb.allocation_share is 'GPU pods per last phase, what they requested with and without all their GPUs in thousandths of a GPU and in percent of the capacity, and a last row for all.';
+comment on macro table openb.allocation_share is 'GPU pods per last phase, and what they requested with and without all their GPUs in thousandths of a GPU and in percent of the capacity; a list without phases has one row, of no phase.';

@@ -1,8 +1,11 @@
 -- How many GPUs of each model does the openb cluster have?
 -- param: in_list: node list to count
 -- choices: in_list: gpu_node all_node
--- chart: bar x=model y=gpus omit=all
-create or replace macro openb.capacity_by_model(in_list varchar := 'gpu_node') as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=model y=gpus
+create or replace macro openb.capacity_by_model(
+    in_list varchar := 'gpu_node', with_total boolean := false
+) as table
 select
     coalesce(model, case when grouping(model) = 1 then 'all' else 'no GPU' end) as model,
     cast(sum(capacity.nodes) as bigint) as nodes,
@@ -13,6 +16,7 @@ select
 from openb.capacity as capacity
 where node_list = in_list
 group by grouping sets ((model), ())
+having bool_or(with_total) or grouping(model) = 0
 order by grouping(model), model;
 
-comment on macro table openb.capacity_by_model is 'Nodes, GPUs, CPU cores and memory per GPU model, with a last row for the whole cluster.';
+comment on macro table openb.capacity_by_model is 'Nodes, GPUs, CPU cores and memory per GPU model.';

@@ -1,17 +1,28 @@
 -- How much GPU memory would the openb cluster have?
 -- caveat: openb.gpu_models_undisclosed
--- chart: bar x=model y=memory_gb omit=all
-create or replace macro openb.memory() as table
-select
-    coalesce(capacity.model, 'all') as model,
-    cast(sum(capacity.nodes) as bigint) as nodes,
-    cast(sum(capacity.gpus) as bigint) as gpus,
-    case when grouping(capacity.model) = 0 then max(assumed.assumed_memory_gb) end as assumed_memory_gb,
-    fsum(capacity.gpus * assumed.assumed_memory_gb) as memory_gb
-from openb.capacity as capacity
-left join openb.gpu_memory as assumed on capacity.model = assumed.model
-where capacity.node_list = 'gpu_node'
-group by grouping sets ((capacity.model), ())
-order by grouping(capacity.model), capacity.model;
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=model y=memory_gb
+create or replace macro openb.memory(with_total boolean := false) as table
+with models as (
+    select
+        capacity.model,
+        capacity.nodes,
+        capacity.gpus,
+        assumed.assumed_memory_gb
+    from openb.capacity as capacity
+    left join openb.gpu_memory as assumed on capacity.model = assumed.model
+    where capacity.node_list = 'gpu_node'
+)
 
-comment on macro table openb.memory is 'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and what that makes together, with a last row for all.';
+select
+    coalesce(model, 'all') as model,
+    cast(sum(models.nodes) as bigint) as nodes,
+    cast(sum(models.gpus) as bigint) as gpus,
+    case when grouping(model) = 0 then max(models.assumed_memory_gb) end as assumed_memory_gb,
+    fsum(gpus * models.assumed_memory_gb) as memory_gb
+from models
+group by grouping sets ((model), ())
+having bool_or(with_total) or grouping(model) = 0
+order by grouping(model), model;
+
+comment on macro table openb.memory is 'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and what that makes together.';

@@ -2,10 +2,11 @@
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
--- chart: bar x=model y=fitting_pods omit=all
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=model y=fitting_pods
 -- column: nodes: Nodes of the model, or of all, those without a GPU too
 create or replace macro openb.pending_fit_by_model(
-    in_variant varchar := 'default', gpu_only boolean := true
+    in_variant varchar := 'default', gpu_only boolean := true, with_total boolean := false
 ) as table
 with fits as (
     select
@@ -65,6 +66,7 @@ select
     cast(unscheduled_pods - fitting_pods as bigint) as unfit_pods,
     100.0 * fitting_pods / nullif(unscheduled_pods, 0) as fitting_pct
 from models
+where with_total or not is_all
 order by is_all, models.model;
 
-comment on macro table openb.pending_fit_by_model is 'Per GPU model, with no GPU for nodes without one, and a last row for all: its nodes in the list of all nodes; classes of one request (GPUs, share of each, models that will do, CPU, memory) among the pods that were created and never scheduled, and those that at least one of the nodes would take if nothing else ran there, as in openb.pending_fit; the pods of all classes, those of the classes that fit, those of the classes that do not, and the percentage that fits. In the row for all a class fits if it does on any node. Without times in the pod list, or without the list of all nodes, the answer is empty.';
+comment on macro table openb.pending_fit_by_model is 'Per GPU model, with no GPU for nodes without one: its nodes in the list of all nodes; classes of one request (GPUs, share of each, models that will do, CPU, memory) among the pods that were created and never scheduled, and those that at least one of the nodes would take if nothing else ran there, as in openb.pending_fit; the pods of all classes, those of the classes that fit, those of the classes that do not, and the percentage that fits. A class may fit on several models: their pods do not add up. In the total it fits if it does on any node. Without times in the pod list, or without the list of all nodes, the answer is empty.';

@@ -1,8 +1,9 @@
 -- How many machines and GPUs of each type does PAI have?
 -- param: min_gpus: only machines with so many GPUs or more
 -- range: min_gpus: 0 to 100
--- chart: bar x=gpu_type y=gpus omit=all
-create or replace macro pai.machines(min_gpus integer := 0) as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=gpu_type y=gpus
+create or replace macro pai.machines(min_gpus integer := 0, with_total boolean := false) as table
 select
     coalesce(gpu_type, 'all') as gpu_type,
     count(*) as machines,
@@ -14,6 +15,7 @@ select
 from pai.machine_spec
 where cap_gpu >= min_gpus
 group by grouping sets ((gpu_type), ())
+having bool_or(with_total) or grouping(gpu_type) = 0
 order by grouping(gpu_type), gpu_type;
 
-comment on macro table pai.machines is 'Machines, GPUs, CPU cores and memory per type of GPU, with a last row for all; CPU stands for machines without one.';
+comment on macro table pai.machines is 'Machines, GPUs, CPU cores and memory per type of GPU; CPU stands for machines without one.';

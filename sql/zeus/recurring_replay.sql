@@ -8,9 +8,13 @@
 -- choices: policy: default batch_only power_only oracle
 -- param: eta: what energy weighs against time in the choice, from 0 (time alone) to 1 (energy alone)
 -- range: eta: 0 to 1
--- chart: bar x=dataset y=policy_saved_pct omit=all
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=dataset y=policy_saved_pct
 create or replace macro zeus.recurring_replay(
-    on_gpu varchar := 'v100', policy varchar := 'power_only', eta double := 0.5
+    on_gpu varchar := 'v100',
+    policy varchar := 'power_only',
+    eta double := 0.5,
+    with_total boolean := false
 ) as table
 with configs as (
     select
@@ -138,7 +142,7 @@ replayed as (
     left join schedule on workloads.dataset = schedule.dataset
 ),
 
--- What one training takes is no sum: the row for all has none of it.
+-- What one training takes is no sum: the total has none of it.
 summed as (
     select
         dataset,
@@ -186,6 +190,7 @@ select
     100.0 * (1 - policy_energy_kwh / nullif(default_energy_kwh, 0)) as policy_saved_pct,
     100.0 * (1 - oracle_energy_kwh / nullif(default_energy_kwh, 0)) as oracle_saved_pct
 from summed
+where with_total or not is_all
 order by is_all, dataset, network;
 
-comment on macro table zeus.recurring_replay is 'The jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; one of another data set is left out), replayed as trainings to the default target on the chosen GPU, per data set and with a last row for all. Each training takes the mean epochs of its runs, times the time per epoch and average power of its configuration, and only configurations whose every run reached the target count. default is the publisher''s default batch size, or the largest that was profiled on the GPU, if that is less, at the largest power limit in the GPU''s file; oracle is the configuration of least cost, eta times energy plus (1 - eta) times that limit times time, of equal ones that of the smaller batch size, then of the lower limit; policy is the one of least cost among the batch sizes at the largest limit (batch_only), among the limits at the default batch size (power_only), or the default or the oracle itself. baseline_energy_j, policy_energy_j and oracle_energy_j are the joules of one training, known without the schedule too. Where the default did not reach its target or was not measured on the GPU, what the others choose and take is NULL too. The row for all has no configuration and no joules. Energy in kWh and hours are those of one training times runtime_ratio, a job''s run over the mean of its data set, summed over the replayed jobs: those with a ratio, of a data set whose default reached its target on the GPU; NULL if there is none. The two last columns are the percentage of default_energy_kwh that is saved, NULL without replayed jobs. A group counts once in each data set that it has jobs of. Every job chooses alike: what a search for the best configuration costs is not in it. One GPU per training is assumed, as it was measured.';
+comment on macro table zeus.recurring_replay is 'The jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; one of another data set is left out), replayed as trainings to the default target on the chosen GPU, per data set. Each training takes the mean epochs of its runs, times the time per epoch and average power of its configuration, and only configurations whose every run reached the target count. default is the publisher''s default batch size, or the largest that was profiled on the GPU, if that is less, at the largest power limit in the GPU''s file; oracle is the configuration of least cost, eta times energy plus (1 - eta) times that limit times time, of equal ones that of the smaller batch size, then of the lower limit; policy is the one of least cost among the batch sizes at the largest limit (batch_only), among the limits at the default batch size (power_only), or the default or the oracle itself. baseline_energy_j, policy_energy_j and oracle_energy_j are the joules of one training, known without the schedule too. Where the default did not reach its target or was not measured on the GPU, what the others choose and take is NULL too. The total has no configuration and no joules. Energy in kWh and hours are those of one training times runtime_ratio, a job''s run over the mean of its data set, summed over the replayed jobs: those with a ratio, of a data set whose default reached its target on the GPU; NULL if there is none. The two last columns are the percentage of default_energy_kwh that is saved, NULL without replayed jobs. A group counts once in each data set that it has jobs of. Every job chooses alike: what a search for the best configuration costs is not in it. One GPU per training is assumed, as it was measured.';

@@ -2,8 +2,11 @@
 -- caveat: zeus.target_never_reached
 -- param: max_batch_size: only runs with a batch size of at most so much
 -- range: max_batch_size: 1 to 1000000
--- chart: bar x=dataset y=train_rows omit=all
-create or replace macro zeus.train_coverage(max_batch_size integer := 1000000) as table
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=dataset y=train_rows
+create or replace macro zeus.train_coverage(
+    max_batch_size integer := 1000000, with_total boolean := false
+) as table
 select
     coalesce(dataset, 'all') as dataset,
     count(*) as train_rows,
@@ -13,6 +16,7 @@ select
 from zeus.train
 where batch_size <= max_batch_size
 group by grouping sets ((dataset), ())
+having bool_or(with_total) or grouping(dataset) = 0
 order by grouping(dataset), dataset;
 
-comment on macro table zeus.train_coverage is 'Rows of the training trace per data set, with a last row for all, whose batch sizes and targets are counted per data set; a row is a run and a target.';
+comment on macro table zeus.train_coverage is 'Rows of the training trace per data set; a row is a run and a target. The total counts batch sizes and targets per data set.';

@@ -98,7 +98,7 @@ VERDICTS = [
     ({"measured_by": "select 'nan'::double from openb.node limit 1"}, Verdict.DIFFERS, None),
     ({"measured_by": "select gpus - 0.0 from openb.capacity where model = 'T4'"}, Verdict.DIFFERS, -4),
     (
-        {"measured_by": "with m as (from openb.capacity_by_model('all_node')) select max(gpus) from m"},
+        {"measured_by": "with m as (from openb.capacity_by_model('all_node', true)) select max(gpus) from m"},
         Verdict.REPRODUCED,
         0,
     ),

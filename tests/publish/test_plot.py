@@ -119,7 +119,7 @@ def test_bars_stand_in_the_order_of_the_answer(opened: DuckDBPyConnection) -> No
     assert [row["gpu_tier"] for row in drawn["data"]["values"]] == tiers
 
 
-def test_a_total_is_not_drawn_beside_its_parts(opened: DuckDBPyConnection) -> None:
+def test_an_axis_names_its_quantity(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "itp.gpu_hours")
     assert drawn["encoding"]["x"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
     assert drawn["encoding"]["y"]["title"] == "GPU-hours"

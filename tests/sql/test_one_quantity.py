@@ -64,11 +64,11 @@ def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], 
 
 
 def values(answer: dict[str, list[Any]], claim: Measured) -> dict[tuple[Any, ...], Any]:
-    """The column's value by what tells the rows apart; rows for all together are left out."""
+    """The column's value by what tells the rows apart."""
     numbers = answer[claim.column]
     keys = [tuple(answer[name][row] for name in claim.by) for row in range(len(numbers))]
     assert len(set(keys)) == len(keys), f"{claim.query}: {claim.by} do not tell its rows apart"
-    return {key: value for key, value in zip(keys, numbers, strict=True) if "all" not in key}
+    return dict(zip(keys, numbers, strict=True))
 
 
 def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import comparison
 import duckdb
+import pandas as pd
 import pytest
 import raw_frames
 
-TOTALS_LAST = (
-    "itp.gpu_hours()",
-    "openb.capacity_by_model()",
-    "openb.memory()",
-    "openb.pending_fit_by_model()",
-    "pai.machines()",
-    "zeus.recurring_replay()",
-    "zeus.train_coverage()",
-)
+from tracehouse.sql.query_files import query_files
+
+WITH_TOTAL = [
+    query.full_name
+    for query in query_files()
+    if "with_total" in [parameter.name for parameter in query.parameters]
+]
+WORDS_FOR_TOTALS = ["all", "both", "total"]
 
 
 def answer(connection: duckdb.DuckDBPyConnection, call: str) -> duckdb.DuckDBPyRelation:
@@ -35,6 +35,7 @@ def test_query_on_synthetic_dumps(call: str, synthetic: duckdb.DuckDBPyConnectio
     expected = compute(sample_raw, *arguments)
     assert len(expected) > 0
     raw_frames.assert_same_rows(answer(synthetic, call), expected, keys)
+    assert bool(columns_with_totals(expected)) == ("with_total := true" in call)
 
 
 def test_every_query_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
@@ -42,6 +43,23 @@ def test_every_query_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert {name for (name,) in rows} == {call.split("(")[0] for call in comparison.QUERIES}
 
 
-@pytest.mark.parametrize("call", TOTALS_LAST)
-def test_total_stands_last(call: str, synthetic: duckdb.DuckDBPyConnection) -> None:
-    assert answer(synthetic, call).fetchall()[-1][0] == "all"
+def columns_with_totals(rows: pd.DataFrame) -> list[str]:
+    """Columns in which one row is of what others are of too."""
+    of_all = {column: rows[column].isin(WORDS_FOR_TOTALS) for column in rows}
+    return [column for column, is_of_all in of_all.items() if is_of_all.any() and not is_of_all.all()]
+
+
+@pytest.mark.parametrize("name", WITH_TOTAL)
+def test_totals_are_added_behind_their_parts(name: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    parts = answer(synthetic, f"{name}()").fetchall()
+    rows = answer(synthetic, f"{name}(with_total := true)").fetchall()
+    is_total = ["all" in row for row in rows]
+    assert [row for row, total in zip(rows, is_total, strict=True) if not total] == parts
+    assert is_total[-1] and not is_total[0]
+    classes = len({row[:5] for row in rows}) if name == "openb.pending_fit" else 1
+    assert sum(is_total) == classes
+
+
+@pytest.mark.parametrize("name", WITH_TOTAL)
+def test_both_are_compared(name: str) -> None:
+    assert {f"{name}()", f"{name}(with_total := true)"} <= comparison.QUERIES.keys()

@@ -104,6 +104,18 @@ def test_a_default_is_one_of_its_choices_or_in_its_range() -> None:
     assert outside == []
 
 
+def test_totals_are_asked_for_alike_everywhere() -> None:
+    asked = {
+        (parameter.type, parameter.default, parameter.meaning, parameter is query.parameters[-1])
+        for query in query_files()
+        for parameter in query.parameters
+        if "total" in parameter.name
+    }
+    [(kind, default, meaning, is_last)] = asked
+    assert (kind, default, is_last) == ("BOOLEAN", "false", True)
+    assert "rows called all" in meaning
+
+
 def test_all_that_a_query_takes_has_limits() -> None:
     parameters = [p for query in query_files() for p in query.parameters]
     open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]

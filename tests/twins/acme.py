@@ -580,12 +580,12 @@ def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", *names])
 
 
-def totals(raw: Path, by_publisher: bool) -> pd.DataFrame:
+def totals(raw: Path, by_publisher: bool, with_total: bool) -> pd.DataFrame:
     gpu_h, lasted_s = ("published_gpu_h", "published_duration_s") if by_publisher else ("gpu_h", "run_s")
     every = raw_frames.acme_job(raw)
     rows = []
-    for cluster in ("seren", "kalos", "both"):
-        jobs = every if cluster == "both" else every[every["cluster"] == cluster]
+    for cluster in ("seren", "kalos", *(["all"] if with_total else [])):
+        jobs = every if cluster == "all" else every[every["cluster"] == cluster]
         on_gpus = jobs[jobs["requested_gpus"] > 0]
         rows.append(
             {
@@ -920,8 +920,9 @@ JOB_QUERIES = {
     "acme.user_concentration()": (user_concentration, (5,), ["cluster"]),
     "acme.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["cluster"]),
     "acme.user_concentration(top_pct := 100)": (user_concentration, (100,), ["cluster"]),
-    "acme.totals()": (totals, (False,), None),
-    "acme.totals(by_publisher := true)": (totals, (True,), None),
+    "acme.totals()": (totals, (False, False), None),
+    "acme.totals(with_total := true)": (totals, (False, True), None),
+    "acme.totals(by_publisher := true, with_total := true)": (totals, (True, True), None),
     "acme.summary_against_jobs()": (summary_against_jobs, (), None),
 }
 TELEMETRY_QUERIES = {

@@ -40,9 +40,9 @@ def jobs_on(raw: Path, on_cluster: str) -> pd.DataFrame:
     return jobs if on_cluster == "all" else jobs[jobs["cluster"] == on_cluster]
 
 
-def each_cluster_and_all(raw: Path) -> list[tuple[str, pd.DataFrame]]:
+def each_cluster(raw: Path, with_total: bool) -> list[tuple[str, pd.DataFrame]]:
     jobs = jobs_of(raw)
-    return [*jobs.groupby("cluster"), ("all", jobs)] if len(jobs) else []
+    return [*jobs.groupby("cluster"), *([("all", jobs)] if with_total and len(jobs) else [])]
 
 
 # Views.
@@ -151,7 +151,7 @@ def cluster_load(raw: Path) -> pd.DataFrame:
 # Named queries. The two that are older come first.
 
 
-def gpu_hours(raw: Path, min_gpus: int) -> pd.DataFrame:
+def gpu_hours(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     jobs = jobs_of(raw)
     jobs = jobs[jobs["requested_gpus"] >= min_gpus]
     columns = {
@@ -163,7 +163,7 @@ def gpu_hours(raw: Path, min_gpus: int) -> pd.DataFrame:
     }
     clusters = jobs.groupby("cluster").agg(**columns).reset_index()
     everything = jobs.assign(cluster="all").groupby("cluster").agg(**columns).reset_index()
-    return pd.concat([clusters, everything], ignore_index=True)
+    return pd.concat([clusters, everything], ignore_index=True) if with_total else clusters
 
 
 def deadline_tightness(raw: Path, bin_width: str) -> pd.DataFrame:
@@ -181,9 +181,9 @@ def deadline_tightness(raw: Path, bin_width: str) -> pd.DataFrame:
     return bins.reset_index(drop=True)
 
 
-def durations(raw: Path) -> pd.DataFrame:
+def durations(raw: Path, with_total: bool) -> pd.DataFrame:
     rows = []
-    for cluster, jobs in each_cluster_and_all(raw):
+    for cluster, jobs in each_cluster(raw, with_total):
         runs = jobs["run_s"]
         middle = runs.median(), runs.mean(), runs.quantile(0.9), runs.quantile(0.99)
         rows.append((cluster, len(jobs), runs.min(), *middle, runs.max()))
@@ -246,9 +246,9 @@ def top_jobs(raw: Path, top_pct: float) -> pd.DataFrame:
     return pd.DataFrame([(len(hours), top, share)], columns=["jobs", "top_jobs", "top_gpu_h_pct"])
 
 
-def feasibility(raw: Path) -> pd.DataFrame:
+def feasibility(raw: Path, with_total: bool) -> pd.DataFrame:
     rows = []
-    for cluster, jobs in each_cluster_and_all(raw):
+    for cluster, jobs in each_cluster(raw, with_total):
         tightness, feasible = jobs["tightness"], int((jobs["tightness"] >= 1).sum())
         rows.append(
             {
@@ -300,11 +300,13 @@ VIEWS = {
 }
 
 QUERIES = {
-    "itp.gpu_hours()": (gpu_hours, (1,), ["cluster"]),
-    "itp.gpu_hours(min_gpus := 8)": (gpu_hours, (8,), ["cluster"]),
+    "itp.gpu_hours()": (gpu_hours, (1, False), ["cluster"]),
+    "itp.gpu_hours(with_total := true)": (gpu_hours, (1, True), ["cluster"]),
+    "itp.gpu_hours(min_gpus := 8, with_total := true)": (gpu_hours, (8, True), ["cluster"]),
     "itp.deadline_tightness()": (deadline_tightness, ("0.1",), None),
     "itp.deadline_tightness(bin_width := 0.25)": (deadline_tightness, ("0.25",), None),
-    "itp.durations()": (durations, (), None),
+    "itp.durations()": (durations, (False,), None),
+    "itp.durations(with_total := true)": (durations, (True,), None),
     "itp.size_mix()": (size_mix, ("all",), None),
     "itp.size_mix(on_cluster := 'cluster03')": (size_mix, ("cluster03",), None),
     "itp.size_mix(on_cluster := 'cluster09')": (size_mix, ("cluster09",), None),
@@ -316,7 +318,8 @@ QUERIES = {
     "itp.top_jobs()": (top_jobs, (1,), None),
     "itp.top_jobs(top_pct := 12.5)": (top_jobs, (12.5,), None),
     "itp.top_jobs(top_pct := 100)": (top_jobs, (100,), None),
-    "itp.feasibility()": (feasibility, (), None),
+    "itp.feasibility()": (feasibility, (False,), None),
+    "itp.feasibility(with_total := true)": (feasibility, (True,), None),
     "itp.testbed()": (testbed, (), None),
     "itp.testbed_sizes()": (testbed_sizes, (), None),
 }

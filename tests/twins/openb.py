@@ -53,11 +53,12 @@ def percent(part: float, whole: float) -> float | None:
 # Views.
 
 
-def allocation(raw: Path) -> pd.DataFrame:
+def allocation(raw: Path, with_total: bool) -> pd.DataFrame:
     pods, capacity = pods_of(raw), capacity_gpus(raw) * WHOLE_GPU
     rows = []
     for variant, mine in pods.groupby("variant"):
-        phases = [("all", mine), *mine.groupby("pod_phase")]
+        # A list without phases is one group, of none.
+        phases = [*mine.groupby("pod_phase", dropna=False), *([("all", mine)] if with_total else [])]
         for phase, group in phases:
             gpu_pods = group[group["is_gpu_pod"]]
             by_card, milli = gpu_pods["gpu_milli"].sum(), gpu_pods["milli"].sum()
@@ -65,6 +66,10 @@ def allocation(raw: Path) -> pd.DataFrame:
             rows.append((variant, phase, len(gpu_pods), by_card, milli, capacity, *shares))
     names = ["variant", "pod_phase", "gpu_pods", "milli_by_card", "milli", "capacity_milli"]
     return pd.DataFrame(rows, columns=[*names, "by_card_pct", "pct"])
+
+
+def allocation_with_totals(raw: Path) -> pd.DataFrame:
+    return allocation(raw, True).dropna(subset=["pod_phase"])
 
 
 def in_force(times: np.ndarray, begun: pd.Series, weights: pd.Series) -> np.ndarray:
@@ -327,8 +332,8 @@ def demand_by_variant(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def allocation_share(raw: Path, in_variant: str) -> pd.DataFrame:
-    rows = allocation(raw)
+def allocation_share(raw: Path, in_variant: str, with_total: bool) -> pd.DataFrame:
+    rows = allocation(raw, with_total)
     return rows[rows["variant"] == in_variant].reset_index(drop=True)
 
 
@@ -383,27 +388,26 @@ def fragmentation_when_empty(raw: Path, in_variant: str) -> pd.DataFrame:
     return fragmentation_of(raw, empty_residual(raw), in_variant)
 
 
-def memory(raw: Path) -> pd.DataFrame:
+def memory(raw: Path, with_total: bool) -> pd.DataFrame:
     models = gpu_nodes(raw).groupby("model").agg(nodes=("sn", "size"), gpus=("gpus", "sum")).reset_index()
     models["assumed_memory_gb"] = models["model"].map(MEMORY_GB)
     models["memory_gb"] = models["gpus"] * models["assumed_memory_gb"]
-    total = models[["nodes", "gpus", "memory_gb"]].sum().to_dict()
-    return pd.concat([models.astype(object), pd.DataFrame([{"model": "all", **total}])], ignore_index=True)
+    return with_total_of(models, ["nodes", "gpus", "memory_gb"]) if with_total else models
 
 
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 
-def with_total(groups: pd.DataFrame, total: dict[str, object]) -> pd.DataFrame:
-    return pd.concat([groups.astype(object), pd.DataFrame([total])], ignore_index=True)
+def with_total_of(models: pd.DataFrame, summed: list[str]) -> pd.DataFrame:
+    total = {"model": "all", **models[summed].sum().to_dict()}
+    return pd.concat([models.astype(object), pd.DataFrame([total])], ignore_index=True)
 
 
-def capacity_by_model(raw: Path, in_list: str) -> pd.DataFrame:
+def capacity_by_model(raw: Path, in_list: str, with_total: bool) -> pd.DataFrame:
     capacity = raw_frames.openb_capacity(raw)
     models = capacity[capacity["node_list"] == in_list].drop(columns="node_list")
     models["model"] = models["model"].fillna("no GPU")
-    total = models.drop(columns="model").sum().to_dict()
-    return with_total(models, {"model": "all", **total})
+    return with_total_of(models, [*models.columns.drop("model")]) if with_total else models
 
 
 def lifecycles_of(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
@@ -435,25 +439,26 @@ def request_tiers(raw: Path, in_variant: str) -> pd.DataFrame:
     return tiers.reset_index()
 
 
-def by_model(nodes: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def by_model(nodes: pd.DataFrame, with_total: bool) -> Iterator[tuple[str, pd.DataFrame]]:
     yield from nodes.groupby(nodes["model"].fillna("no GPU"))
-    yield "all", nodes
+    if with_total:
+        yield "all", nodes
 
 
-def pending_fit(raw: Path, in_variant: str, gpu_only: bool, min_pods: int) -> pd.DataFrame:
+def pending_fit(raw: Path, in_variant: str, gpu_only: bool, min_pods: int, with_total: bool) -> pd.DataFrame:
     nodes, classes = all_nodes(raw), unscheduled(pods_in(raw, in_variant, gpu_only))
     rows = [
         (*[getattr(one, name) for name in REQUEST], one.pods, model, len(mine), takes(mine, one).sum())
         for one in classes[classes["pods"] >= min_pods].itertuples(index=False)
-        for model, mine in by_model(nodes)
+        for model, mine in by_model(nodes, with_total)
     ]
     return pd.DataFrame(rows, columns=[*REQUEST, "unscheduled_pods", "model", "nodes", "fitting_nodes"])
 
 
-def pending_fit_by_model(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
+def pending_fit_by_model(raw: Path, in_variant: str, gpu_only: bool, with_total: bool) -> pd.DataFrame:
     classes = unscheduled(pods_in(raw, in_variant, gpu_only))
     rows = []
-    for model, mine in by_model(all_nodes(raw)):
+    for model, mine in by_model(all_nodes(raw), with_total):
         fitting = [one.pods for one in classes.itertuples(index=False) if takes(mine, one).any()]
         pods, fit = classes["pods"].sum(), sum(fitting)
         rows.append((model, len(mine), len(classes), len(fitting), pods, fit, pods - fit, percent(fit, pods)))
@@ -534,7 +539,8 @@ VIEWS = {
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
     "openb.standard_job_v1": (partial(raw_frames.standard_jobs, trace="openb"), ["job_id"]),
-    "openb.allocation_v1": (allocation, ["variant", "pod_phase"]),
+    "openb.allocation_v1": (allocation_with_totals, ["variant", "pod_phase"]),
+    "openb.allocation_v2": (partial(allocation, with_total=False), ["variant", "pod_phase"]),
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
     "openb.gpu_memory_v1": (gpu_memory, ["model"]),
     "openb.task_class_v1": (task_class, ["variant", "class_number"]),
@@ -550,8 +556,13 @@ BY_PHASE = ["pod_phase"]
 BY_QOS = ["qos", "pod_phase"]
 BY_CLASS = [*REQUEST, "model"]
 QUERIES = {
-    "openb.capacity_by_model()": (capacity_by_model, ("gpu_node",), ["model"]),
-    "openb.capacity_by_model(in_list := 'all_node')": (capacity_by_model, ("all_node",), ["model"]),
+    "openb.capacity_by_model()": (capacity_by_model, ("gpu_node", False), ["model"]),
+    "openb.capacity_by_model(with_total := true)": (capacity_by_model, ("gpu_node", True), ["model"]),
+    "openb.capacity_by_model(in_list := 'all_node', with_total := true)": (
+        capacity_by_model,
+        ("all_node", True),
+        ["model"],
+    ),
     "openb.phases()": (phases, ("default", True), ["pod_phase"]),
     "openb.phases(gpu_only := false)": (phases, ("default", False), ["pod_phase"]),
     "openb.phases(in_variant := 'multigpu50')": (phases, ("multigpu50", True), ["pod_phase"]),
@@ -573,9 +584,19 @@ QUERIES = {
     "openb.sharing()": (sharing, ("default",), None),
     "openb.sharing(in_variant := 'gpushare40')": (sharing, ("gpushare40",), None),
     "openb.demand_by_variant()": (demand_by_variant, (), ["variant"]),
-    "openb.allocation_share()": (allocation_share, ("default",), BY_PHASE),
-    "openb.allocation_share(in_variant := 'cpu100')": (allocation_share, ("cpu100",), BY_PHASE),
-    "openb.allocation_share(in_variant := 'multigpu50')": (allocation_share, ("multigpu50",), BY_PHASE),
+    "openb.allocation_share()": (allocation_share, ("default", False), BY_PHASE),
+    "openb.allocation_share(with_total := true)": (allocation_share, ("default", True), BY_PHASE),
+    "openb.allocation_share(in_variant := 'cpu100', with_total := true)": (
+        allocation_share,
+        ("cpu100", True),
+        BY_PHASE,
+    ),
+    "openb.allocation_share(in_variant := 'multigpu50')": (allocation_share, ("multigpu50", False), BY_PHASE),
+    "openb.allocation_share(in_variant := 'multigpu50', with_total := true)": (
+        allocation_share,
+        ("multigpu50", True),
+        BY_PHASE,
+    ),
     "openb.peak_concurrency()": (peak_concurrency, ("default",), None),
     "openb.peak_concurrency(in_variant := 'gpushare40')": (peak_concurrency, ("gpushare40",), None),
     "openb.peak_concurrency(in_variant := 'multigpu50')": (peak_concurrency, ("multigpu50",), None),
@@ -586,16 +607,35 @@ QUERIES = {
         ("gpuspec33",),
         None,
     ),
-    "openb.memory()": (memory, (), None),
-    "openb.pending_fit()": (pending_fit, ("default", True, 1), BY_CLASS),
-    "openb.pending_fit(gpu_only := false)": (pending_fit, ("default", False, 1), BY_CLASS),
-    "openb.pending_fit(min_pods := 2)": (pending_fit, ("default", True, 2), BY_CLASS),
-    "openb.pending_fit(in_variant := 'gpuspec33')": (pending_fit, ("gpuspec33", True, 1), BY_CLASS),
-    "openb.pending_fit_by_model()": (pending_fit_by_model, ("default", True), ["model"]),
-    "openb.pending_fit_by_model(gpu_only := false)": (pending_fit_by_model, ("default", False), ["model"]),
-    "openb.pending_fit_by_model(in_variant := 'gpuspec33')": (
+    "openb.memory()": (memory, (False,), None),
+    "openb.memory(with_total := true)": (memory, (True,), None),
+    "openb.pending_fit()": (pending_fit, ("default", True, 1, False), BY_CLASS),
+    "openb.pending_fit(with_total := true)": (pending_fit, ("default", True, 1, True), BY_CLASS),
+    "openb.pending_fit(gpu_only := false, with_total := true)": (
+        pending_fit,
+        ("default", False, 1, True),
+        BY_CLASS,
+    ),
+    "openb.pending_fit(min_pods := 2)": (pending_fit, ("default", True, 2, False), BY_CLASS),
+    "openb.pending_fit(in_variant := 'gpuspec33', with_total := true)": (
+        pending_fit,
+        ("gpuspec33", True, 1, True),
+        BY_CLASS,
+    ),
+    "openb.pending_fit_by_model()": (pending_fit_by_model, ("default", True, False), ["model"]),
+    "openb.pending_fit_by_model(with_total := true)": (
         pending_fit_by_model,
-        ("gpuspec33", True),
+        ("default", True, True),
+        ["model"],
+    ),
+    "openb.pending_fit_by_model(gpu_only := false, with_total := true)": (
+        pending_fit_by_model,
+        ("default", False, True),
+        ["model"],
+    ),
+    "openb.pending_fit_by_model(in_variant := 'gpuspec33', with_total := true)": (
+        pending_fit_by_model,
+        ("gpuspec33", True, True),
         ["model"],
     ),
     "openb.use_by_day()": (use_by_day, ("default", 110), None),

@@ -381,7 +381,7 @@ def task_gpu_time(raw: Path) -> pd.DataFrame:
 # Named queries.
 
 
-def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
+def machines(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     specified = machines_of(raw)
     specified = specified[specified["cap_gpu"] >= min_gpus]
     types = specified.groupby("gpu_type").agg(
@@ -392,7 +392,7 @@ def machines(raw: Path, min_gpus: int) -> pd.DataFrame:
     )
     sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
     total = pd.DataFrame([{"gpu_type": "all", **sums}])
-    rows = pd.concat([types.reset_index(), total], ignore_index=True)
+    rows = pd.concat([types.reset_index(), *([total] if with_total else [])], ignore_index=True)
     rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])
     rows["cpus_per_gpu"] = ratio(rows["cpus"], rows["gpus"])
     return rows
@@ -994,8 +994,9 @@ REQUESTED_ASSIGNED = ["requested_gpu_type", "machine_gpu_type"]
 # From 1970-01-25 00:00 in China, 25 days into the year, to the end of a Saturday.
 SEVEN_WEEKS = (24 * 24 - UTC_OFFSET_H, 24 * 24 - UTC_OFFSET_H + 7 * 7 * 24 - 1)
 MACHINE_QUERIES = {
-    "pai.machines()": (machines, (0,), None),
-    "pai.machines(min_gpus := 8)": (machines, (8,), None),
+    "pai.machines()": (machines, (0, False), None),
+    "pai.machines(with_total := true)": (machines, (0, True), None),
+    "pai.machines(min_gpus := 8, with_total := true)": (machines, (8, True), None),
 }
 QUERIES = MACHINE_QUERIES | {
     "pai.wait_by_gpu_type()": (wait_by_gpu_type, (0.01,), ["gpu_type"]),

@@ -195,7 +195,7 @@ def cheapest(raw: Path, on_gpu: str, eta: float) -> pd.DataFrame:
     return pd.DataFrame(least)[[*columns, "time_to_accuracy_s", "energy_to_accuracy_j", "cost_j"]]
 
 
-def train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
+def train_coverage(raw: Path, max_batch_size: int, with_total: bool) -> pd.DataFrame:
     train = raw_frames.zeus_train(raw)
     train = train[train["batch_size"] <= max_batch_size]
     columns = {
@@ -205,6 +205,8 @@ def train_coverage(raw: Path, max_batch_size: int) -> pd.DataFrame:
         "targets": ("target_metric", "nunique"),
     }
     datasets = train.groupby("dataset").agg(**columns).reset_index()
+    if not with_total:
+        return datasets
     total = {"dataset": "all", **datasets.drop(columns="dataset").sum().to_dict()}
     return pd.concat([datasets.astype(object), pd.DataFrame([total])], ignore_index=True)
 
@@ -382,7 +384,7 @@ REPLAY += ["oracle_power_limit_w", "baseline_energy_j", "policy_energy_j", "orac
 REPLAY += ["recurring_groups", "jobs", "replayed_jobs", *REPLAYED, "policy_saved_pct", "oracle_saved_pct"]
 
 
-def recurring_replay(raw: Path, on_gpu: str, policy: str, eta: float) -> pd.DataFrame:
+def recurring_replay(raw: Path, on_gpu: str, policy: str, eta: float, with_total: bool) -> pd.DataFrame:
     jobs, configs = schedule(raw), config(raw)
     configs = configs[configs["gpu"] == on_gpu].assign(is_any=True)
     as_if_at_most = configs["max_power_w"] * configs["time_to_accuracy_s"]
@@ -398,7 +400,7 @@ def recurring_replay(raw: Path, on_gpu: str, policy: str, eta: float) -> pd.Data
         rows.append(
             {"dataset": dataset, "network": network} | replayed(picks, jobs[jobs["dataset"] == dataset])
         )
-    rows.append(all_replayed(rows))
+    rows += [all_replayed(rows)] if with_total else []
     return pd.DataFrame([row | saved(row) for row in rows], columns=REPLAY)
 
 
@@ -460,8 +462,13 @@ QUERIES_OF_GPUS_AT_HAND = {
     "zeus.cheapest()": (cheapest, ("v100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'a40', eta := 1.0)": (cheapest, ("a40", 1.0), ["dataset"]),
     "zeus.cheapest(eta := 0.0)": (cheapest, ("v100", 0.0), ["dataset"]),
-    "zeus.train_coverage()": (train_coverage, (1_000_000,), ["dataset"]),
-    "zeus.train_coverage(max_batch_size := 64)": (train_coverage, (64,), ["dataset"]),
+    "zeus.train_coverage()": (train_coverage, (1_000_000, False), ["dataset"]),
+    "zeus.train_coverage(with_total := true)": (train_coverage, (1_000_000, True), ["dataset"]),
+    "zeus.train_coverage(max_batch_size := 64, with_total := true)": (
+        train_coverage,
+        (64, True),
+        ["dataset"],
+    ),
     "zeus.savings()": (savings, ("v100",), None),
     "zeus.savings(on_gpu := 'a40')": (savings, ("a40",), None),
     "zeus.optimum()": (optimum, ("v100", 0.5), WORKLOAD),
@@ -503,19 +510,32 @@ QUERIES_OF_GPUS_AT_HAND = {
         ("a40", "sentiment140", None, 0.5),
         LIMIT,
     ),
-    "zeus.recurring_replay()": (recurring_replay, ("v100", "power_only", 0.5), ["dataset"]),
-    "zeus.recurring_replay(policy := 'default')": (recurring_replay, ("v100", "default", 0.5), ["dataset"]),
-    "zeus.recurring_replay(policy := 'batch_only', eta := 1)": (
+    "zeus.recurring_replay()": (recurring_replay, ("v100", "power_only", 0.5, False), ["dataset"]),
+    "zeus.recurring_replay(with_total := true)": (
         recurring_replay,
-        ("v100", "batch_only", 1),
+        ("v100", "power_only", 0.5, True),
         ["dataset"],
     ),
-    "zeus.recurring_replay(policy := 'oracle', eta := 0)": (
+    "zeus.recurring_replay(policy := 'default', with_total := true)": (
         recurring_replay,
-        ("v100", "oracle", 0),
+        ("v100", "default", 0.5, True),
         ["dataset"],
     ),
-    "zeus.recurring_replay(on_gpu := 'a40')": (recurring_replay, ("a40", "power_only", 0.5), ["dataset"]),
+    "zeus.recurring_replay(policy := 'batch_only', eta := 1, with_total := true)": (
+        recurring_replay,
+        ("v100", "batch_only", 1, True),
+        ["dataset"],
+    ),
+    "zeus.recurring_replay(policy := 'oracle', eta := 0, with_total := true)": (
+        recurring_replay,
+        ("v100", "oracle", 0, True),
+        ["dataset"],
+    ),
+    "zeus.recurring_replay(on_gpu := 'a40', with_total := true)": (
+        recurring_replay,
+        ("a40", "power_only", 0.5, True),
+        ["dataset"],
+    ),
 }
 # Of two GPUs power is not among the real files at hand.
 OTHER_GPU_QUERIES = {
@@ -536,14 +556,14 @@ OTHER_GPU_QUERIES = {
         ("rtx6000", "squad", None, 0.9),
         LIMIT,
     ),
-    "zeus.recurring_replay(on_gpu := 'p100', policy := 'batch_only')": (
+    "zeus.recurring_replay(on_gpu := 'p100', policy := 'batch_only', with_total := true)": (
         recurring_replay,
-        ("p100", "batch_only", 0.5),
+        ("p100", "batch_only", 0.5, True),
         ["dataset"],
     ),
-    "zeus.recurring_replay(on_gpu := 'rtx6000', eta := 0.75)": (
+    "zeus.recurring_replay(on_gpu := 'rtx6000', eta := 0.75, with_total := true)": (
         recurring_replay,
-        ("rtx6000", "power_only", 0.75),
+        ("rtx6000", "power_only", 0.75, True),
         ["dataset"],
     ),
 }

@@ -187,12 +187,12 @@ def test_heaviest_users(seren: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_cluster_without_jobs_is_in_the_totals(seren: duckdb.DuckDBPyConnection) -> None:
-    totals = rows(seren, "select * replace (gpu_h * 3600 as gpu_h) from acme.totals()")
+    totals = rows(seren, "select * replace (gpu_h * 3600 as gpu_h) from acme.totals(with_total := true)")
     of_jobs = (8, 7, 1, pytest.approx(1_142), pytest.approx(537 / 7), 30, 3)
     assert totals == [
         ("seren", *of_jobs),
         ("kalos", 0, 0, 0, None, None, None, 0),
-        ("both", *of_jobs),
+        ("all", *of_jobs),
     ]
     against = rows(
         seren, "select measure, from_summary, from_jobs, difference from acme.summary_against_jobs()"

@@ -118,7 +118,7 @@ def test_the_largest_jobs(itp: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_feasibility_of_jobs_without_a_deadline(itp: duckdb.DuckDBPyConnection) -> None:
-    assert rows(itp, "from itp.feasibility()") == [
+    assert rows(itp, "from itp.feasibility(with_total := true)") == [
         ("cluster02", 4, 1, 25, 0.9, pytest.approx(1.2), 1.5, 200, pytest.approx((1 / 0.9 + 1 / 1.5) / 2)),
         ("cluster10", 2, 0, 0, None, None, None, None, None),
         ("all", 6, 1, pytest.approx(100 / 6), 0.9, pytest.approx(1.2), 1.5, 200, pytest.approx(8 / 9)),

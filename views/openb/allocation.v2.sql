@@ -1,5 +1,5 @@
--- What openb's GPU pods requested beside what the GPU nodes have: per last phase, and all together.
--- grain: one row per (variant, pod_phase), and one per variant with pod_phase 'all'; without phases only that
+-- What openb's GPU pods requested beside what the GPU nodes have, per last phase.
+-- grain: one row per (variant, pod_phase); a list without phases has one row, whose pod_phase is NULL
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_gpu_node.csv
 -- caveat: openb.not_a_snapshot: pod_phase
 -- caveat: openb.variants_are_resampled: variant
@@ -7,7 +7,8 @@
 -- caveat: openb.gpu_milli_is_per_gpu: gpu_pods milli_by_card milli by_card_pct pct
 -- caveat: openb.multigpu_demand_exceeds_capacity: variant gpu_pods milli_by_card milli by_card_pct pct
 -- caveat: openb.multigpu_five_columns: pod_phase
--- Differs from version 1 in the comment on pct only, which took every list over 100 for one that pods were added to.
+-- Differs from version 1 in that no row is of all phases together, beside which the others would count twice, and in
+-- the comment on pct, which took every list over 100 for one that pods were added to.
 create or replace view openb.allocation_v2 as
 with capacity as (
     select sum(gpu_milli) as capacity_milli
@@ -19,17 +20,16 @@ requested as (
     select
         variant,
         pod_phase,
-        grouping(pod_phase) = 1 as is_all,
         count(*) filter (where num_gpu > 0) as gpu_pods,
         coalesce(sum(gpu_milli) filter (where num_gpu > 0), 0) as milli_by_card,
         coalesce(sum(num_gpu * gpu_milli) filter (where num_gpu > 0), 0) as milli
     from openb.pod
-    group by grouping sets ((variant, pod_phase), (variant))
+    group by variant, pod_phase
 )
 
 select
     requested.variant,
-    case when requested.is_all then 'all' else requested.pod_phase end as pod_phase,
+    requested.pod_phase,
     requested.gpu_pods,
     cast(requested.milli_by_card as bigint) as milli_by_card,
     cast(requested.milli as bigint) as milli,
@@ -37,12 +37,10 @@ select
     100.0 * requested.milli_by_card / nullif(capacity.capacity_milli, 0) as by_card_pct,
     100.0 * requested.milli / nullif(capacity.capacity_milli, 0) as pct
 from requested
-cross join capacity
--- A list without phases has but its sum.
-where requested.is_all or requested.pod_phase is not null;
+cross join capacity;
 
 comment on column openb.allocation_v2.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.allocation_v2.pod_phase is 'The last phase that the pods were seen in, or all for the pods of every phase; measured.';
+comment on column openb.allocation_v2.pod_phase is 'The last phase that the pods were seen in; NULL in a list without phases; measured.';
 comment on column openb.allocation_v2.gpu_pods is 'Pods that request a GPU; derived.';
 comment on column openb.allocation_v2.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, as is done by mistake; derived.';
 comment on column openb.allocation_v2.milli is 'Thousandths of a GPU requested, over all the GPUs of each pod; pods of one phase did not all run at once; derived.';

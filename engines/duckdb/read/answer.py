@@ -150,12 +150,17 @@ def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def named_question(
-    connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str], limit: int | None = None
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    texts: Mapping[str, str],
+    limit: int | None = None,
+    with_total: bool = False,
 ) -> Question:
     """The question of a named query, its parameters given as texts, or for the rows of a view or base table.
 
-    With a limit, for no more rows than that. Raises UsageError where the name, a parameter or a value is not
-    one, and says what would be.
+    With a limit, for no more rows than that; `with_total` asks for totals where the query has a parameter of
+    that name and the texts have not. Raises UsageError where the name, a parameter or a value is not one, and
+    says what would be.
     """
     at_most = "" if limit is None else f" limit {limit}"
     if not connection.execute(
@@ -163,7 +168,9 @@ def named_question(
     ).fetchall():
         _check_is_relation(connection, name, texts)
         return Question(f"from {name}{at_most}", {}, name)
-    known = {parameter.name: parameter for parameter in _parameters(connection, name)} if texts else {}
+    known = {parameter.name: parameter for parameter in _parameters(connection, name)}
+    if with_total and "with_total" in known:
+        texts = {"with_total": "true", **texts}
     values = {}
     for key, text in texts.items():
         if key not in known:
