@@ -12,7 +12,7 @@ from tracehouse.ingest.downloads.web import PlaceError, Web
 
 
 def files(web: Web, folder: Download) -> list[Download]:
-    """The files that a download with a ``*`` in its name stands for. Raises PlaceError where there are none."""
+    """The files that a download with a ``*`` in its name stands for. Raises PlaceError if there are none."""
     [url] = folder.urls
     place = url.rpartition("/")[0]
     listing = place.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tracehouse.ingest.downloads.web import PlaceError, TryAgainError, Web
 from tracehouse.ingest.errors import RawFileError, UserError
@@ -32,7 +31,7 @@ _READ_BYTES = 1 << 18
 # Enough to tell a web page, and the whole of a Git LFS pointer.
 _FIRST_BYTES = 1024
 _POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})\s+size (\d+)")
-_GITHUB_FILE = re.compile(r"/([^/]+/[^/]+)/raw/(.+)")
+_GITHUB_FILE = re.compile(r"https://github\.com/([^/]+/[^/]+)/raw/(.+)")
 
 
 @dataclass(frozen=True)
@@ -242,10 +241,8 @@ def _no_room(part: Path, why: str) -> UserError:
 
 def _media_url(url: str) -> str | None:
     """Where GitHub keeps the file that a Git LFS pointer at `url` stands for."""
-    found = _GITHUB_FILE.fullmatch(urlsplit(url).path) if urlsplit(url).netloc == "github.com" else None
-    return (
-        f"https://media.githubusercontent.com/media/{found['repository']}/{found['rest']}" if found else None
-    )
+    found = _GITHUB_FILE.fullmatch(url)
+    return f"https://media.githubusercontent.com/media/{found[1]}/{found[2]}" if found else None
 
 
 def _part(path: Path) -> Path:

@@ -68,17 +68,15 @@ class Web:
 
     def place(self, url: str) -> str:
         """The URL to ask for `url`."""
-        parts = urlsplit(url)
-        mirror = self.mirrors.get(parts.netloc)
-        return (
-            url if mirror is None else mirror.rstrip("/") + url[url.index(parts.netloc) + len(parts.netloc) :]
-        )
+        host = urlsplit(url).netloc
+        mirror = self.mirrors.get(host)
+        return url if mirror is None else mirror.rstrip("/") + url.partition(host)[2]
 
     @contextmanager
     def answer(self, url: str, headers: Mapping[str, str]) -> Iterator["Response"]:
         """The answer to a request of `url`, its body unread: 200, 206 or 416.
 
-        Raises PlaceError for any other, and TryAgainError where another try may help, also inside the block.
+        Raises PlaceError for any other, and TryAgainError where another try may help: inside the block too.
         """
         import requests
         import urllib3
@@ -101,9 +99,9 @@ class Web:
             raise PlaceError(f"{place}: {_innermost(error)}") from error
 
     def persist(self, url: str, attempt: Callable[[], Result], have: Callable[[], int] = lambda: 0) -> Result:
-        """What `attempt` returns, tried again while it raises TryAgainError; PlaceError when that was in vain.
+        """What `attempt` returns, tried again while it raises TryAgainError; PlaceError if that was in vain.
 
-        `have` is how many bytes have come so far. A host that was not reached once is tried only once more.
+        `have` is how many bytes have come so far. A host that was not reached is tried once from then on.
         """
         host = urlsplit(self.place(url)).netloc
         most, tried = have(), 0
@@ -167,9 +165,5 @@ def _retry_after_s(response: "Response") -> float | None:
 
 def _innermost(error: BaseException) -> str:
     """What an error says, without what it is wrapped in."""
-    reason = error
-    while isinstance(
-        inner := getattr(reason, "reason", None) or next(iter(reason.args), None), BaseException
-    ):
-        reason = inner
-    return str(reason).rpartition(": ")[2]
+    inner = getattr(error, "reason", None) or next(iter(error.args), None)
+    return _innermost(inner) if isinstance(inner, BaseException) else str(error).rpartition(": ")[2]
