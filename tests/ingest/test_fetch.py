@@ -12,19 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import command_line
-import duckdb
 import publisher
 import pytest
 import requests
 from filelock import FileLock
 from publisher import Publisher
 
-from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.downloads import fetch, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
 from tracehouse.ingest.downloads.web import Patience, PlaceError, Web
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.find import find
 from tracehouse.ingest.packing import form_of
 from tracehouse.ingest.synthetic import MARKER_NAME
 
@@ -538,13 +537,10 @@ def run(site: Publisher, out: Path, *traces: str, **wish: object) -> tuple[fetch
 def test_what_was_fetched_is_what_an_ingest_reads(published: Publisher, tmp_path: Path) -> None:
     outcome, _ = run(published, tmp_path / "raw", metrics=["all"])
     assert outcome.failures == ()
-    result = database.ingest([tmp_path / "raw"], tmp_path / "warehouse", [], lambda *_: None)
-    assert result.problems == ()
-    assert result.unrecognised == ()
-    tables = {conversion.table_name for conversion in result.conversions}
-    assert tables == {f"{trace.name}.{table.name}" for trace in TRACES for table in trace.tables}
-    with duckdb.connect(str(tmp_path / "warehouse" / database.NAME), read_only=True) as connection:
-        assert connection.sql("select count(*) from pai.job").fetchall() > [(0,)]
+    found = find([tmp_path / "raw"], TRACES, TRACES)
+    assert (found.problems, found.unrecognised, found.documents) == ((), (), ())
+    tables = {(claim.trace.name, claim.table.name) for claim in found.claims}
+    assert tables == {(trace.name, table.name) for trace in TRACES for table in trace.tables}
 
 
 def test_a_second_run_fetches_nothing(published: Publisher, tmp_path: Path) -> None:
