@@ -157,8 +157,13 @@ def fetch(
             _say(line)
         if dry_run:
             return
+        said: list[str] = []
+        # Lines among bars would leave pieces of them behind.
+        tell = said.append if sys.stderr.isatty() else _say
         with byte_bars() as progress:
-            outcome = downloads.fetch(plans, out, web, progress, _say)
+            outcome = downloads.fetch(plans, out, web, progress, tell)
+    for line in said:
+        _say(line)
     for failure in outcome.failures:
         _say(f"error: {failure}", stderr=True)
     if outcome.failures:

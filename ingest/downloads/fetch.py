@@ -13,10 +13,10 @@ from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.downloads import hub, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
 from tracehouse.ingest.downloads.web import DEFAULT_PATIENCE, Patience, PlaceError, Web, open_web
-from tracehouse.ingest.errors import UsageError, UserError, check_traces
+from tracehouse.ingest.errors import RawFileError, UsageError, UserError, check_traces
 from tracehouse.ingest.integrity import Progress
 from tracehouse.ingest.synthetic import MARKER_NAME
-from tracehouse.ingest.unpack import sha256_of
+from tracehouse.ingest.unpack import open_raw, sha256_of
 
 ALL = "all"
 # What a file that is not the published one is called from then on.
@@ -195,10 +195,7 @@ def _is_kept(download: Download, folder: Path, progress: Progress, tell: Tell) -
     paths = [whole] if whole.is_file() else parts if all(part.is_file() for part in parts) else []
     if not paths:
         return False
-    if download.sha256:
-        is_it = _checksum(paths, progress) == download.sha256
-    else:
-        is_it = download.bytes in (None, whole.stat().st_size)
+    is_it = _is_published(paths, download, progress)
     if not is_it:
         for path in paths:
             aside = path.with_name(path.name + _ASIDE)
@@ -207,13 +204,25 @@ def _is_kept(download: Download, folder: Path, progress: Progress, tell: Tell) -
     return is_it
 
 
+def _is_published(paths: Sequence[Path], download: Download, progress: Progress) -> bool:
+    """Whether a file that is there, or its parts, can be what was published, as far as that can be known."""
+    if download.sha256:
+        return _checksum(paths, progress) == download.sha256
+    try:
+        open_raw(paths).close()
+    except RawFileError:
+        return False
+    return download.bytes in (None, sum(path.stat().st_size for path in paths))
+
+
 def _bring(web: Web, download: Download, folder: Path, progress: Progress) -> int:
     """Bring a file from the first place that gives it, whole or in parts, and return its size in bytes."""
     path = folder / download.path
+    bar = _bar(progress, path)
     problems = []
     for url in download.urls:
         try:
-            transfer.bring(web, url, path, download.bytes, download.sha256, _bar(progress, path))
+            transfer.bring(web, url, path, download.bytes, download.sha256, bar)
             return path.stat().st_size
         except PlaceError as error:
             problems.append(str(error))

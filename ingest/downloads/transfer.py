@@ -30,7 +30,7 @@ OnBytes = Callable[[int, int], None]
 _READ_BYTES = 1 << 18
 # Enough to tell a web page, and the whole of a Git LFS pointer.
 _FIRST_BYTES = 1024
-_POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})\s+size (\d+)")
+_POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
 _GITHUB_FILE = re.compile(r"https://github\.com/([^/]+/[^/]+)/raw/(.+)")
 
 
@@ -50,7 +50,6 @@ class _PointerError(Exception):
         super().__init__()
         found = _POINTER.search(first)
         self.sha256 = found[1].decode() if found else ""
-        self.bytes = int(found[2]) if found else None
 
 
 def bring(web: Web, url: str, path: Path, size: int | None, sha256: str, on_bytes: OnBytes) -> None:
@@ -73,7 +72,7 @@ def bring(web: Web, url: str, path: Path, size: int | None, sha256: str, on_byte
                 f"{web.place(url)}: this is a Git LFS pointer, not the data. Clone the repository and run "
                 "`git lfs pull` in it"
             ) from None
-        bring(web, media, path, pointer.bytes, sha256 or pointer.sha256, on_bytes)
+        bring(web, media, path, None, sha256 or pointer.sha256, on_bytes)
         return
     if sha256 and sha256_of((part,)) != sha256:
         forget(path)

@@ -262,6 +262,17 @@ def test_a_date_is_a_version_too(site: Publisher, path: Path) -> None:
     assert site.asked_for(PATH)[1]["If-Range"] == date
 
 
+def test_the_beginning_from_another_place_is_not_gone_on_with(site: Publisher, path: Path) -> None:
+    """Two servers may call different bytes by one name."""
+    backup = "/data/backup.csv"
+    site.files[backup] = OTHER
+    site.answers[PATH] = [publisher.cut(50_000), publisher.status(403)]
+    refused(site, path)
+    bring(site, path, url=URL.replace("cluster01", "backup"))
+    assert path.read_bytes() == OTHER
+    assert site.ranges(backup) == [None]
+
+
 def test_what_has_come_whole_is_not_asked_for_again(site: Publisher, path: Path) -> None:
     """A run that was killed before the file got its name."""
     path.parent.mkdir()
@@ -553,9 +564,17 @@ def test_a_second_run_fetches_nothing(published: Publisher, tmp_path: Path) -> N
 
 
 def test_parts_come_where_the_whole_does_not(published: Publisher, tmp_path: Path) -> None:
-    outcome, _ = run(published, tmp_path, "pai")
-    assert outcome.failures == ()
     folder = tmp_path / "pai" / "data"
+    folder.mkdir(parents=True)
+    (folder / "pai_instance_table.tar.gz.part").write_bytes(b"of the whole, when it was there")
+    [instance] = [d for d in ledger.downloads(all_traces()["pai"]) if "instance_table.tar" in d.path]
+    published.answers[place_of(instance.parts[20])] = [publisher.status(404)]
+    outcome, _ = run(published, tmp_path, "pai")
+    assert len(outcome.failures) == 1
+    outcome, _ = run(published, tmp_path, "pai")
+    assert len(published.asked_for(place_of(instance.parts[0]))) == 1
+    assert not (folder / "pai_instance_table.tar.gz.part").exists()
+    assert all(headers["Accept-Encoding"] == "identity" for _, headers in published.asked)
     assert len(list(folder.glob("pai_instance_table.tar.gz.part*"))) == 23
     assert not (folder / "pai_instance_table.tar.gz").exists()
     assert (folder / "pai_task_table.tar.gz").is_file()
@@ -585,6 +604,21 @@ def test_a_file_that_is_not_the_published_one_is_set_aside(published: Publisher,
     assert [sized.read_bytes(), summed.read_bytes()] == true
     assert sized.with_name("raw-traces.tar.gz.wrong").read_bytes() == b"cut"
     assert len([line for line in said if "is not the published file" in line]) == 2
+
+
+def test_a_pointer_that_lies_there_is_not_the_file(
+    published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a clone without Git LFS leaves it, of a file whose size is not known."""
+    downloads = [replace(d, bytes=None) for d in ledger.downloads(all_traces()["acme"]) if not d.cluster]
+    monkeypatch.setattr(ledger, "downloads", lambda _: tuple(downloads))
+    path = tmp_path / "acme" / downloads[-1].path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(pointer(CONTENT))
+    outcome, said = run(published, tmp_path, "acme")
+    assert (outcome.fetched, outcome.kept) == (3, 0)
+    assert "is not the published file: it is trace_seren.csv.wrong now" in "".join(said)
+    assert run(published, tmp_path, "acme")[0].kept == 3
 
 
 def test_one_that_fails_stops_none_of_the_others(published: Publisher, tmp_path: Path) -> None:
@@ -650,10 +684,12 @@ def test_what_there_is_not_cannot_be_wished(
         run(published, tmp_path, *traces, **wish)
 
 
-@pytest.mark.parametrize("listing", [b"[]", b"{}", b'["x"]', b"<html>", b'{"error": "gone"}'])
+@pytest.mark.parametrize(
+    "listing", [b"[]", b"{}", b'["x"]', b'[{"type": "file"}]', b"<html>", b'{"error": "gone"}']
+)
 def test_a_list_of_telemetry_that_is_none_is_refused(site: Publisher, tmp_path: Path, listing: bytes) -> None:
     site.files["/huggingface.co/api/datasets/Qinghao/AcmeTrace/tree/main/data/utilization/kalos"] = listing
-    with pytest.raises(PlaceError, match=r"api/datasets.*: (it lists no \*\.csv|it is no listing)"):
+    with pytest.raises(PlaceError, match=r"api/datasets.*: (it lists no \*\.csv|it is no list)"):
         run(site, tmp_path, "acme", clusters=["kalos"])
 
 
@@ -692,6 +728,21 @@ def test_a_synthetic_sample_is_not_mixed_with_the_real_thing(published: Publishe
 def test_two_do_not_fetch_to_one_folder(published: Publisher, tmp_path: Path) -> None:
     with FileLock(tmp_path / ".fetch.lock"), pytest.raises(UserError, match="another `traces fetch`"):
         run(published, tmp_path, "itp")
+
+
+def test_a_host_that_is_not_reached_costs_patience_once(tmp_path: Path) -> None:
+    with publisher.publishing() as gone:
+        pass
+    outcome, _ = run(gone, tmp_path, "itp", "dlrm")
+    assert [re.findall(r"tried (\d)", failure) for failure in outcome.failures] == [["3"], ["1"], ["1"]]
+
+
+def test_the_page_says_how_much_there_is() -> None:
+    downloads = [download for trace in TRACES for download in ledger.downloads(trace) if not download.cluster]
+    known = sum(download.bytes or 0 for download in downloads) / 1e9
+    unknown = len([download for download in downloads if download.bytes is None])
+    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text()
+    assert f"{known:.1f} GB of known size and {unknown} files of unknown size" in page
 
 
 # The command.
