@@ -28,6 +28,7 @@ OnBytes = Callable[[int, int], None]
 """Called with how many bytes have come, fewer than before where they are begun anew, and with the total."""
 
 _READ_BYTES = 1 << 18
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Enough to tell a web page, and the whole of a Git LFS pointer.
 _FIRST_BYTES = 1024
 _POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
@@ -61,10 +62,9 @@ def bring(web: Web, url: str, path: Path, size: int | None, sha256: str, on_byte
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part(path)
     began_earlier = _size(part) > 0
+    size = None if sha256 else size
     try:
-        web.persist(
-            url, lambda: _attempt(web, url, path, None if sha256 else size, on_bytes), lambda: _size(part)
-        )
+        web.persist(url, lambda: _attempt(web, url, path, size, bool(sha256), on_bytes), lambda: _size(part))
     except _PointerError as pointer:
         media = _media_url(url)
         if media is None or not pointer.sha256:
@@ -97,7 +97,9 @@ def come_bytes(path: Path) -> int:
     return _size(_part(path))
 
 
-def _attempt(web: Web, url: str, path: Path, size: int | None, on_bytes: OnBytes) -> None:
+def _attempt(
+    web: Web, url: str, path: Path, size: int | None, will_be_summed: bool, on_bytes: OnBytes
+) -> None:
     """Ask for the file, or for the rest of it, and write what comes."""
     part = _part(path)
     begun = _begun(path, web.place(url))
@@ -117,7 +119,8 @@ def _attempt(web: Web, url: str, path: Path, size: int | None, on_bytes: OnBytes
         first = b"" if have else _first(blocks, response, path, place)
         if size is not None and total not in (None, size):
             raise PlaceError(f"{place}: it has {total:,} bytes, not the {size:,} that are known of it")
-        if total is None and size is None and not response.headers.get("Transfer-Encoding"):
+        ends_visibly = will_be_summed or "Transfer-Encoding" in response.headers
+        if total is None and size is None and not ends_visibly:
             raise PlaceError(f"{place}: the server does not say how long the file is, nor does anybody else")
         _check_room(part, path, (total or size or 0) - have)
         if not have:
@@ -194,18 +197,20 @@ def _blocks(web: Web, response: "Response") -> Iterator[bytes]:
 
 def _write(blocks: Iterable[bytes], place: str, part: Path, total: int | None, on_bytes: OnBytes) -> None:
     """Append the blocks to what has come before."""
-    with part.open("ab", buffering=0) as file:
-        have = file.seek(0, os.SEEK_END)
-        on_bytes(have, total or 0)
-        for block in blocks:
-            try:
-                file.write(block)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                raise _no_room(part, "it is full") from None
-            have += len(block)
+    try:
+        with part.open("ab") as file:
+            have = file.tell()
             on_bytes(have, total or 0)
+            for block in blocks:
+                file.write(block)
+                # Whoever is stopped, keeps it.
+                file.flush()
+                have += len(block)
+                on_bytes(have, total or 0)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise _no_room(part, error.strerror or str(error)) from None
     if total is not None and have != total:
         raise TryAgainError(f"{place}: {have:,} of {total:,} bytes came")
 

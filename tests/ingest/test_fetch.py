@@ -348,9 +348,10 @@ def test_a_file_of_which_nobody_knows_the_length_is_refused(site: Publisher, pat
 
     site.answers[PATH] = [endless]
     assert "does not say how long the file is" in refused(site, path)
-    site.answers[PATH] = [endless]
-    bring(site, path, size=len(CONTENT))
-    assert path.read_bytes() == CONTENT
+    for known in ({"size": len(CONTENT)}, {"sha256": SHA256}):
+        site.answers[PATH] = [endless]
+        bring(site, path, **known)  # type: ignore[arg-type]
+        assert path.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -830,6 +831,19 @@ def wait_until(holds: Callable[[], bool], process: subprocess.Popen) -> None:
     while not holds():
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.02)
+
+
+def test_a_disk_that_fills_up_is_named_and_keeps_what_came(real_site: Publisher, tmp_path: Path) -> None:
+    arguments = ["fetch", "itp", *options(real_site)]
+    ended = command_line.server().run(*arguments, cwd=tmp_path, largest_file_bytes=2_000_000)
+    assert ended.faults() == []
+    assert len(ended.errors) == 2
+    part = "raw/itp/data/elasticflow-traces.tar.gz.part"
+    assert f"the disk has no room for it (File too large). What came stays in {part}. " in ended.errors[0]
+    assert (tmp_path / part).stat().st_size == 2_000_000
+    assert command_line.server().run(*arguments, cwd=tmp_path).faults([0]) == []
+    _, second = ledger.downloads(all_traces()["itp"])
+    assert real_site.ranges(place_of(second.urls[0])) == [None, "bytes=2000000-"]
 
 
 def test_without_its_package_it_says_how_to_get_it(tmp_path: Path) -> None:
