@@ -118,6 +118,63 @@ def traces(
 
 
 @app.command()
+def fetch(
+    traces: TraceNames = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
+    metrics: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--metric", metavar="NAME", help="Telemetry of this metric too, or all; may be repeated."
+        ),
+    ] = None,
+    clusters: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--cluster", metavar="NAME", help="Telemetry too, of this cluster; may be repeated."),
+    ] = None,
+    mirrors: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--mirror", metavar="HOST=URL", help="Ask URL for what lies at https://HOST; may be repeated."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be fetched from where, and fetch nothing.")
+    ] = False,
+) -> None:
+    """Download the publishers' raw files: traces fetch itp zeus --out raw.
+
+    A download that was cut off goes on where it was; what is there as published is not fetched again. Acme's
+    telemetry, 80 GB, comes only when asked for: traces fetch acme --metric POWER_USAGE --cluster kalos.
+    """
+    from tracehouse.ingest.downloads import fetch as downloads
+    from tracehouse.ingest.progress import byte_bars
+
+    hosts = _key_values(mirrors or [], "a mirror is written HOST=URL")
+    wish = downloads.Wish(out, traces or [], metrics or [], clusters or [], hosts)
+    with downloads.opened(wish) as web:
+        plans = downloads.planned(wish, web)
+        for line in downloads.announcement(plans, out, with_files=dry_run):
+            _say(line)
+        if dry_run:
+            return
+        said: list[str] = []
+        # Lines among bars would leave pieces of them behind.
+        tell = said.append if sys.stderr.isatty() else _say
+        with byte_bars() as progress:
+            outcome = downloads.fetch(plans, out, web, progress, tell)
+    for line in said:
+        _say(line)
+    for failure in outcome.failures:
+        _say(f"error: {failure}", stderr=True)
+    if outcome.failures:
+        in_all = outcome.fetched + outcome.kept + len(outcome.failures)
+        raise UserError(f"{len(outcome.failures)} of {in_all} files were not fetched. Run it again to go on")
+    _say(
+        f"{outcome.fetched} fetched, {outcome.kept} there already. Read them with: traces ingest --raw {out}"
+    )
+
+
+@app.command()
 def ingest(
     traces: TraceNames = None,
     raw: Raw = DEFAULT_RAW,
@@ -543,11 +600,11 @@ def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
     _say(f"{checked.files:,} files, {checked.bytes / 1e6:,.1f} MB: all are as they were written")
 
 
-def _key_values(texts: Sequence[str]) -> dict[str, str]:
+def _key_values(texts: Sequence[str], rule: str = "a parameter is written KEY=VALUE") -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for key, equals, value in pairs:
         if not equals:
-            raise UsageError(f"a parameter is written KEY=VALUE, not {key + equals + value!r}")
+            raise UsageError(f"{rule}, not {key + equals + value!r}")
     return {key: value for key, _, value in pairs}
 
 

@@ -29,7 +29,7 @@ from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.packing import Form, compression_of, form_of, missing_part, part_of, whole_name
 
-_LFS_FIRST_LINE = b"version https://git-lfs"
+LFS_FIRST_LINE = b"version https://git-lfs"
 # Longer than a bare "<", which one in 256 parts of a split archive begins with.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
 _MAGIC = {
@@ -184,7 +184,7 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
         with explained((path,)):
             _check_is_regular(path)
             with path.open("rb") as file:
-                _check_first_bytes(path, file.read(1024), number)
+                check_first_bytes(path, file.read(1024), number)
     with explained(paths):
         return RawStream(paths, on_bytes)
 
@@ -309,10 +309,11 @@ def _check_is_regular(path: Path) -> None:
         raise RawFileError(path, f"it is {kind}, not a file", "Move it out of the raw folder")
 
 
-def _check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
+def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
+    """Raise RawFileError where a file that begins so is not what its name says. Parts count from 0."""
     if not first:
         raise RawFileError(path, "the file is empty", "Fetch it again from its publisher")
-    if first.startswith(_LFS_FIRST_LINE):
+    if first.startswith(LFS_FIRST_LINE):
         where, what = shlex.quote(str(path.parent)), shlex.quote(path.name)
         raise RawFileError(
             path,

@@ -11,7 +11,14 @@ from tracehouse.views.ledgers import CHECK_KEYS
 from tracehouse.views.view_files import VIEW_KEYS
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/reliability.md", "docs/versions.md"]
+PAGES = [
+    "CONTRIBUTING.md",
+    "README.md",
+    "docs/architecture.md",
+    "docs/fetch.md",
+    "docs/reliability.md",
+    "docs/versions.md",
+]
 CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 
 
