@@ -34,7 +34,7 @@ install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-v
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
 # As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,fetch,lint,plot,spark,test]' duckdb==$(NEWER_DUCKDB)
+EXTRAS := --editable '.[bi,bench,fetch,lint,mcp,plot,spark,test]' duckdb==$(NEWER_DUCKDB)
 OLDER_EXTRAS := --editable '.[bi,plot,test]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
@@ -91,7 +91,8 @@ lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
-		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli -m tracehouse.spark
+		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli -m tracehouse.python \
+		-m tracehouse.spark
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql

@@ -563,6 +563,24 @@ def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     os.execv(line[0], line)
 
 
+@app.command()
+def mcp(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="Give up on a question after so long.")
+    ] = 60,
+    memory_limit: MemoryLimit = "",
+    most_rows: Annotated[
+        int, typer.Option("--max-rows", min=1, help="The most rows that an answer may have.")
+    ] = 1000,
+) -> None:
+    """Serve the warehouse to agents, by the Model Context Protocol over standard streams: traces mcp."""
+    from tracehouse.engines.duckdb.read.asking import Limits
+    from tracehouse.publish import agents
+
+    agents.serve(warehouse, Limits(timeout, memory_limit), most_rows)
+
+
 def main() -> NoReturn:
     """Run the command line: 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()

@@ -1,0 +1,177 @@
+"""The warehouse over the Model Context Protocol: the package's own client talks to the real command."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import command_line
+import duckdb
+import pytest
+
+mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+
+Talk = Callable[[Any], Awaitable[Any]]
+
+
+def talk(warehouse: Path, conversation: Talk, *more: str) -> Any:
+    """Start the server, have a conversation with it, and end it."""
+
+    async def whole() -> Any:
+        command = mcp.StdioServerParameters(
+            command=str(command_line.TRACES),
+            args=["mcp", "--warehouse", str(warehouse), *more],
+            env=dict(os.environ),
+        )
+        async with mcp.Client(command, read_timeout_seconds=command_line.PATIENCE_S) as client:
+            return await conversation(client)
+
+    return asyncio.run(whole())
+
+
+def call(warehouse: Path, calls: list[tuple[str, dict[str, Any]]], *more: str) -> list[Any]:
+    async def conversation(client: Any) -> list[Any]:
+        return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return talk(warehouse, conversation, *more)
+
+
+def test_an_agent_finds_its_way(sample_warehouse: Path) -> None:
+    listed, described, answered, traces = call(
+        sample_warehouse,
+        [
+            ("list", {"kind": "queries", "trace": "itp", "search": "gpu hours"}),
+            ("describe", {"name": "itp.gpu_hours"}),
+            ("query", {"name": "itp.gpu_hours", "parameters": {"min_gpus": 8}}),
+            ("list", {"kind": "traces"}),
+        ],
+    )
+    assert listed.structured_content["result"][0]["query_name"] == "itp.gpu_hours"
+    assert described.structured_content["parameters"][0]["parameter"] == "min_gpus"
+    answer = answered.structured_content
+    with duckdb.connect(str(sample_warehouse / "traces.duckdb"), read_only=True) as connection:
+        rows = connection.execute("from itp.gpu_hours(min_gpus := 8)").fetchall()
+    assert [tuple(row) for row in answer["rows"]] == rows
+    assert answer["has_more_rows"] is False
+    assert {caveat["name"] for caveat in answer["caveats"]} == {"itp.min_duration_600", "synthetic data"}
+    assert {source["table_name"] for source in answer["sources"]} == {"itp.raw_job", "itp.elasticflow_job"}
+    assert all(source["synthetic"] for source in answer["sources"])
+    assert "itp" in {trace["trace"] for trace in traces.structured_content["result"]}
+
+
+def test_every_tool_says_that_it_only_reads_and_what_it_takes(sample_warehouse: Path) -> None:
+    async def conversation(client: Any) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in talk(sample_warehouse, conversation)}
+    assert set(tools) == {"list", "describe", "query", "sql"}
+    for tool in tools.values():
+        assert tool.annotations.read_only_hint
+        assert tool.description
+        for field in tool.input_schema["properties"].values():
+            assert field.get("description") or "$ref" in str(field)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("query", {"name": "itp.gpu_hour"}, "Did you mean itp.gpu_hours?"),
+        ("query", {"name": "itp.gpu_hours", "parameters": {"min_gpus": "x"}}, "min_gpus is of type INTEGER"),
+        (
+            "query",
+            {"name": "itp.gpu_hours", "parameters": {"gpus": 1}},
+            "has no parameter gpus. Parameters of",
+        ),
+        ("query", {"name": "itp.gpu_hours", "limit": 11}, "less than or equal to 10"),
+        ("describe", {"name": "itp.no_such"}, "nothing is called itp.no_such"),
+        ("sql", {"statement": "drop view itp.job"}, "only a query can be run here"),
+        ("sql", {"statement": "copy (select 1) to '/tmp/x'"}, "only a query can be run here"),
+        ("sql", {"statement": "from read_csv('/etc/passwd')"}, "cannot be used here"),
+        ("sql", {"statement": "select nothing from itp.job"}, "nothing"),
+        ("sql", {"statement": "explain select 1"}, "explain is not answered here"),
+        (
+            "sql",
+            {"statement": "select sum(a.range * b.range) from range(10000000) a, range(10000000) b"},
+            "no answer within 3 s",
+        ),
+    ],
+)
+def test_errors_are_sentences_that_an_agent_can_act_on(
+    tool: str, arguments: dict[str, Any], said: str, served: Callable[[str, dict[str, Any]], Any]
+) -> None:
+    result = served(tool, arguments)
+    assert result.is_error
+    assert said in result.content[0].text
+
+
+@pytest.fixture(scope="module")
+def served(sample_warehouse: Path) -> Any:
+    """Asks one server that is up for all of the module's questions."""
+    with asyncio.Runner() as runner:
+        command = mcp.StdioServerParameters(
+            command=str(command_line.TRACES),
+            args=["mcp", "--warehouse", str(sample_warehouse), "--max-rows", "10", "--timeout", "3"],
+            env=dict(os.environ),
+        )
+        questions: asyncio.Queue[Any] = asyncio.Queue()
+        answers: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def serve() -> None:
+            async with mcp.Client(command, read_timeout_seconds=command_line.PATIENCE_S) as client:
+                while (question := await questions.get()) is not None:
+                    await answers.put(await client.call_tool(*question))
+
+        async def asked(tool: str, arguments: dict[str, Any]) -> Any:
+            await questions.put((tool, arguments))
+            return await answers.get()
+
+        async def started() -> Any:
+            return asyncio.create_task(serve())
+
+        task = runner.run(started())
+        yield lambda tool, arguments: runner.run(asked(tool, arguments))
+
+        async def ended() -> None:
+            await questions.put(None)
+            await task
+
+        runner.run(ended())
+
+
+def test_no_more_rows_than_it_may_have(served: Callable[[str, dict[str, Any]], Any]) -> None:
+    whole = served("query", {"name": "itp.job"}).structured_content
+    assert (len(whole["rows"]), whole["has_more_rows"]) == (10, True)
+    none = served("query", {"name": "itp.job", "limit": 0}).structured_content
+    assert (none["rows"], none["has_more_rows"]) == ([], True)
+    exact = served("sql", {"statement": "from range(10)"}).structured_content
+    assert (len(exact["rows"]), exact["has_more_rows"]) == (10, False)
+
+
+def test_values_that_json_has_no_word_for(served: Callable[[str, dict[str, Any]], Any]) -> None:
+    statement = """
+        select
+            date '2020-02-29', timestamptz '2020-02-29 12:00:00+00',
+            170141183460469231731687303715884105::hugeint, 1.5::decimal(4, 2), 'nan'::double, 'inf'::double,
+            [1, null], {'a': date '2020-01-01'}, '\\xAA'::blob, interval 1 day, null, true
+    """
+    [row] = served("sql", {"statement": statement}).structured_content["rows"]
+    assert row == [
+        *(
+            "2020-02-29",
+            "2020-02-29T12:00:00+00:00",
+            170141183460469231731687303715884105,
+            "1.50",
+            None,
+            None,
+        ),
+        *([1, None], {"a": "2020-01-01"}, "aa"),
+        *(row[9], None, True),
+    ]
+    assert "1" in str(row[9])
+
+
+def test_without_a_warehouse_it_does_not_start(tmp_path: Path) -> None:
+    run = command_line.by_itself("mcp", "--warehouse", tmp_path)
+    assert (run.code, run.stdout) == (1, "")
+    assert "there is no database" in run.stderr
