@@ -99,7 +99,11 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 def read_view_file(path: Path) -> ViewFile:
     """Parse one view file. Raises DefinitionError where it breaks the project's rules for views."""
-    text = path.read_text()
+    return _view_of_ours(path, path.read_text())
+
+
+@cache
+def _view_of_ours(path: Path, text: str) -> ViewFile:
     _check_text(text, path)
     return parsed_view_file(path, text)
 
