@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.duckdb.write import freshness
 from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.ingest import integrity, pipeline, store
 from tracehouse.ingest.errors import UserError
@@ -72,7 +73,9 @@ def build(warehouse: Path, materialize: bool = False) -> Path:
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
-        _take_its_place(_built_aside(warehouse, store.published(warehouse), materialize), warehouse)
+        conversions = store.published(warehouse)
+        made_from = freshness.of_build(conversions, checked(warehouse))
+        _take_its_place(_built_aside(warehouse, conversions, materialize), warehouse, made_from)
         store.drop_staging(warehouse)
     return warehouse / NAME
 
@@ -104,7 +107,15 @@ def _check_is_there(warehouse: Path) -> None:
 
 
 def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
-    """Build a database, materialized if the last one was, and publish it together with its conversions."""
+    """Build a database, materialized if the last one was, and publish it together with its conversions.
+
+    A database that is what would be built stays.
+    """
+    made_from = freshness.of_build(conversions, checked(warehouse))
+    if freshness.is_fresh(checked(warehouse), made_from):
+        integrity.check_sizes(warehouse, conversions)
+        store.publish(warehouse, conversions)
+        return []
     notes = []
     try:
         materialize = is_materialized(warehouse / NAME)
@@ -114,7 +125,7 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     half = _built_aside(warehouse, conversions, materialize)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
     store.publish(warehouse, conversions)
-    _take_its_place(half, warehouse)
+    _take_its_place(half, warehouse, made_from)
     return notes
 
 
@@ -126,10 +137,12 @@ def _not_opened(warehouse: Path, error: duckdb.Error) -> str:
     )
 
 
-def _take_its_place(half: Path, warehouse: Path) -> None:
+def _take_its_place(half: Path, warehouse: Path, made_from: str) -> None:
     # The log of a client that wrote into the old database does not fit the new one, and would lock it.
     (warehouse / f"{NAME}.wal").unlink(missing_ok=True)
     half.replace(warehouse / NAME)
+    with store.write_errors_explained(warehouse, NAME):
+        freshness.leave_mark(checked(warehouse), made_from)
 
 
 def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> Path:
