@@ -5,7 +5,7 @@ not enough, columns in the middle are left out, and how many is said below.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -22,6 +22,9 @@ from tracehouse.ingest.terminal import shown
 from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, may_be_text, rows_of
 
 TABLE_ROWS = 200
+
+ADVICE = "--wide or --records shows all"
+ADVICE_ON_LISTS = "--wide shows all; `traces describe NAME` tells of one"
 
 _BETWEEN = "   "
 _MORE = "…"
@@ -43,7 +46,7 @@ class Look:
     has_styles: bool = False
     most_rows: int | None = TABLE_ROWS
     only: Sequence[str] = ()
-    advice: str = "--wide or --records shows all"
+    advice: str = ADVICE
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,16 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def table(connection: duckdb.DuckDBPyConnection, question: Question, look: Look) -> Iterator[str]:
-    """The lines of an answer as a table, with one below that says how many rows there are."""
+def table(connection: duckdb.DuckDBPyConnection, question: Question, look: Look) -> tuple[int, Iterator[str]]:
+    """How many rows an answer has, and its lines as a table, with one below that says so."""
     kinds = columns_of(connection, question)
     rows, total = _rows(connection, question, kinds, look.most_rows)
+    return total, _as_table(kinds, rows, total, look)
+
+
+def _as_table(
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], total: int, look: Look
+) -> Iterator[str]:
     columns = [_column(name, kind, [row[place] for row in rows]) for place, (name, kind) in enumerate(kinds)]
     fitting = columns if look.width is None else _fitted(columns, look)
     paint = _painter(look)
@@ -87,10 +96,18 @@ def table(connection: duckdb.DuckDBPyConnection, question: Question, look: Look)
         yield f"{', '.join(losses)}: {look.advice}"
 
 
-def records(connection: duckdb.DuckDBPyConnection, question: Question, look: Look) -> Iterator[str]:
-    """The lines of an answer as records: for each row a line with its number, and one for each value."""
+def records(
+    connection: duckdb.DuckDBPyConnection, question: Question, look: Look
+) -> tuple[int, Iterator[str]]:
+    """How many rows an answer has, and its lines as records: for each row its number, and a line a value."""
     kinds = columns_of(connection, question)
     rows, total = _rows(connection, question, kinds, look.most_rows)
+    return total, _as_records(kinds, rows, total, look)
+
+
+def _as_records(
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], total: int, look: Look
+) -> Iterator[str]:
     names = [_on_a_line(name) for name, _ in kinds]
     widest = max(map(cell_len, names))
     paint = _painter(look)
@@ -103,7 +120,9 @@ def records(connection: duckdb.DuckDBPyConnection, question: Question, look: Loo
             lines = shown(_short(value)).split("\n")
             if look.width and may_be_text(kind):
                 room = max(_LEAST_TEXT, look.width - widest - 3)
-                lines = [str(part).rstrip() for line in lines for part in Text(line).wrap(console, room)] or [""]
+                lines = [str(part).rstrip() for line in lines for part in Text(line).wrap(console, room)] or [
+                    ""
+                ]
             for left, line in zip((name, *[""] * len(lines)), lines, strict=False):
                 text = paint(line, _NOTHING) if value is None else line
                 yield f"{set_cell_size(left, widest)} │ {text}".rstrip()
@@ -149,9 +168,9 @@ def _fitted(columns: Sequence[_Column], look: Look) -> list[_Column]:
         if not left_out:
             fitting[middle] = gap
         else:
-            # The gap stays in the middle: what is beside it on the longer side goes.
+            # The gap stays in the middle: what is beside it goes, and the first column last.
             place = fitting.index(gap)
-            fitting.pop(place + 1 if place < len(fitting) - place - 1 else place - 1)
+            fitting.pop(place + 1 if place <= len(fitting) - place - 1 else place - 1)
         left_out = True
     widths = [min(column.width, max(column.least, room)) for column in fitting]
     while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > room:
@@ -177,7 +196,7 @@ def _padded(text: str, column: _Column) -> str:
     return set_cell_size(kept.rstrip() + _MORE, column.width)
 
 
-def _painter(look: Look) -> "_Paint":
+def _painter(look: Look) -> Callable[[str, Style | None], str]:
     has_styles = look.has_styles and Console(force_terminal=True).color_system is not None
     system = ColorSystem.STANDARD if has_styles else None
     return lambda text, style: style.render(text, color_system=system) if style else text

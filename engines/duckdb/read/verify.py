@@ -110,7 +110,7 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 def explanations(results: Sequence[Result]) -> list[Note]:
     """Why figures differ, for those that differ as explained."""
-    return [Note(r.figure, r.explanation) for r in results if r.verdict is Verdict.EXPLAINED]
+    return [Note(r.figure, r.explanation, "explained") for r in results if r.verdict is Verdict.EXPLAINED]
 
 
 def count(results: Sequence[Result], verdict: Verdict) -> int:
