@@ -12,6 +12,9 @@ from tracehouse.engines.duckdb.read.describe import Description, Grid
 from tracehouse.ingest.terminal import shown
 
 
+_LONGEST_NAME = 40
+
+
 def as_text(found: Description, to_terminal: bool) -> str:
     """A description to be read: facts, its grids as tables, caveats, SQL."""
     console = Console(force_terminal=to_terminal)
@@ -43,8 +46,10 @@ def as_json(found: Description) -> str:
 def _drawn(grid: Grid) -> Table:
     drawn = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(grid.names):
-        # What somebody may copy stays in one piece.
-        drawn.add_column(name, overflow="fold", no_wrap=not place)
+        # Names stay in one piece, so that they can be copied.
+        cells = [row[place] or "" for row in grid.rows]
+        is_name = not place or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
+        drawn.add_column(name, overflow="fold", no_wrap=is_name)
     for row in grid.rows:
         drawn.add_row(*(Text(shown(cell or "")) for cell in row))
     return drawn

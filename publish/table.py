@@ -24,7 +24,7 @@ from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, m
 TABLE_ROWS = 200
 
 ADVICE = "--wide or --records shows all"
-ADVICE_ON_LISTS = "--wide shows all; `traces describe NAME` tells of one"
+ADVICE_ON_LISTS = "--wide shows all, `traces describe` more"
 
 _BETWEEN = "   "
 _MORE = "…"

@@ -249,8 +249,9 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         return None
     columns = connection.execute(
         """
-        select object_name || '.' || column_name from catalog.columns
-        where list_contains(caveats, $name) order by all
+        select object_name, string_agg(column_name, ', ' order by position) from catalog.columns
+        where list_contains(caveats, $name) and object_name in (select view_name from catalog.views)
+        group by object_name order by object_name
         """,
         {"name": name},
     ).fetchall()
@@ -262,9 +263,8 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
             "what to do": row["what_to_do"],
             "documented in": row["documented_in"],
             "touches": ", ".join(sorted(row["objects"])),
-            "columns of views": ", ".join(column for (column,) in columns),
         },
-        [],
+        [Grid("columns of views", ("view", "columns"), columns)],
         notes=[],
         sql="",
     )

@@ -29,7 +29,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, question: Question) -> list
         said = f"{', '.join(empty)} {verb} no data: {where} tells where the files come from"
     else:
         listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables)
-        said = f"there are data: {listed}"
+        said = f"what it reads has data: {listed}"
     limits = _limits(connection, question)
     return [Note("no rows", f"{said}. {limits}" if limits else said, "note")]
 
