@@ -58,12 +58,15 @@ def _complete_asked(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete_described(incomplete: str) -> Iterator[tuple[str, str]]:
-    return chain(_complete_trace(incomplete), _complete_asked(incomplete))
+    caveats = _beginning_with(incomplete, names.caveat_names())
+    return chain(_complete_trace(incomplete), _complete_asked(incomplete), caveats)
 
 
 def _complete_parameter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Parameters of the query that stands before, each with its default and other values: `min_gpus=1`."""
-    for name, meaning, values in names.parameters_of(context.params.get("name") or ""):
+    # What stands before an option without its value is not parsed.
+    query = next((word for word in (context.params.get("name"), *context.args) if word), "")
+    for name, meaning, values in names.parameters_of(query):
         pairs = ((f"{name}={value}", meaning) for value in values or [""])
         yield from _beginning_with(incomplete, pairs)
 

@@ -11,7 +11,6 @@ from rich.text import Text
 from tracehouse.engines.duckdb.read.describe import Description, Grid
 from tracehouse.ingest.terminal import shown
 
-
 _LONGEST_NAME = 40
 
 

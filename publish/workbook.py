@@ -15,7 +15,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Note, Question, run
 from tracehouse.ingest.errors import UserError
-from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, may_be_text, rows_of
+from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, rows_of
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
@@ -62,7 +62,7 @@ def write(
         for place, (name, _) in enumerate(columns):
             sheet.write_string(0, place, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
-        rows, changed, empty = 0, 0, 0
+        rows, changed = 0, 0
         for batch in run(connection, as_texts(question, columns)):
             for row in rows_of(batch):
                 rows += 1
@@ -75,10 +75,9 @@ def write(
                     cell = _cell(value, kind)
                     if isinstance(cell, str):
                         _check_length(cell, rows, name)
-                        changed += not may_be_text(kind)
-                        empty += not cell
+                        changed += is_number(kind) or _is_time(kind)
                     _put(sheet, rows, place, cell, formats)
-    return rows, _notes(changed, empty)
+    return rows, _notes(changed)
 
 
 def _cell(value: Any, kind: str) -> _Cell:
@@ -91,7 +90,11 @@ def _cell(value: Any, kind: str) -> _Cell:
         return value if math.isfinite(value) else exact(value)
     if is_number(kind):
         return float(value) if len(Decimal(value).as_tuple().digits) <= _DIGITS else str(value)
-    return _time(value) if kind == "DATE" or kind.startswith("TIMESTAMP") else str(value)
+    return _time(value) if _is_time(kind) else str(value)
+
+
+def _is_time(kind: str) -> bool:
+    return kind == "DATE" or kind.startswith("TIMESTAMP")
 
 
 def _time(text: str) -> str | dt.date:
@@ -128,14 +131,12 @@ def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping
         sheet.write_number(row, place, cell)
 
 
-def _notes(changed: int, empty: int) -> list[Note]:
-    notes = []
-    if changed:
-        said = (
-            f"{changed:,} values are texts here, as no cell holds them exactly: integers beyond 2^53, "
-            "decimals of more than 15 digits, NaN, infinity, or times before 1901 or finer than a millisecond"
-        )
-        notes.append(Note("as texts", said, "note"))
-    if empty:
-        notes.append(Note("empty texts", f"{empty:,} empty texts are empty cells here, as NULL is", "note"))
-    return notes
+def _notes(changed: int) -> list[Note]:
+    if not changed:
+        return []
+    are = "value is a text" if changed == 1 else "values are texts"
+    said = (
+        f"{changed:,} {are} here, as no cell holds such exactly: integers beyond 2^53, decimals of more "
+        "than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
+    )
+    return [Note("as texts", said, "note")]

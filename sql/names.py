@@ -1,9 +1,10 @@
-"""The names that a command line completes: of traces, tables, views, named queries and their parameters.
+"""The names that a command line completes: traces, tables, views, caveats, named queries, parameters.
 
 They are read off the package's own files, and no database is opened: it has to be quick at each press of a
 key. So it parses no SQL, and imports nothing but the declarations of the tables.
 """
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,14 @@ def table_names() -> Iterator[tuple[str, str]]:
     for trace in all_traces().values():
         for table in trace.tables:
             yield f"{trace.name}.{table.name}", table.grain
+
+
+def caveat_names() -> Iterator[tuple[str, str]]:
+    """Every caveat, and what goes wrong."""
+    for path in sorted(_VIEWS.glob("*/caveats.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                yield row["caveat"], row["what_goes_wrong"]
 
 
 def parameters_of(query: str) -> Iterator[tuple[str, str, list[str]]]:

@@ -96,7 +96,8 @@ def limited(statement: Statement, limit: int | None) -> Statement:
     """A statement for no more rows than a limit, if there is one."""
     if limit is None:
         return statement
-    return Statement(f"select * from (\n{statement.sql.rstrip(' \n;')}\n) limit {limit}", statement.reads)
+    query = statement.sql.rstrip("; \n")
+    return Statement(f"select * from (\n{query}\n) limit {limit}", statement.reads)
 
 
 def of_text(session: "SparkSession", text: str) -> Statement:
