@@ -42,7 +42,8 @@ app = typer.Typer(
 
 def _beginning_with(start: str, found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Of names and what they mean, those that begin as what was typed."""
-    return ((name, meaning) for name, meaning in found if name.startswith(start))
+    # Straight apostrophes are lost on the way to zsh.
+    return ((name, meaning.replace("'", "’")) for name, meaning in found if name.startswith(start))
 
 
 def _complete_trace(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -435,7 +436,10 @@ def describe(
     json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     no_pager: NoPager = False,
 ) -> None:
-    """Say what a table, view, query, trace, column or caveat means: traces describe pai.task_wait."""
+    """Say what a name means: traces describe pai.task_wait.
+
+    It may be that of a table, view, query, trace, column or caveat.
+    """
     from tracehouse.engines.duckdb.read import asking
     from tracehouse.engines.duckdb.read.describe import describe as described
     from tracehouse.publish import description, output

@@ -16,12 +16,12 @@ from tracehouse.ingest.terminal import shown
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-SHOW_AFTER_S = 0.7
+SHOW_AFTER_S = 0.4
 
 
 @contextmanager
 def byte_bars() -> Iterator[Progress]:
-    """Give a function to report bytes to. Its bars appear once the work has taken most of a second.
+    """Give a function to report bytes to. Its bars appear once the work has taken nearly half a second.
 
     The function may be called from any thread; a bar goes away when all its bytes have been read, and one
     without a known size when another comes.

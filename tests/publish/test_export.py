@@ -159,9 +159,9 @@ def test_colours_and_folds_are_for_the_terminal_alone(
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
-    assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
+    assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
     on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
-    assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
+    assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_
         assert path.stat().st_size > 1000
     elif form is Format.XLSX:
         write_all_types(form, path, "")
-        rows = list(load_workbook(path).active.values)
+        rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
         assert len(rows) == 4 and "5881580-07-10" in rows[2] and "infinity" in {*rows[1], *rows[2]}
     else:
         write_all_types(form, path, "")
