@@ -615,7 +615,8 @@ def verify(
         question = answer.of_table(connection, verifying.as_table(results))
         return question, verifying.explanations(results)
 
-    _print_notes(how.write(asked), stderr=how.notes_apart)
+    explained = how.write(asked, brief=verifying.BRIEF)
+    _print_notes(explained, stderr=how.notes_apart)
     if differing:
         raise UserError(differing[0])
 

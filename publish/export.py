@@ -60,7 +60,7 @@ class Options:
     Colours, and fitting a table to the width, are for a terminal alone, with `wide` not even there; Arrow's
     stream format is for a stream, and all rows of a table for a file. With `guard_formulas`, texts of a CSV
     that a spreadsheet would run as formulas get an apostrophe in front. `brief` names the columns that a
-    terminal shows of an answer that is a list.
+    terminal shows of an answer whose rows are all shown.
     """
 
     to_stream: bool = False
@@ -142,7 +142,6 @@ def _look(options: Options) -> table.Look:
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
         only=options.brief,
-        advice=table.ADVICE_ON_LISTS if options.brief else table.ADVICE,
     )
 
 

@@ -72,6 +72,6 @@ def opened(pager: str) -> Iterator[BinaryIO]:
 
 
 def _end(shows: subprocess.Popen) -> None:
+    """End a pager that still runs; without waiting, as this may be called amid the wait for it."""
     if shows.poll() is None:
         shows.terminate()
-        shows.wait()

@@ -23,9 +23,6 @@ from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, m
 
 TABLE_ROWS = 200
 
-ADVICE = "--wide or --records shows all"
-ADVICE_ON_LISTS = "--wide shows all, `traces describe` more"
-
 _BETWEEN = "   "
 _MORE = "…"
 # To how many letters a text may be cut before columns are left out.
@@ -38,15 +35,13 @@ class Look:
     """How an answer is shown.
 
     `width` is that of the terminal; without one, nothing is cut or left out. `most_rows` is how many are
-    shown, None for all. `only` names the columns that are shown while there is a width; `advice` says where
-    the others are to be found.
+    shown, None for all. `only` names the columns that are shown while there is a width.
     """
 
     width: int | None = None
     has_styles: bool = False
     most_rows: int | None = TABLE_ROWS
     only: Sequence[str] = ()
-    advice: str = ADVICE
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def _as_table(
     left_out = len(columns) - sum(column.name != _MORE for column in fitting)
     losses = [f"{left_out} of {len(columns)} columns left out"] * bool(left_out) + ["texts cut"] * cut
     if losses:
-        yield f"{', '.join(losses)}: {look.advice}"
+        yield f"{', '.join(losses)}: --wide or --records shows all"
 
 
 def records(

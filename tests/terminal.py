@@ -47,6 +47,10 @@ class Terminal:
         """Press keys."""
         os.write(self._ours, keys.encode())
 
+    def signal(self, number: int) -> None:
+        """Send the program, and no other, a signal."""
+        self._run.send_signal(number)
+
     def end(self) -> int:
         """Read until the program has ended, and return how it did."""
         while self._read():

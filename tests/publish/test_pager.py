@@ -1,6 +1,7 @@
 """What is longer than the terminal is shown in a pager, which may be left at any time."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from terminal import terminal
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
 
 LONG = ("list", "queries")
+# That of less, up to the end of its line.
+PROMPT = ":\x1b[K"
 
 
 def test_a_long_list_is_read_in_less_and_left_with_q(sample_warehouse: Path) -> None:
     with terminal(*LONG, warehouse=sample_warehouse) as opened:
         opened.until("acme.failure_rate")
-        opened.until("\r:")
+        opened.until(PROMPT)
         assert "zeus." not in opened.text
         # Ctrl-C is for the pager: it goes on, and so does what started it.
         opened.type("\x03")
@@ -29,7 +32,7 @@ def test_a_long_list_is_read_in_less_and_left_with_q(sample_warehouse: Path) -> 
 
 def test_a_description_is_paged_too(sample_warehouse: Path) -> None:
     with terminal("describe", "pai.task_wait", warehouse=sample_warehouse) as opened:
-        opened.until("\r:")
+        opened.until(PROMPT)
         opened.type("q")
         assert opened.end() == 0
     assert "create or replace view" not in opened.text
@@ -50,6 +53,14 @@ def test_a_pager_that_ctrl_c_ends_leaves_nothing_behind(sample_warehouse: Path, 
         opened.type("\x03")
         assert opened.end() == 0
     assert "Traceback" not in opened.text and list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_ends_both(sample_warehouse: Path) -> None:
+    with terminal(*LONG, warehouse=sample_warehouse) as opened:
+        opened.until(PROMPT)
+        opened.signal(signal.SIGTERM)
+        # Read to its end, the terminal is held by nobody.
+        assert opened.end() == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize(
