@@ -1,7 +1,7 @@
 """Writes an answer as a workbook of a spreadsheet, .xlsx: one sheet, its first row the names of the columns.
 
-A cell knows texts, numbers of 64 bits, truth values and times to the millisecond since 1900. What it cannot
-hold exactly is written as a text, and a note says how many.
+A cell knows texts, numbers, truth values and times to the millisecond since 1900. What it cannot hold exactly
+is written as a text, and a note says how many; but a fraction has 16 digits, of the 17 that some take.
 """
 
 import datetime as dt

@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import sysconfig
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE_S = 60
+PATIENCE_S = 30
 
 
 class Terminal:
@@ -27,7 +28,7 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_control,
             env={
                 "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}",
                 "TERM": "xterm-256color",
@@ -78,6 +79,12 @@ class Terminal:
             self._run.kill()
             self._run.wait()
         os.close(self._ours)
+
+
+def _control() -> None:
+    """Make standard input the controlling terminal, whose Ctrl-C counts, whoever runs the tests."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

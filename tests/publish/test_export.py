@@ -233,7 +233,8 @@ def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_
     elif form is Format.XLSX:
         write_all_types(form, path, "")
         rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
-        assert len(rows) == 4 and "5881580-07-10" in rows[2] and "infinity" in {*rows[1], *rows[2]}
+        # The third row has nothing but NULL, and so no cell.
+        assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in {*rows[1], *rows[2]}
     else:
         write_all_types(form, path, "")
         assert "5881580-07-10" in path.read_text() and "infinity" in path.read_text()
