@@ -234,7 +234,7 @@ def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_
         write_all_types(form, path, "")
         rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
         # The third row has nothing but NULL, and so no cell.
-        assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in {*rows[1], *rows[2]}
+        assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in str(rows)
     else:
         write_all_types(form, path, "")
         assert "5881580-07-10" in path.read_text() and "infinity" in path.read_text()
