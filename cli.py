@@ -1,11 +1,15 @@
 """The command line: `traces`. Parses, calls one function, prints."""
 
+import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import wraps
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
 import typer
 
@@ -15,14 +19,15 @@ from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish.formats import Format
-from tracehouse.sql.lists import Kind
+from tracehouse.sql import names
+from tracehouse.sql.lists import BRIEF, Kind
 
 # Everything else is imported where it is used: `traces --help` needs none of it.
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from tracehouse.engines.duckdb.read.answer import Note, Question
-    from tracehouse.engines.duckdb.read.describe import Description
+    from tracehouse.engines.duckdb.read.answer import Asked, Note, Question
+    from tracehouse.engines.duckdb.read.asking import Limits
     from tracehouse.ingest.pipeline import IngestResult
 
 
@@ -34,6 +39,39 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _beginning_with(start: str, found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Of names and what they mean, those that begin as what was typed."""
+    # Straight apostrophes are lost on the way to zsh.
+    return ((name, meaning.replace("'", "’")) for name, meaning in found if name.startswith(start))
+
+
+def _complete_trace(incomplete: str) -> Iterator[tuple[str, str]]:
+    return _beginning_with(incomplete, ((name, "") for name in names.trace_names()))
+
+
+def _complete_schema(incomplete: str) -> Iterator[tuple[str, str]]:
+    return _beginning_with(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
+
+
+def _complete_asked(incomplete: str) -> Iterator[tuple[str, str]]:
+    return _beginning_with(incomplete, chain(names.query_names(), names.view_names(), names.table_names()))
+
+
+def _complete_described(incomplete: str) -> Iterator[tuple[str, str]]:
+    caveats = _beginning_with(incomplete, names.caveat_names())
+    return chain(_complete_trace(incomplete), _complete_asked(incomplete), caveats)
+
+
+def _complete_parameter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Parameters of the query that stands before, each with its default and other values: `min_gpus=1`."""
+    # What stands before an option without its value is not parsed.
+    query = next((word for word in (context.params.get("name"), *context.args) if word), "")
+    for name, meaning, values in names.parameters_of(query):
+        pairs = ((f"{name}={value}", meaning) for value in values or [""])
+        yield from _beginning_with(incomplete, pairs)
+
+
 Warehouse = Annotated[
     Path,
     typer.Option("--warehouse", "-w", envvar="TRACES_WAREHOUSE", help="Folder that holds the warehouse."),
@@ -44,11 +82,33 @@ Raw = Annotated[
 ]
 TraceNames = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Argument(metavar="[TRACE]...", help="Traces; all, if none is named.", show_default=False),
+    typer.Argument(
+        metavar="[TRACE]...",
+        help="Traces; all, if none is named.",
+        show_default=False,
+        autocompletion=_complete_trace,
+    ),
 ]
 FormatOption = Annotated[
     Optional[Format],  # noqa: UP045
     typer.Option("--format", help="Default: table on a terminal, csv in a pipe.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Records = Annotated[
+    bool, typer.Option("--records", help="A line for each value: for few rows of many columns.")
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="In a table, show all columns and whole texts, however wide.")
+]
+NoPager = Annotated[
+    bool,
+    typer.Option(
+        "--no-pager", help="Not in a pager, where it is longer than the screen: TRACES_PAGER, PAGER or less."
+    ),
+]
+RowLimit = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--limit", "-n", min=0, help="No more rows than these.", show_default=False),
 ]
 Output = Annotated[
     Optional[Path],  # noqa: UP045
@@ -89,6 +149,75 @@ DEFAULT_WAREHOUSE = Path("warehouse")
 DEFAULT_RAW = [Path("raw")]
 
 
+@dataclass(frozen=True)
+class Answering:
+    """How an answer is given: the options that all commands share which give one."""
+
+    warehouse: Warehouse = DEFAULT_WAREHOUSE
+    form: FormatOption = None
+    json: Json = False
+    records: Records = False
+    wide: Wide = False
+    no_pager: NoPager = False
+    output: Output = None
+    timeout: Timeout = None
+    memory_limit: MemoryLimit = ""
+
+    @property
+    def chosen(self) -> Format | None:
+        """The format that was asked for, if any. Raises UsageError where several were."""
+        asked = {self.form} - {None}
+        asked |= {Format.JSON} if self.json else set()
+        asked |= {Format.RECORDS} if self.records else set()
+        if len(asked) > 1:
+            raise UsageError("give one of --format, --json and --records: an answer has one format")
+        return next(iter(asked), None)
+
+    @property
+    def limits(self) -> "Limits":
+        """How long the answer may take, and how much memory."""
+        from tracehouse.engines.duckdb.read.asking import Limits
+
+        return Limits(self.timeout, self.memory_limit)
+
+    def write(self, asked: "Asked", **more: Any) -> "list[Note]":
+        """Write an answer, as `answers.write_answer` does with these options. Returns the notes on it."""
+        from tracehouse.publish import answers
+
+        return answers.write_answer(
+            asked,
+            self.warehouse,
+            self.limits,
+            self.chosen,
+            self.output,
+            wide=self.wide,
+            pages=not self.no_pager,
+            **more,
+        )
+
+    @property
+    def notes_apart(self) -> bool:
+        """Whether notes on the answer would mix with it where it goes, and so belong on standard error."""
+        return self.output is not None or not _on_terminal()
+
+
+def _answering(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `Answering`, which it gets as its argument `how`."""
+    own = inspect.signature(command)
+    shared = inspect.signature(Answering).parameters.values()
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        how = Answering(**{option.name: values.pop(option.name) for option in shared})
+        command(**values, how=how)
+
+    options = [*(option for option in own.parameters.values() if option.name != "how"), *shared]
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    called.__signature__ = own.replace(parameters=options)  # type: ignore[attr-defined]
+    called.__annotations__ = {option.name: option.annotation for option in options}
+    return called
+
+
 def _as_text(value: str | list[str] | None) -> str | list[str] | None:
     """What was given, where it is text: an argument may hold any byte."""
     for text in [value] if isinstance(value, str) else value or []:
@@ -113,8 +242,18 @@ def traces(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    warehouse: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--warehouse", "-w", help="Folder that holds the warehouse.", show_default=False),
+    ] = None,
+    no_pager: NoPager = False,
 ) -> None:
     """A columnar warehouse of public GPU-cluster traces."""
+    # Commands take them from there, unless they are told otherwise.
+    if warehouse is not None:
+        os.environ["TRACES_WAREHOUSE"] = os.fsdecode(warehouse)
+    if no_pager:
+        os.environ["TRACES_PAGER"] = ""
 
 
 @app.command()
@@ -318,9 +457,15 @@ def sample(
 
 
 @app.command("list")
+@_answering
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")] = Kind.TRACES,
-    trace: Annotated[str, typer.Argument(help="Only those of a trace, or unified.", show_default=False)] = "",
+    trace: Annotated[
+        str,
+        typer.Argument(
+            help="Only those of a trace, or unified.", show_default=False, autocompletion=_complete_schema
+        ),
+    ] = "",
     search: Annotated[
         str,
         typer.Option(
@@ -331,23 +476,18 @@ def list_(
             show_default=False,
         ),
     ] = "",
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    form: FormatOption = None,
-    output: Output = None,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    limit: RowLimit = None,
+    *,
+    how: Answering,
 ) -> None:
     """List what the warehouse holds: traces list queries pai --search "queueing delay"."""
-    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.engines.duckdb.read.answer import limited
     from tracehouse.engines.duckdb.read.listing import listing
-    from tracehouse.publish import answers
-
-    limits = asking.Limits(timeout, memory_limit)
 
     def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        return listing(connection, kind, trace, search), []
+        return limited(listing(connection, kind, trace, search), limit), []
 
-    answers.write_answer(asked, warehouse, limits, form, output)
+    how.write(asked, brief=BRIEF[kind])
 
 
 @app.command()
@@ -355,41 +495,52 @@ def describe(
     name: Annotated[
         str,
         typer.Argument(
-            help="A table, view or query: itp.raw_job, itp.job, itp.gpu_hours.", callback=_as_text
+            help="A table, view or query, a trace, a column or a caveat: itp.job, itp, itp.job.run_s.",
+            callback=_as_text,
+            autocompletion=_complete_described,
         ),
     ],
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    no_pager: NoPager = False,
 ) -> None:
-    """Say what a table, view or query means: traces describe pai.task_wait."""
-    from tracehouse.engines.duckdb.read import asking
-    from tracehouse.engines.duckdb.read import describe as descriptions
+    """Say what a name means: traces describe pai.task_wait.
 
-    limits = asking.Limits()
-    _print_description(asking.ask(warehouse, limits, lambda opened: descriptions.describe(opened, name)))
+    It may be that of a table, view, query, trace, column or caveat.
+    """
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.engines.duckdb.read.describe import describe as described
+    from tracehouse.publish import description, output
+
+    found = asking.ask(warehouse, asking.Limits(), lambda opened: described(opened, name))
+    on_terminal = _on_terminal()
+    text = description.as_json(found) if json else description.as_text(found, on_terminal)
+    output.show(shown(text) if json and on_terminal else text, pages=not no_pager)
 
 
 @app.command()
+@_answering
 def query(
     name: Annotated[
         str,
         typer.Argument(
             help="Name of the query (`traces list queries` has all), or of a view or table.",
             callback=_as_text,
+            autocompletion=_complete_asked,
         ),
     ],
     parameters: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--param", "-p", metavar="KEY=VALUE", help="A parameter; may be repeated.", callback=_as_text
+            "--param",
+            "-p",
+            metavar="KEY=VALUE",
+            help="A parameter; may be repeated.",
+            callback=_as_text,
+            autocompletion=_complete_parameter,
         ),
     ] = None,
-    limit: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option("--limit", "-n", min=0, help="No more rows than these.", show_default=False),
-    ] = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    form: FormatOption = None,
-    output: Output = None,
+    limit: RowLimit = None,
     explain: Explain = False,
     plot: Annotated[
         Optional[Path],  # noqa: UP045
@@ -400,8 +551,8 @@ def query(
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
     master: Master = LOCAL,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    *,
+    how: Answering,
 ) -> None:
     """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
 
@@ -410,15 +561,14 @@ def query(
     Where a query has the parameter with_total, a table has the totals, rows called all, and other formats
     have them with -p with_total=true.
     """
-    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.engines.duckdb.read import answer
     from tracehouse.publish import answers, export
 
-    if plot and (form or output or explain or guard_formulas):
+    if plot and (how.chosen or how.output or explain or guard_formulas):
         raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
-    limits = asking.Limits(timeout, memory_limit)
     values = _key_values(parameters or [])
     # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
-    with_total = not plot and export.chosen_format(form, output) is Format.TABLE
+    with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.named_question(connection, name, values, limit, with_total)
@@ -428,16 +578,17 @@ def query(
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 
-        asked = on_spark.named(warehouse, master, limits, name, values, limit, with_total, explain)
+        asked = on_spark.named(how.warehouse, master, how.limits, name, values, limit, with_total, explain)
     if plot:
-        notes = answers.draw_answer(asked, warehouse, limits, plot)
+        notes = answers.draw_answer(asked, how.warehouse, how.limits, plot)
         _say(f"Drew {plot}")
     else:
-        notes = answers.write_answer(asked, warehouse, limits, form, output, guard_formulas, explain)
-    _print_notes(notes, stderr=output is not None or not _on_terminal())
+        notes = how.write(asked, guard_formulas=guard_formulas, explain=explain)
+    _print_notes(notes, stderr=how.notes_apart)
 
 
 @app.command()
+@_answering
 def sql(
     statement: Annotated[
         Optional[str],  # noqa: UP045
@@ -451,61 +602,54 @@ def sql(
         Optional[Path],  # noqa: UP045
         typer.Option("--file", "-f", help="File that holds the statement.", show_default=False),
     ] = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    form: FormatOption = None,
-    output: Output = None,
+    limit: RowLimit = None,
     explain: Explain = False,
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
     master: Master = LOCAL,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    *,
+    how: Answering,
 ) -> None:
     """Answer a query in SQL: traces sql "select count(*) from itp.job".
 
     The database is opened read-only, and no other file can be read or written. Caveats are those of the
     columns that it names. With --engine spark it is Spark's SQL, and there are none.
     """
-    from tracehouse.engines.duckdb.read import answer, asking, provenance
-    from tracehouse.publish import answers
+    from tracehouse.engines.duckdb.read import answer, provenance
 
     text = _statement(statement, file)
-    limits = asking.Limits(timeout, memory_limit)
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.sql_question(connection, text)
+        question = answer.limited(answer.sql_question(connection, text), limit)
         return question, provenance.notes_on_statement(connection, question.sql, question.reads)
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import asking as on_spark
 
-        asked = on_spark.written(warehouse, master, limits, text, explain)
-    notes = answers.write_answer(asked, warehouse, limits, form, output, guard_formulas, explain)
-    _print_notes(notes, stderr=True)
+        asked = on_spark.written(how.warehouse, master, how.limits, text, limit, explain)
+    notes = how.write(asked, guard_formulas=guard_formulas, explain=explain)
+    _print_notes(notes, stderr=how.notes_apart)
 
 
 @app.command()
+@_answering
 def check(
     traces: TraceNames = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    form: FormatOption = None,
-    output: Output = None,
     files: Annotated[
         bool, typer.Option("--files", help="Check instead that every Parquet file is as it was written.")
     ] = False,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    *,
+    how: Answering,
 ) -> None:
     """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails.
 
     With --files, the size and checksum of each Parquet file are compared with those in datapackage.json.
     """
     if files:
-        _check_files(warehouse, traces or [])
+        _check_files(how.warehouse, traces or [])
         return
-    from tracehouse.engines.duckdb.read import answer, asking, checks
-    from tracehouse.publish import answers
+    from tracehouse.engines.duckdb.read import answer, checks
 
     failed: list[str] = []
 
@@ -515,27 +659,24 @@ def check(
         failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
         return answer.of_table(connection, found), []
 
-    answers.write_answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
+    how.write(asked)
     if failed:
         raise UserError(failed[0])
 
 
 @app.command()
+@_answering
 def verify(
     traces: TraceNames = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    form: FormatOption = None,
-    output: Output = None,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    *,
+    how: Answering,
 ) -> None:
     """Set what publishers printed beside what is measured: traces verify pai. Exits with 1 where it differs.
 
     What rests on synthetic data is never reproduced, nor does it differ.
     """
-    from tracehouse.engines.duckdb.read import answer, asking
+    from tracehouse.engines.duckdb.read import answer
     from tracehouse.engines.duckdb.read import verify as verifying
-    from tracehouse.publish import answers
 
     differing: list[str] = []
 
@@ -548,8 +689,8 @@ def verify(
         question = answer.of_table(connection, verifying.as_table(results))
         return question, verifying.explanations(results)
 
-    explained = answers.write_answer(asked, warehouse, asking.Limits(timeout, memory_limit), form, output)
-    _print_notes(explained, stderr=output is not None or not _on_terminal(), word="explained")
+    explained = how.write(asked, brief=verifying.BRIEF)
+    _print_notes(explained, stderr=how.notes_apart)
     if differing:
         raise UserError(differing[0])
 
@@ -681,37 +822,13 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
         )
 
 
-def _print_description(found: "Description") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    console.print(Text(shown(found.name), "bold"), Text(shown(found.title)), sep="\n")
-    for fact, text in found.facts.items():
-        if text:
-            console.print(Text(shown(f"{fact}: {text}")))
-    for grid in found.grids:
-        if grid.rows:
-            drawn = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-            for name in grid.names:
-                drawn.add_column(name, overflow="fold")
-            for row in grid.rows:
-                drawn.add_row(*(Text(shown(cell or "")) for cell in row))
-            console.print(drawn)
-    _print_notes(found.notes, stderr=False)
-    if found.sql:
-        _say(f"\n{found.sql}")
-
-
-def _print_notes(notes: "Sequence[Note]", stderr: bool, word: str = "caveat") -> None:
+def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=stderr)
     for note in notes:
-        text = shown(f"{word} {note.name}: {note.text}")
+        text = shown(f"{note.word} {note.name}: {note.text}")
         console.print(Text(text, "dim"), soft_wrap=not console.is_terminal)
 
 

@@ -76,6 +76,7 @@ def ingest(
     """
     traces = _named(trace_names)
     _check_folders(raw_folders)
+    progress("raw folders", 0, 0)
     found = find(raw_folders, traces, all_traces().values())
     notes = []
     if replacing and found.problems:

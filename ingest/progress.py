@@ -4,10 +4,9 @@ Nothing is shown where the output is not a terminal.
 """
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 from tracehouse.ingest import signals
@@ -17,14 +16,15 @@ from tracehouse.ingest.terminal import shown
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-SHOW_AFTER_S = 1.0
+SHOW_AFTER_S = 0.4
 
 
 @contextmanager
 def byte_bars() -> Iterator[Progress]:
-    """Give a function to report bytes to. Its bars appear once the work has taken over a second.
+    """Give a function to report bytes to. Its bars appear once the work has taken nearly half a second.
 
-    The function may be called from any thread; a bar goes away when all its bytes have been read.
+    The function may be called from any thread; a bar goes away when all its bytes have been read, and one
+    without a known size when another comes.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -49,18 +49,33 @@ def byte_bars() -> Iterator[Progress]:
     bars = Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     tasks: dict[str, TaskID] = {}
     one_at_a_time = Lock()
-    start_s = time.monotonic()
 
     def report(label: str, more_bytes: int, total_bytes: int) -> None:
         with one_at_a_time:
             if label not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, visible=task.visible and task.total is not None)
                 tasks[label] = bars.add_task(escape(shown(label)), total=total_bytes or None)
             bars.update(tasks[label], advance=more_bytes)
-            task = bars.tasks[tasks[label]]
-            bars.update(tasks[label], visible=not task.finished)
-            if not bars.live.is_started and time.monotonic() - start_s > SHOW_AFTER_S:
+            reported = bars.tasks[tasks[label]]
+            bars.update(tasks[label], visible=not reported.finished)
+
+    def show() -> None:
+        with one_at_a_time:
+            if not later.finished.is_set():
                 bars.start()
 
-    # Bars hide the cursor.
-    with signals.before_the_end(bars.stop):
-        yield report
+    def stop() -> None:
+        # Bars hide the cursor. A signal may come while this very thread reports.
+        later.cancel()
+        bars.stop()
+
+    later = Timer(SHOW_AFTER_S, show)
+    later.daemon = True
+    with signals.before_the_end(stop):
+        later.start()
+        try:
+            yield report
+        finally:
+            later.cancel()
+            later.join()

@@ -36,6 +36,20 @@ def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
         _to_do.remove(clean_up)
 
 
+@contextmanager
+def left_to_another(*numbers: int) -> Iterator[None]:
+    """Let signals do nothing here inside the block: they are for a program that was started in it."""
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        # A function, as a program that is started ignores what is ignored here.
+        signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _end(number: int, _: FrameType | None) -> None:
     try:
         for clean_up in reversed(_to_do):

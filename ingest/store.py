@@ -3,8 +3,8 @@
     <warehouse>/datapackage.json           the published version (see `manifest`)
     <warehouse>/parquet/<trace>/<table>/   the files, never changed once they have their name
     <warehouse>/records/                   what each conversion gave, to make a lost manifest from
-    <warehouse>/.ingest/                   lock, half-written files, journal of finished conversions,
-                                           and which database was built
+    <warehouse>/.ingest/                   lock, half-written files, journal of finished conversions, and
+                                           what the database was made from
 
 A conversion is finished when the journal lists it and its files have their names; it is published when
 datapackage.json lists it. Between the two a killed ingest loses nothing but the conversion it was at.
@@ -181,9 +181,9 @@ def staging(warehouse: Path) -> Path:
     return folder
 
 
-def built(warehouse: Path) -> Path:
-    """The file that tells which database was built here."""
-    return warehouse.absolute() / _WORK / "built"
+def mark_of_database(warehouse: Path) -> Path:
+    """The file that says what the database of a warehouse was made from."""
+    return warehouse / _WORK / "database.json"
 
 
 def drop_staging(warehouse: Path) -> None:

@@ -1,18 +1,18 @@
 """Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, asking
-from tracehouse.engines.duckdb.read.answer import Asked, Note
+from tracehouse.engines.duckdb.read import answer, asking, empty
+from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish import export, output, plot
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
 
 T = TypeVar("T")
@@ -26,10 +26,14 @@ def write_answer(
     path: Path | None,
     guard_formulas: bool = False,
     explain: bool = False,
+    wide: bool = False,
+    brief: Sequence[str] = (),
+    pages: bool = False,
 ) -> list[Note]:
     """Write the answer, or with `explain` its query plan. Returns the notes on it.
 
-    Without a path it goes to standard output, and without a format to the one that fits (see `export`).
+    Without a path it goes to standard output, with `pages` in a pager where a terminal is too short for it;
+    and without a format to the one that fits. `wide` and `brief` are as in `export.Options`.
     """
     chosen = export.chosen_format(form, path)
     to_terminal = output.is_terminal(path)
@@ -39,11 +43,22 @@ def write_answer(
         if explain or question.explain:
             spool.file.write(f"{shown(answer.plan(connection, question))}\n".encode())
             return list(notes)
-        options = export.Options(path is None, to_terminal, guard_formulas)
-        return [*export.write(connection, question, chosen, spool, draft, options), *notes]
+        options = export.Options(path is None, to_terminal, guard_formulas, wide, brief)
+        written = export.write(connection, question, chosen, spool, draft, options)
+        if not written.rows:
+            notes = _with_why_empty(connection, question, notes)
+        return [*written.notes, *notes]
 
     # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
-    return _ask(path, warehouse, limits, work, shows_escapes=chosen is not Format.TABLE)
+    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages)
+
+
+def _with_why_empty(
+    connection: duckdb.DuckDBPyConnection, question: Question, notes: Sequence[Note]
+) -> list[Note]:
+    """The notes on an answer without rows, and why it has none, which names what has no data."""
+    why = empty.why_empty(connection, question)
+    return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
 def draw_answer(asked: Asked, warehouse: Path, limits: Limits, path: Path) -> list[Note]:
@@ -64,13 +79,14 @@ def _ask(
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
     shows_escapes: bool = False,
+    pages: bool = False,
 ) -> T:
     """Do some work with a spool for the answer, and another for the draft that it is made from."""
     output.check(path)
     with ExitStack() as stack:
         scratch = stack.enter_context(asking.scratch_folder())
         draft = stack.enter_context(output.new_spool(scratch))
-        spool = stack.enter_context(output.spooled(path, scratch, shows_escapes))
+        spool = stack.enter_context(output.spooled(path, scratch, shows_escapes, pages))
         return asking.ask_within(
             scratch, warehouse, limits, lambda c: work(c, spool, draft), [spool.writable, draft.writable]
         )

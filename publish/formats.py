@@ -7,12 +7,14 @@ class Format(StrEnum):
     """How an answer is written."""
 
     TABLE = "table"
+    RECORDS = "records"
     CSV = "csv"
     JSON = "json"
     NDJSON = "ndjson"
     MARKDOWN = "markdown"
     PARQUET = "parquet"
     ARROW = "arrow"
+    XLSX = "xlsx"
 
 
 BY_SUFFIX = {
@@ -24,5 +26,9 @@ BY_SUFFIX = {
     ".parquet": Format.PARQUET,
     ".arrow": Format.ARROW,
     ".feather": Format.ARROW,
+    ".xlsx": Format.XLSX,
+    ".txt": Format.TABLE,
 }
-BINARY = {Format.PARQUET, Format.ARROW}
+BINARY = {Format.PARQUET, Format.ARROW, Format.XLSX}
+# Those that are laid out for people, in colours on a terminal.
+LAID_OUT = {Format.TABLE, Format.RECORDS}

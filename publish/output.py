@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tracehouse.engines.duckdb.read import asking
 from tracehouse.engines.duckdb.read.asking import Writable
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
+from tracehouse.publish import pager
 
 _CHUNK_BYTES = 1 << 20
 _MODE_BITS = 0o7777
@@ -58,17 +60,25 @@ def is_terminal(output: Path | None) -> bool:
         return file.isatty()
 
 
+def is_stream(output: Path) -> bool:
+    """Whether an output is a stream, and not a file that can be replaced as a whole."""
+    return _target(output).opened is not None
+
+
 def check(output: Path | None) -> None:
     """Raise UserError where nothing can be written to an output."""
     _target(output)
 
 
 @contextmanager
-def spooled(output: Path | None, folder: Path, shows_escapes: bool = False) -> Iterator[Spool]:
+def spooled(
+    output: Path | None, folder: Path, shows_escapes: bool = False, pages: bool = False
+) -> Iterator[Spool]:
     """A spool for what goes to an output, and goes there where the block ends without an error.
 
     It is beside the output, or in the folder where the output is a stream. With `shows_escapes`, a stream
-    that is a terminal gets the text with its control characters spelled out.
+    that is a terminal gets the text with its control characters spelled out. With `pages`, what is too long
+    for the terminal that is standard output is shown in a pager.
     """
     target = _target(output)
     if target.opened is None:
@@ -80,8 +90,17 @@ def spooled(output: Path | None, folder: Path, shows_escapes: bool = False) -> I
         if target.opened is None:
             _place(spool, target.path)
         else:
-            with target.opened() as stream:
-                _copy(spool, stream, shows_escapes and stream.isatty())
+            to_terminal = is_terminal(output)
+            shows = pager.command() if pages and output is None and to_terminal else ""
+            is_paged = bool(shows) and pager.is_longer_than_screen(spool.file)
+            with pager.opened(shows) if is_paged else target.opened() as stream:
+                _copy(spool, stream, shows_escapes and to_terminal)
+
+
+def show(text: str, pages: bool) -> None:
+    """Print a text that is fit to be shown, with `pages` in a pager where the terminal is too short."""
+    with asking.scratch_folder() as folder, spooled(None, folder, pages=pages) as spool:
+        spool.file.write(text.encode(errors="surrogateescape"))
 
 
 @contextmanager

@@ -20,6 +20,14 @@ NAMES = {
     Kind.QUERIES: "query_name",
 }
 
+# What a terminal shows of each list, where it has no room for all.
+BRIEF = {
+    Kind.TRACES: ("trace", "title", "data", "row_count"),
+    Kind.TABLES: ("table_name", "data", "row_count", "grain"),
+    Kind.VIEWS: ("view_name", "version", "status", "title"),
+    Kind.QUERIES: ("query_name", "title"),
+}
+
 LISTS = {
     Kind.TRACES: """
         select

@@ -10,6 +10,7 @@ from pathlib import Path
 import command_line
 import pytest
 from command_line import TRACES, Run
+from openpyxl import load_workbook
 
 COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "verify", "shell")
 
@@ -161,6 +162,17 @@ def test_list(kind: str, sample_warehouse: Path) -> None:
         ("itp.job_v1", ["version 1", "itp.deadline_synthetic"]),
         ("zeus.cheapest", ["named query", "eta", "DOUBLE", "0 to 1"]),
         ("acme.states", ["named query", "on_cluster", "seren | kalos", "'seren'", "synthetic data"]),
+        ("itp.gpu_hours", ["gpu_h", "GPU-h", "GPU-hours", "DOUBLE"]),
+        ("itp", ["ElasticFlow", "Microsoft", "MIT", "cite: ", "itp.raw_job", "itp.collection", "energy"]),
+        ("catalog.caveats", ["table of the catalog", "what_to_do", "What to do about it."]),
+        ("catalog.checks", ["table of the catalog", "violations"]),
+        ("catalog.caveats.what_to_do", ["column of the table catalog.caveats", "VARCHAR"]),
+        ("itp.min_duration_600", ["caveat of itp", "what to do: Apply", "itp.raw_job.duration", "gpu_h"]),
+        ("itp.raw_job.duration", ["column of the table", "BIGINT", "unit: s", "itp.min_duration_600"]),
+        ("itp.job.run_s", ["column of the view", "measured", "computed from: itp.raw_job.duration"]),
+        ("itp.job_v1.run_s", ["column of the view itp.job_v1", "itp.min_duration_600"]),
+        ("unified.jobs.run_s", ["itp.standard_job_v1.run_s", "in the end from: ", "itp.raw_job.duration"]),
+        ("itp.gpu_hours.gpu_h", ["column of the query", "DOUBLE", "GPU-h", "derived"]),
     ],
 )
 def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> None:
@@ -179,6 +191,17 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png or .svg"),
         (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "not both"),
         (["describe", "pai.tasks"], 2, "Did you mean pai.task"),
+        (["describe", "itp.min_duration_60"], 2, "Did you mean itp.min_duration_600"),
+        (["describe", "itp.job.runs"], 2, "itp.job has no column runs. Did you mean run_s?"),
+        (["describe", "catalog.caveat"], 2, "Did you mean catalog.caveats"),
+        (["query", "itp.gpu_hours", "--json", "--format", "csv"], 2, "an answer has one format"),
+        (["query", "itp.gpu_hours", "--json", "--records"], 2, "an answer has one format"),
+        (["query", "itp.gpu_hours", "-o", "a.docx"], 2, "no format has the ending .docx. Known: .csv, "),
+        (
+            ["list", "queries", "itp", "--search", "wait"],
+            1,
+            "none of the queries of itp has the words 'wait'",
+        ),
         (["check", "mars"], 2, "no trace is called mars"),
         (["verify", "mars"], 2, "no trace is called mars"),
         (["list", "moons"], 2, "moons"),
@@ -205,6 +228,101 @@ def test_errors_are_for_people(
     assert run.code == code
     assert complaint in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_a_description_is_one_json_object(sample_warehouse: Path) -> None:
+    found = json.loads(traces("describe", "itp.gpu_hours", "--json", warehouse=sample_warehouse).stdout)
+    assert (found["name"], found["kind"]) == ("itp.gpu_hours", "named query")
+    assert found["parameters"][0]["parameter"] == "min_gpus"
+    assert {"column": "gpu_h", "type": "DOUBLE"}.items() <= found["columns"][2].items()
+    assert "itp.min_duration_600" in [note["name"] for note in found["notes"]]
+    assert found["sql"].startswith("create or replace macro")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "traces"),
+        ("query", "itp.gpu_hours"),
+        ("sql", "select 1 as a"),
+        ("check", "itp"),
+        ("verify", "itp"),
+    ],
+)
+def test_json_is_the_format_json(arguments: tuple[str, ...], sample_warehouse: Path) -> None:
+    short = traces(*arguments, "--json", warehouse=sample_warehouse)
+    assert short.code == 0 and isinstance(json.loads(short.stdout), list)
+    assert traces(*arguments, "--format", "json", warehouse=sample_warehouse).stdout == short.stdout
+
+
+def test_the_warehouse_may_stand_before_the_command(sample_warehouse: Path, tmp_path: Path) -> None:
+    for before, behind, code in [
+        (sample_warehouse, tmp_path, 1),
+        (tmp_path, sample_warehouse, 0),
+        (sample_warehouse, None, 0),
+        (tmp_path, None, 1),
+    ]:
+        more = ["-w", behind] if behind else []
+        run = traces("-w", before, "sql", "select 1", *more, warehouse=sample_warehouse)
+        assert run.code == code, (before, behind, run.stderr)
+
+
+def test_a_limit_is_for_every_answer(sample_warehouse: Path) -> None:
+    for arguments in (
+        ["list", "queries", "--search", "gpu"],
+        ["query", "itp.job"],
+        ["sql", "from itp.job order by run_s desc -- longest"],
+    ):
+        whole = traces(*arguments, "--json", warehouse=sample_warehouse)
+        few = traces(*arguments, "--json", "--limit", "3", warehouse=sample_warehouse)
+        assert json.loads(few.stdout) == json.loads(whole.stdout)[:3] and len(json.loads(few.stdout)) == 3
+    plan = traces("sql", "explain from itp.job", "--limit", "3", warehouse=sample_warehouse)
+    assert plan.code == 0
+
+
+def test_an_answer_is_written_as_a_workbook_or_a_table(sample_warehouse: Path, tmp_path: Path) -> None:
+    path = tmp_path / "machines.xlsx"
+    run = traces("query", "pai.machines", "-o", path, warehouse=sample_warehouse)
+    assert (run.code, run.stdout) == (0, "")
+    names, *rows = load_workbook(path).active.values
+    answer = json.loads(traces("query", "pai.machines", "--json", warehouse=sample_warehouse).stdout)
+    assert len(rows) == len(answer) > 2
+    for row, expected in zip(rows, answer, strict=True):
+        assert list(expected) == list(names)
+        for value, exact in zip(row, expected.values(), strict=True):
+            # A cell has 16 digits of a fraction.
+            assert value == (float(f"{exact:.16g}") if isinstance(exact, float) else exact)
+    assert traces("query", "itp.job", "-o", tmp_path / "jobs.txt", warehouse=sample_warehouse).code == 0
+    lines = (tmp_path / "jobs.txt").read_text().splitlines()
+    assert len(lines) > 250 and lines[0].split()[0] == "cluster" and lines[-1].endswith(" rows")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_an_empty_answer_says_why(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "pai_machine_spec.csv").write_text("a,V100,96,384,8\n")
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
+
+    def note(*arguments: str) -> str:
+        run = traces(*arguments, warehouse=tmp_path)
+        assert run.code == 0 and run.stdout.count("\n") == 1
+        return " ".join(line for line in run.stderr.splitlines() if line.startswith("note no rows"))
+
+    of_query = note("query", "pai.wait_by_gpu_type", "-p", "min_gpus=2")
+    assert "pai.instance, pai.task have no data: `traces describe pai`" in of_query
+    assert "What limits it: min_gpus=2.0 (by default 0.01)" in of_query
+    assert "pai.task has no data" in note("query", "pai.task")
+    assert "pai.instance, pai.task have no data" in note("sql", "select * from pai.wait_by_gpu_type()")
+    assert "pai.task has no data" in note(
+        "sql", "with t as (from pai.task) select (select count(*) from pai.machine_spec), 1 from t"
+    )
+    assert "what it reads has data: pai.machine_spec (1 rows)" in note(
+        "sql", "select * from PAI.machine_spec where machine = 'b'"
+    )
+    assert note("sql", "select 1 where false") == ""
+    run = traces("sql", "from pai.machine_spec", warehouse=tmp_path)
+    assert run.stdout.count("\n") == 2 and run.stderr == ""
 
 
 def test_sql_comes_from_an_argument_a_file_or_standard_input(sample_warehouse: Path, tmp_path: Path) -> None:

@@ -50,11 +50,16 @@ def named(
     return _of_plan(found) if isinstance(found, str) else _of_rows(found, name)
 
 
-def written(warehouse: Path, master: str, limits: Limits, text: str, explain: bool) -> Asked:
-    """Ask what somebody wrote in Spark's SQL; with `explain`, for its plan."""
-    found = _ask(
-        master, limits, lambda spark: _answered(spark, warehouse, statement.of_text(spark, text), explain)
-    )
+def written(
+    warehouse: Path, master: str, limits: Limits, text: str, limit: int | None, explain: bool
+) -> Asked:
+    """Ask what somebody wrote in Spark's SQL, for no more rows than a limit; with `explain`, for its plan."""
+
+    def answered(spark: "SparkSession") -> "pa.Table | str":
+        asked = statement.limited(statement.of_text(spark, text), limit)
+        return _answered(spark, warehouse, asked, explain)
+
+    found = _ask(master, limits, answered)
     return _of_plan(found) if isinstance(found, str) else _of_rows(found)
 
 

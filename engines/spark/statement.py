@@ -92,6 +92,14 @@ def of_name(name: str, values: Mapping[str, Any], limit: int | None) -> Statemen
     return Statement(f"select * from {called}{at_most}", frozenset({name}))
 
 
+def limited(statement: Statement, limit: int | None) -> Statement:
+    """A statement for no more rows than a limit, if there is one."""
+    if limit is None:
+        return statement
+    query = statement.sql.rstrip("; \n")
+    return Statement(f"select * from (\n{query}\n) limit {limit}", statement.reads)
+
+
 def of_text(session: "SparkSession", text: str) -> Statement:
     """The statement that somebody wrote in Spark's SQL.
 

@@ -1,11 +1,14 @@
 """The database file: what an ingest makes of the one that was there."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import database, freshness
+from tracehouse.ingest import store
 from tracehouse.ingest.pipeline import IngestResult
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
@@ -15,12 +18,34 @@ KINDS = """
 """
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with raw files and their warehouse, which takes seconds."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "raw").mkdir()
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    ingest(folder / "warehouse")
+    return folder
+
+
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Path:
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
-    ingest(tmp_path / "warehouse")
+def warehouse(built: Path, tmp_path: Path) -> Path:
+    """A copy, which is as fresh as if it had been built here."""
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    assert not is_fresh(tmp_path / "warehouse"), "it knows another place"
+    freshness.leave_mark(
+        tmp_path / "warehouse", made_from(tmp_path / "warehouse"), tmp_path / "warehouse" / database.NAME
+    )
+    assert is_fresh(tmp_path / "warehouse")
     return tmp_path / "warehouse"
+
+
+def made_from(warehouse: Path) -> str:
+    return freshness.of_build(store.published(warehouse), warehouse)
+
+
+def is_fresh(warehouse: Path) -> bool:
+    return freshness.is_fresh(warehouse, made_from(warehouse))
 
 
 def ingest(warehouse: Path) -> IngestResult:
@@ -57,3 +82,106 @@ def test_a_database_that_cannot_be_opened_is_built_anew_and_that_is_said(warehou
     assert note.startswith(f"{warehouse / database.NAME}: the database cannot be opened (")
     assert "traces build --materialize" in note
     assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+
+
+@pytest.mark.parametrize("materialize", [False, True])
+def test_an_ingest_that_changes_nothing_leaves_the_database_alone(materialize: bool, warehouse: Path) -> None:
+    if materialize:
+        database.build(warehouse, materialize)
+    before = (warehouse / database.NAME).stat()
+    assert len(ingest(warehouse).unchanged) == 1
+    database.vacuum(warehouse, 0, 0)
+    after = (warehouse / database.NAME).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def lost(warehouse: Path) -> None:
+    (warehouse / database.NAME).unlink()
+
+
+def flipped(warehouse: Path) -> None:
+    content = bytearray((warehouse / database.NAME).read_bytes())
+    content[len(content) // 2] ^= 1
+    (warehouse / database.NAME).write_bytes(content)
+
+
+def written_into(warehouse: Path) -> None:
+    with duckdb.connect(str(warehouse / database.NAME)) as connection:
+        connection.execute("create table mine as select 1 as n")
+
+
+def half_written(warehouse: Path) -> None:
+    (warehouse / f"{database.NAME}.wal").write_bytes(b"")
+
+
+def unmarked(warehouse: Path) -> None:
+    store.mark_of_database(warehouse).unlink()
+
+
+def wrongly_marked(warehouse: Path) -> None:
+    store.mark_of_database(warehouse).write_text("[]")
+
+
+@pytest.mark.parametrize("damage", [lost, flipped, written_into, half_written, unmarked, wrongly_marked])
+def test_a_database_that_is_not_as_it_was_built_is_not_fresh(
+    damage: Callable[[Path], None], warehouse: Path
+) -> None:
+    damage(warehouse)
+    assert not is_fresh(warehouse)
+
+
+def test_what_is_not_fresh_is_built_anew(warehouse: Path) -> None:
+    written_into(warehouse)
+    assert len(ingest(warehouse).unchanged) == 1
+    assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+    assert asked(warehouse, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
+    assert is_fresh(warehouse)
+
+
+@pytest.mark.parametrize("changed", ["a definition", "the version of DuckDB", "the place", "the rows"])
+def test_a_database_made_from_something_else_is_not_fresh(
+    changed: str, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if changed == "a definition":
+        (warehouse.parent / "x.sql").write_text("select 1")
+        definitions = freshness._definitions()
+        monkeypatch.setattr(freshness, "_definitions", lambda: [*definitions, warehouse.parent / "x.sql"])
+    elif changed == "the version of DuckDB":
+        monkeypatch.setattr(duckdb, "__version__", "9.9.9")
+    elif changed == "the place":
+        warehouse = warehouse.rename(warehouse.with_name("moved"))
+    else:
+        store.publish(warehouse, [])
+    assert not is_fresh(warehouse)
+
+
+def test_a_kill_between_manifest_and_database_leaves_no_stale_one(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
+        file.write("b,1000,1024,2,T4\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "_take_its_place", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(warehouse)
+    assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+    assert len(ingest(warehouse).unchanged) == 1
+    assert asked(warehouse, "select sum(gpu) from openb.node") == [(3,)]
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_fingerprint_tells_apart_what_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("select 1")
+    (tmp_path / "b.sql").write_text("select 1")
+    files = sorted(tmp_path.iterdir())
+    given = [([], []), (files, []), (files[:1], []), (files[1:], []), (files, ["a"]), ([], ["a", "b"])]
+    assert len({freshness.fingerprint(*one) for one in given}) == len(given)
+
+
+def test_what_a_database_is_made_from_is_in_its_fingerprint() -> None:
+    found = {path.relative_to(freshness._PACKAGE).as_posix() for path in freshness._definitions()}
+    assert {"views/versions.lock", "views/itp/job.v1.sql", "sql/itp/gpu_hours.sql"} <= found
+    assert {"ingest/traces/itp.py", "views/itp/caveats.csv", "engines/duckdb/write/catalog.py"} <= found

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest import store
 from tracehouse.ingest.errors import UserError
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
@@ -115,9 +116,9 @@ def test_a_copied_warehouse_was_not_written_to(warehouse: Path) -> None:
 
 
 def test_where_it_is_not_known_what_was_built_names_tell(warehouse: Path) -> None:
-    (warehouse / ".ingest" / "built").unlink()
+    store.mark_of_database(warehouse).unlink()
     assert ingest(warehouse) == []
-    (warehouse / ".ingest" / "built").unlink()
+    store.mark_of_database(warehouse).unlink()
     write(warehouse, "create table notes as select 42 as answer")
     [note] = ingest(warehouse)
     assert "somebody wrote main.notes into the database" in note

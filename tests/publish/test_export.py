@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
+from openpyxl import load_workbook
 
 from tracehouse.engines.duckdb.read.answer import Note, Question, disable_async_writes
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish import output
-from tracehouse.publish.export import TABLE_ROWS, TO_A_FILE, Options, chosen_format, write
-from tracehouse.publish.formats import Format
+from tracehouse.publish.export import TO_A_FILE, Options, chosen_format, write
+from tracehouse.publish.formats import BINARY, Format
+from tracehouse.publish.table import TABLE_ROWS
 
 BIG = 2**53 + 1
 HUGE = 12345678901234567890123456789
@@ -58,7 +60,7 @@ def noted(
     ):
         connection.execute("set timezone = 'UTC'")
         disable_async_writes(connection)
-        return write(connection, Question(sql, {}), form, spool, draft, options)
+        return list(write(connection, Question(sql, {}), form, spool, draft, options).notes)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -124,9 +126,12 @@ def test_markdown(tmp_path: Path) -> None:
 
 
 def test_table_says_how_much_it_leaves_out(tmp_path: Path) -> None:
-    text = written(Format.TABLE, tmp_path, f"select range as n from range({TABLE_ROWS + 50})").read_text()
+    sql = f"select range as n from range({TABLE_ROWS + 50})"
+    text = written(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
-    assert f" {TABLE_ROWS - 1} " in text and f" {TABLE_ROWS} " not in text
+    assert f" {TABLE_ROWS - 1}\n" in text and f" {TABLE_ROWS}\n" not in text
+    text = written(Format.TABLE, tmp_path, sql).read_text()
+    assert f"\n{TABLE_ROWS + 50:,} rows\n" in text and f" {TABLE_ROWS + 49}\n" in text
     assert "1 row\n" in written(Format.TABLE, tmp_path, "select 1 as n").read_text()
 
 
@@ -141,7 +146,7 @@ def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
     path = written(form, tmp_path, "select 1 as n, 'x' as s where false")
     if form is Format.JSON:
         assert json.loads(path.read_text()) == []
-    elif form not in (Format.NDJSON, Format.PARQUET, Format.ARROW):
+    elif form is not Format.NDJSON and form not in BINARY:
         assert "n" in path.read_text()
 
 
@@ -154,9 +159,9 @@ def test_colours_and_folds_are_for_the_terminal_alone(
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
-    assert "\x1b" not in in_pipe and "long " * 60 in in_pipe
+    assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
     on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
-    assert "\x1b[" in on_terminal and "long " * 60 not in on_terminal
+    assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
@@ -225,6 +230,11 @@ def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_
         exclude = f" exclude ({', '.join(without)})"
         write_all_types(form, path, exclude)
         assert path.stat().st_size > 1000
+    elif form is Format.XLSX:
+        write_all_types(form, path, "")
+        rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
+        # The third row has nothing but NULL, and so no cell.
+        assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in str(rows)
     else:
         write_all_types(form, path, "")
         assert "5881580-07-10" in path.read_text() and "infinity" in path.read_text()
@@ -285,13 +295,23 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
     [
         (None, "a.parquet", Format.PARQUET),
         (None, "a.jsonl", Format.NDJSON),
-        (None, "a.unknown", Format.CSV),
+        (None, "a.XLSX", Format.XLSX),
+        (None, "a.txt", Format.TABLE),
+        (None, "a", Format.CSV),
+        (None, "/dev/stdout", Format.CSV),
+        (Format.CSV, "a.unknown", Format.CSV),
         (Format.JSON, "a.csv", Format.JSON),
         (None, None, Format.CSV),
     ],
 )
 def test_the_format_follows_the_file(asked: Format | None, output: str | None, form: Format) -> None:
     assert chosen_format(asked, Path(output) if output else None) is form
+
+
+@pytest.mark.parametrize("name", ["a.unknown", "a.csv.gz", "a.xls"])
+def test_an_ending_of_no_format_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=r"Known: \.csv, .*\.xlsx.*--format"):
+        chosen_format(None, Path(name))
 
 
 def test_binary_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import re
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ class Question:
     """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
 
     `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
-    plan, where another engine runs it. `reads` are the names that a statement reads.
+    plan, where another engine runs it. `reads` are the names that a statement reads, `given` the parameters
+    of a named query that were given.
     """
 
     sql: str
@@ -46,6 +47,7 @@ class Question:
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,20 @@ class Access:
 
 
 NOTHING_MORE = Access()
+# What the note is called that names tables without data.
+NO_DATA = "no data"
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something to know about an answer: a caveat, or that it rests on synthetic data."""
+    """Something to know about an answer: a caveat, or that it rests on synthetic data.
+
+    `word` says what it is.
+    """
 
     name: str
     text: str
+    word: str = "caveat"
 
 
 Asked = Callable[[duckdb.DuckDBPyConnection], tuple[Question, Sequence[Note]]]
@@ -182,7 +190,7 @@ def named_question(
         if of_column := known[key].values_of:
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
-    return Question(f"from {name}({arguments}){at_most}", values, name)
+    return Question(f"from {name}({arguments}){at_most}", values, name, given=values)
 
 
 def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> None:
@@ -213,6 +221,13 @@ def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
     statement = reading_statement(connection, sql)
     return Question(statement.query, {}, explain=statement.explain, reads=statement.reads)
+
+
+def limited(question: Question, limit: int | None) -> Question:
+    """A question for no more rows than a limit, if there is one."""
+    if limit is None or question.explain or question.plan:
+        return question
+    return replace(question, sql=f"from (\n{question.sql}\n) limit {limit}")
 
 
 def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:
@@ -259,7 +274,7 @@ def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple
         return question, notes(connection, question.name)
     connection.execute(f"create temp table answer as {question.sql}", question.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
-    at_hand = Question("from temp.answer", {}, question.name)
+    at_hand = replace(question, sql="from temp.answer", values={})
     return at_hand, notes(connection, question.name, [trace for (trace,) in rows] or None)
 
 
@@ -304,7 +319,7 @@ def notes(
     with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
     empty = [table if trace in with_rows else trace for table, trace, is_empty, _ in tables if is_empty]
     if empty:
-        found.append(Note("no data", f"{', '.join(dict.fromkeys(empty))}: nothing of it is in the warehouse"))
+        found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: nothing of it is in the warehouse"))
     return found
 
 

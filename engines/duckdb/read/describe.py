@@ -1,4 +1,4 @@
-"""Describes one object of the database in full: a table, a view or a query."""
+"""Describes one thing in full: a table, view or query, a trace, a column or a caveat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Description:
-    """One object in full: facts by their names, its parameters and columns, caveats, and its SQL."""
+    """One thing in full: facts by their names, its parameters and columns, caveats, and its SQL."""
 
     name: str
     title: str
@@ -34,11 +34,11 @@ class Description:
 
 
 def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
-    """Describe a table, a view (by its plain or versioned name) or a query.
+    """Describe a table, a view (by its plain or versioned name), a query, a trace, a column or a caveat.
 
     Raises UsageError, which suggests similar names, where nothing has the name.
     """
-    for look_up in (_table, _view, _query):
+    for look_up in (_table, _view, _query, _trace, _of_catalog, _caveat, _column):
         found = look_up(connection, name)
         if found:
             return found
@@ -50,9 +50,15 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
         select view_name from catalog.views
         union all
         select query_name from catalog.queries
+        union all
+        select trace from catalog.traces
+        union all
+        select caveat from catalog.caveats
+        union all
+        select 'catalog.' || table_name from duckdb_columns() where schema_name = 'catalog'
         """
     ).fetchall()
-    raise UsageError(f"nothing is called {name}.{nearest(name, [row[0] for row in known])}")
+    raise UsageError(f"nothing is called {name}.{nearest(name, sorted({row[0] for row in known}))}")
 
 
 def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
@@ -160,6 +166,190 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     )
 
 
+def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(connection, "from catalog.traces where trace = $name", name)
+    if row is None:
+        return None
+    caveats = connection.execute(
+        "select caveat from catalog.caveats where trace = $name order by caveat", {"name": name}
+    ).fetchall()
+    asked = {
+        "tables": (
+            ("table", "data", "rows", "grain"),
+            """
+            select table_name, case when row_count = 0 then 'no data' when synthetic then 'synthetic'
+                else 'published' end, format('{:,}', row_count), grain
+            from catalog.tables where trace = $name order by table_name
+            """,
+        ),
+        "clocks": (
+            ("clock", "counts from", "zone", "true", "not true"),
+            """
+            select clock, epoch, zone, true_parts, fake_parts
+            from catalog.clocks where trace = $name order by clock
+            """,
+        ),
+        "metrics": (
+            ("metric", "exactness", "answered by", "reason"),
+            """
+            select metric, exactness, answered_by, reason
+            from catalog.metrics where trace = $name order by metric
+            """,
+        ),
+    }
+    return Description(
+        name,
+        row["title"],
+        {
+            "kind": "trace",
+            "publisher": row["publisher"],
+            "homepage": row["homepage"],
+            "raw files": row["download"],
+            "licence": row["licence"],
+            "cite": row["citation"],
+            "caveats": ", ".join(caveat for (caveat,) in caveats),
+        },
+        [
+            Grid(title, names, connection.execute(sql, {"name": name}).fetchall())
+            for title, (names, sql) in asked.items()
+        ],
+        notes=[],
+        sql="",
+    )
+
+
+def _of_catalog(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    schema, _, table = name.partition(".")
+    rows = connection.execute(
+        """
+        select column_name, data_type, comment from duckdb_columns()
+        where database_name = current_database() and schema_name = 'catalog' and table_name = $table
+        order by column_index
+        """,
+        {"table": table if schema == "catalog" else ""},
+    ).fetchall()
+    if not rows:
+        return None
+    comments = connection.execute(
+        """
+        select comment from duckdb_tables() where schema_name = 'catalog' and table_name = $table
+        union all
+        select comment from duckdb_views() where schema_name = 'catalog' and view_name = $table
+        """,
+        {"table": table},
+    ).fetchall()
+    facts = {"kind": "table of the catalog"}
+    return Description(
+        name, comments[0][0] or "", facts, [Grid("columns", ("column", "type", "meaning"), rows)], [], ""
+    )
+
+
+def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(connection, "from catalog.caveats where caveat = $name", name)
+    if row is None:
+        return None
+    columns = connection.execute(
+        """
+        select object_name, string_agg(column_name, ', ' order by position) from catalog.columns
+        where list_contains(caveats, $name) and object_name in (select view_name from catalog.views)
+        group by object_name order by object_name
+        """,
+        {"name": name},
+    ).fetchall()
+    return Description(
+        name,
+        row["what_goes_wrong"],
+        {
+            "kind": f"caveat of {row['trace']}",
+            "what to do": row["what_to_do"],
+            "documented in": row["documented_in"],
+            "touches": ", ".join(sorted(row["objects"])),
+        },
+        [Grid("columns of views", ("view", "columns"), columns)],
+        notes=[],
+        sql="",
+    )
+
+
+def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    """A column, after the name of its table, view or query; of a table of the catalog, too."""
+    owner, _, column = name.rpartition(".")
+    of_catalog = _of_catalog(connection, owner)
+    if of_catalog:
+        kinds = {name: (kind, meaning) for name, kind, meaning in of_catalog.grids[0].rows}
+        _check_column(owner, column, list(kinds))
+        facts = {"kind": f"column of the table {owner}", "type": kinds[column][0]}
+        return Description(name, kinds[column][1], facts, [], [], "")
+    known = [
+        row[0]
+        for row in connection.execute(
+            "select column_name from catalog.columns where object_name = $owner order by position",
+            {"owner": owner},
+        ).fetchall()
+    ]
+    if not known:
+        return None
+    _check_column(owner, column, known)
+    row = _one(connection, "from catalog.columns where object_name || '.' || column_name = $name", name) or {}
+    kinds_of_query = _answer_kinds(connection, owner) if row["type"] is None else {}
+    is_table = _one(connection, "from catalog.tables where table_name = $name", owner) is not None
+    kind = "query" if row["type"] is None else "table" if is_table else "view"
+    return Description(
+        name,
+        row["meaning"],
+        {
+            "kind": f"column of the {kind} {owner}",
+            "type": row["type"] or kinds_of_query[column],
+            "unit": row["unit"],
+            "provenance": row["provenance"],
+            "computed from": ", ".join(row["lineage"]),
+            "in the end from": ", ".join(_origins(connection, row["lineage"])),
+        },
+        [],
+        notes=_column_notes(connection, name, row["caveats"]),
+        sql="",
+    )
+
+
+def _check_column(owner: str, column: str, known: Sequence[str]) -> None:
+    if column not in known:
+        raise UsageError(
+            f"{owner} has no column {column}.{nearest(column, known)} `traces describe {owner}` has all"
+        )
+
+
+def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
+    """The columns of base tables that some columns come from; none where these are such already."""
+    above = dict(
+        connection.execute(
+            "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
+        ).fetchall()
+    )
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    todo = list(lineage)
+    while todo:
+        column = todo.pop()
+        if column not in seen:
+            seen.add(column)
+            todo += above.get(column, ())
+            if column not in above:
+                found[column] = None
+    return sorted(found) if seen != set(found) else []
+
+
+def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Sequence[str]) -> list[Note]:
+    rows = connection.execute(
+        """
+        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
+        where list_contains($caveats, caveat) or list_contains(objects, $name)
+        order by caveat
+        """,
+        {"caveats": list(caveats), "name": name},
+    ).fetchall()
+    return [Note(caveat, text) for caveat, text in rows]
+
+
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
     rows = connection.execute(
         """
@@ -174,8 +364,12 @@ def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
 def _answer_columns(connection: duckdb.DuckDBPyConnection, query: str) -> Grid:
     """The columns of a query's answer, with the types that DuckDB gives them."""
     grid = _columns(connection, query)
-    types = {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
+    types = _answer_kinds(connection, query)
     return replace(grid, rows=[(column, types[column], *more) for column, _, *more in grid.rows])
+
+
+def _answer_kinds(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+    return {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
 
 
 def _one(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> dict[str, Any] | None:

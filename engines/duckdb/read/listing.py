@@ -18,8 +18,9 @@ def listing(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words
     _check_schema(connection, kind, trace)
     names = found(connection, kind, trace, words)
     if not names:
+        of_trace = f" of {trace}" if trace else ""
         raise UserError(
-            f"none of the {kind.value} has the words {words!r}. `traces list {kind.value}` has all"
+            f"none of the {kind.value}{of_trace} has the words {words!r}. `traces list {kind.value}` has all"
         )
     return Question(
         f"""

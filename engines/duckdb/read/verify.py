@@ -14,6 +14,8 @@ from tracehouse.ingest.errors import UserError
 
 # Relative tolerance for what is lost where decimal fractions are read as binary ones.
 ROUNDING = 1e-9
+# What a terminal shows of the comparison, where it has no room for all.
+BRIEF = ("figure", "published", "measured", "unit", "verdict")
 
 
 class Verdict(StrEnum):
@@ -110,7 +112,7 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 def explanations(results: Sequence[Result]) -> list[Note]:
     """Why figures differ, for those that differ as explained."""
-    return [Note(r.figure, r.explanation) for r in results if r.verdict is Verdict.EXPLAINED]
+    return [Note(r.figure, r.explanation, "explained") for r in results if r.verdict is Verdict.EXPLAINED]
 
 
 def count(results: Sequence[Result], verdict: Verdict) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import others
+from tracehouse.engines.duckdb.write import freshness, others
 from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import integrity, pipeline, store
@@ -92,8 +92,10 @@ def build(warehouse: Path, materialize: bool = False) -> Built:
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
         others.check_is_free(warehouse / NAME)
-        half = _built_aside(warehouse, store.published(warehouse), materialize)
-        notes = _take_its_place(half.path, warehouse)
+        conversions = store.published(warehouse)
+        made_from = freshness.of_build(conversions, checked(warehouse))
+        half = _built_aside(warehouse, conversions, materialize)
+        notes = _take_its_place(half.path, warehouse, made_from)
         store.drop_staging(warehouse)
     return Built(warehouse / NAME, notes, half.problems)
 
@@ -126,7 +128,15 @@ def _check_is_there(warehouse: Path) -> None:
 
 
 def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
-    """Build a database, materialized if the last one was, and publish it together with its conversions."""
+    """Build a database, materialized if the last one was, and publish it together with its conversions.
+
+    A database that is what would be built stays.
+    """
+    made_from = freshness.of_build(conversions, checked(warehouse))
+    if freshness.is_fresh(checked(warehouse), made_from):
+        integrity.check_sizes(warehouse, conversions)
+        store.publish(warehouse, conversions)
+        return []
     notes = []
     try:
         materialize = is_materialized(warehouse / NAME)
@@ -138,7 +148,7 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     others.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
     store.publish(warehouse, conversions)
-    return [*notes, *_take_its_place(half.path, warehouse)]
+    return [*notes, *_take_its_place(half.path, warehouse, made_from)]
 
 
 def _not_opened(error: UserError) -> str:
@@ -148,11 +158,12 @@ def _not_opened(error: UserError) -> str:
     )
 
 
-def _take_its_place(half: Path, warehouse: Path) -> list[str]:
+def _take_its_place(half: Path, warehouse: Path, made_from: str) -> list[str]:
     """Put a new database in its place, and tell where the one before is kept, if somebody wrote into it."""
-    record = store.built(warehouse)
-    notes = others.keep(warehouse / NAME, record)
-    others.remember(half, record)
+    place = checked(warehouse)
+    notes = others.keep(warehouse / NAME, freshness.headers(place))
+    with store.write_errors_explained(warehouse, NAME):
+        freshness.leave_mark(place, made_from, half)
     half.replace(warehouse / NAME)
     return notes
 

@@ -7,6 +7,7 @@ They have our form and our header keys, and inherit caveats from what they read;
 What cannot be created is left out and told, and the rest is built.
 """
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,18 @@ class Problem:
 
     name: str
     error: str
+
+
+def contents(folder: Path) -> list[str]:
+    """What `create` would read in a folder, as texts: they change when anything in it does."""
+    return [f"{path.relative_to(folder)}: {_content(path)}" for path in sorted(folder.rglob("*.sql"))]
+
+
+def _content(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        return str(error)
 
 
 def create(connection: duckdb.DuckDBPyConnection, folder: Path, held: Mapping[str, Held]) -> list[Problem]:

@@ -1,10 +1,5 @@
-"""Finds what somebody else wrote into the database, and keeps it when a new one takes its place.
+"""Finds what somebody else wrote into the database, and keeps it when a new one takes its place."""
 
-DuckDB counts in a file's header how often it was written, so that a database that nobody else wrote into has
-the header that it was built with. What was written and not taken up yet is in a log beside it.
-"""
-
-import hashlib
 import os
 import shutil
 from collections.abc import Sequence
@@ -14,13 +9,11 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.engines.duckdb.attach import HeldError, attach
+from tracehouse.engines.duckdb.write.freshness import header_of
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.names import listed
 
-_HEADER_BYTES = 3 * 4096
 _MARK, _MARK_ENDS = b"DUCK", 12
-# A kill may leave the database before the last one that was remembered.
-_REMEMBERED = 2
 
 _FOREIGN = """
     with there(name) as (
@@ -62,17 +55,17 @@ def check_is_free(database: Path) -> None:
             return
 
 
-def keep(database: Path, record: Path) -> list[str]:
+def keep(database: Path, headers: Sequence[str]) -> list[str]:
     """Keep a database under another name if somebody wrote into it, and tell so.
 
-    `record` is the file in which `remember` has written.
+    `headers` are those of databases as they were built here (see `freshness`); without any, it counts what is
+    in the database and not in its catalog. What was written and not taken up yet is in a log beside it.
     """
     log = _log(database)
     if not _is_database(database):
         return []
-    remembered = record.read_text().split() if record.exists() else []
-    is_written = log.exists() or (bool(remembered) and _header(database) not in remembered)
-    if not is_written and remembered:
+    is_written = log.exists() or (bool(headers) and header_of(database) not in headers)
+    if headers and not is_written:
         return []
     names = _foreign(database)
     if not (names or is_written):
@@ -90,24 +83,11 @@ def keep(database: Path, record: Path) -> list[str]:
     ]
 
 
-def remember(built: Path, record: Path) -> None:
-    """Write down that a database is as it was built, before it takes its place."""
-    remembered = record.read_text().split() if record.exists() else []
-    half = record.with_name(f"{record.name}.half")
-    half.write_text("\n".join([*remembered, _header(built)][-_REMEMBERED:]) + "\n")
-    half.replace(record)
-
-
 def _is_database(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
         return file.read(_MARK_ENDS)[-len(_MARK) :] == _MARK
-
-
-def _header(database: Path) -> str:
-    with database.open("rb") as file:
-        return hashlib.sha256(file.read(_HEADER_BYTES)).hexdigest()
 
 
 def _log(database: Path) -> Path:

@@ -1,0 +1,101 @@
+"""A workbook holds what the answer holds, with its types, and says what no cell can hold."""
+
+import datetime as dt
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from openpyxl import load_workbook
+
+from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.ingest.errors import UserError
+from tracehouse.publish import workbook
+
+
+def written(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
+    with duckdb.connect() as connection, path.open("wb") as file:
+        connection.execute("set timezone = 'UTC'")
+        rows, notes = workbook.write(connection, Question(sql, {}), file)
+    found = list(load_workbook(path).active.values)
+    assert len(found) == rows + 1
+    return found, notes
+
+
+def test_types_are_kept(tmp_path: Path) -> None:
+    sql = """
+        select
+            7 as whole, 2.5::double as fraction, 1.25::decimal(9, 2) as exact, 5::hugeint as huge,
+            true as yes,
+            date '2023-05-17' as day,
+            timestamptz '2023-05-17 11:00:58.125+08:00' as instant,
+            'text' as text, null as nothing, [1, 2] as several, time '11:00:58' as clock
+    """
+    (names, row), notes = written(sql, tmp_path / "a.xlsx")
+    assert names[:3] == ("whole", "fraction", "exact")
+    assert row == (
+        7,
+        2.5,
+        1.25,
+        5,
+        True,
+        dt.datetime(2023, 5, 17),
+        dt.datetime(2023, 5, 17, 3, 0, 58, 125000),
+        "text",
+        None,
+        "[1, 2]",
+        "11:00:58",
+    )
+    assert isinstance(row[0], int) and row[4] is True and notes == []
+
+
+def test_what_no_cell_holds_is_a_text_and_counted(tmp_path: Path) -> None:
+    sql = """
+        select 9007199254740993 as a, -9007199254740993 as b, 9007199254740992 as c, 'nan'::double as d,
+            12345678901234567890::hugeint as e, 1.2345678901234567::decimal(20, 16) as f,
+            date '1883-01-01' as g, timestamp '2023-05-17 11:00:58.123456' as h, 'infinity'::date as i
+    """
+    (_, row), notes = written(sql, tmp_path / "a.xlsx")
+    assert row[:2] == ("9007199254740993", "-9007199254740993") and row[2] == 2**53
+    assert row[3:] == (
+        "nan",
+        "12345678901234567890",
+        "1.2345678901234567",
+        "1883-01-01",
+        "2023-05-17 11:00:58.123456",
+        "infinity",
+    )
+    assert [note.text.split(" ")[0] for note in notes] == ["8"]
+
+
+def test_no_text_is_run_and_none_becomes_a_link(tmp_path: Path) -> None:
+    sql = "select '=1+1' as \"=x\", '+a', 'https://example.org', '{=1}', '', 'mailto:a'"
+    path = tmp_path / "a.xlsx"
+    (names, row), notes = written(sql, path)
+    assert (names[0], row) == ("=x", ("=1+1", "+a", "https://example.org", "{=1}", "", "mailto:a"))
+    sheet = load_workbook(path).active
+    assert {cell.data_type for cell in sheet[2] if cell.value} == {"s"}
+    assert not any(cell.hyperlink for cell in sheet[2])
+    assert notes == []
+
+
+def test_what_is_too_long_or_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(written("select repeat('x', 32767) as a", tmp_path / "a.xlsx")[0][1][0]) == 32_767
+    with pytest.raises(UserError, match=r"row 1, column long: the text has 32,768 characters"):
+        written("select 'x' as a, repeat('x', 32768) as long", tmp_path / "a.xlsx")
+    # Characters beyond 16 bits count twice there.
+    with pytest.raises(UserError, match=r"40,000 characters"):
+        written("select repeat('😀', 20000) as a", tmp_path / "a.xlsx")
+    monkeypatch.setattr(workbook, "MOST_ROWS", 10)
+    assert len(written("from range(9)", tmp_path / "a.xlsx")[0]) == 10
+    with pytest.raises(UserError, match="at most 10 rows, that of names included"):
+        written("from range(10)", tmp_path / "a.xlsx")
+    monkeypatch.setattr(workbook, "MOST_COLUMNS", 1)
+    with pytest.raises(UserError, match="2 columns, and a sheet at most 1"):
+        written("select 1, 2", tmp_path / "a.xlsx")
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(UserError, match=r"pip install 'tracehouse\[xlsx\]'"):
+        written("select 1", tmp_path / "a.xlsx")

@@ -1,0 +1,107 @@
+"""The shell completes names and parameters, and neither opens a database nor imports what takes long."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from command_line import TRACES
+from terminal import terminal
+
+from tracehouse.sql import names
+from tracehouse.sql.query_files import query_files
+
+
+def completed(typed: str) -> list[str]:
+    """What bash would offer for the last word of a line."""
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
+    environment = os.environ | words | {"_TRACES_COMPLETE": "complete_bash"}
+    run = subprocess.run([str(TRACES)], env=environment, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("traces query itp.gpu_h", ["itp.gpu_hours"]),
+        ("traces query pai.task_w", ["pai.task_wait"]),
+        ("traces query itp.raw", ["itp.raw_job"]),
+        ("traces query itp.gpu_hours -p min_", ["min_gpus=1"]),
+        ("traces query acme.states -p on_cluster=kalos -p by_", ["by_outcome=false", "by_outcome=true"]),
+        ("traces query -n 3 acme.states -p on_", ["on_cluster=seren", "on_cluster=kalos"]),
+        ("traces query acme.fleet_hour -p from", ["from_time="]),
+        ("traces query no.such_query -p ", []),
+        ("traces -w elsewhere describe itp.min_d", ["itp.min_duration_600"]),
+        ("traces describe ope", ["openb"]),
+        ("traces list qu", ["queries"]),
+        ("traces list queries u", ["unified"]),
+        ("traces ingest ope", ["openb"]),
+        ("traces check z", ["zeus"]),
+    ],
+)
+def test_what_is_offered(typed: str, offered: list[str]) -> None:
+    found = completed(typed)
+    if typed == "traces describe ope":
+        found = [name for name in found if "." not in name]
+    assert found == offered
+
+
+def test_it_knows_every_name_and_every_parameter(synthetic: duckdb.DuckDBPyConnection) -> None:
+    def known(sql: str) -> set[str]:
+        return {row[0] for row in synthetic.execute(sql).fetchall()}
+
+    assert {name for name, _ in names.query_names()} == known("select query_name from catalog.queries")
+    assert {name for name, _ in names.view_names()} == known("select view_name from catalog.views")
+    assert {name for name, _ in names.table_names()} == known("select table_name from catalog.tables")
+    assert {name for name, _ in names.caveat_names()} == known("select caveat from catalog.caveats")
+    assert set(names.trace_names()) == known("select trace from catalog.traces")
+    titles = dict(synthetic.execute("select query_name, title from catalog.queries").fetchall())
+    assert dict(names.query_names()) == titles
+
+
+def test_parameters_are_read_as_the_build_reads_them() -> None:
+    for query in query_files():
+        found = list(names.parameters_of(query.full_name))
+        assert [name for name, _, _ in found] == [parameter.name for parameter in query.parameters]
+        for (_, meaning, values), parameter in zip(found, query.parameters, strict=True):
+            assert meaning == parameter.meaning
+            default = parameter.default.strip("'")
+            assert values[:1] == ([] if default in ("null", "") else [default])
+            assert set(parameter.choices) <= set(values)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = """
+import os, sys
+os.environ |= {"_TRACES_COMPLETE": "complete_bash", "COMP_WORDS": "traces describe p", "COMP_CWORD": "2"}
+from tracehouse import cli
+try:
+    cli.app(prog_name="traces")
+except SystemExit:
+    print(" ".join(sys.modules))
+"""
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "pai.task" in lines.splitlines()
+    heavy = {"altair", "duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"}
+    assert not heavy & set(lines.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_in_a_real_shell(shell: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    options = ["--norc", "-i"] if shell == "bash" else ["-f", "-i"]
+    with terminal(shell, *options, HOME=tmp_path, PS1="ready> ") as opened:
+        opened.until("ready> ")
+        if shell == "zsh":
+            opened.type("autoload -Uz compinit; compinit -u -D\n")
+        opened.type(f'eval "$(_TRACES_COMPLETE=source_{shell} traces)"; echo lo""aded\n')
+        opened.until("loaded")
+        opened.type("traces query itp.gpu_h\t")
+        opened.until("traces query itp.gpu_hours")
+        opened.type("-p min_\t")
+        opened.until("min_gpus=1")
