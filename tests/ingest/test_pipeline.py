@@ -546,7 +546,11 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     assert outcome.converted == ()
     assert len(outcome.unchanged) == 4
     assert answer(warehouse) == [(100_000, 100_000, 100_000, 100_000)]
-    assert {path.name for path in (warehouse / ".ingest").iterdir()} == {"lock", "finalize.lock"}
+    assert {path.name for path in (warehouse / ".ingest").iterdir()} == {
+        "database.json",
+        "finalize.lock",
+        "lock",
+    }
     new = stamps(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
     assert found == old.keys() | new.keys()
