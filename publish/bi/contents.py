@@ -81,8 +81,10 @@ class Contents:
     queries: tuple[str, ...]
 
 
-def contents(connection: duckdb.DuckDBPyConnection, whole: bool) -> Contents:
+def contents(connection: duckdb.DuckDBPyConnection, whole: bool, takes_values: bool = True) -> Contents:
     """What is published of the warehouse that a connection has open; with `whole`, telemetry cell by cell.
+
+    `takes_values` where named queries can be asked with other values there, if all that they read is there.
 
     Raises UserError where no trace has data.
     """
@@ -101,7 +103,7 @@ def contents(connection: duckdb.DuckDBPyConnection, whole: bool) -> Contents:
         relations.append(relation)
         if names.issuperset(reads):
             askable.append(relation.name)
-        else:
+        elif takes_values:
             left_out.append(
                 LeftOut(f"{relation.name}(…)", "reads what is left out; its answer to its defaults is here")
             )
@@ -128,7 +130,7 @@ def told(chosen: Contents, counts: Sequence[int]) -> list[Relation]:
             MARK,
             {
                 "name": "Table or view, with its schema.",
-                "kind": "base table, hourly rollup, view, answer (of a named query, to its defaults) or catalog.",
+                "kind": "base table, hourly rollup, view, answer of a named query to its defaults, catalog.",
                 "row_count": "Its rows.",
                 "key_columns": "Columns that are declared to tell its rows apart; empty where none are.",
                 "same_as": "What it is one more name of; empty for most.",
@@ -241,7 +243,10 @@ def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
     found = [name for name, table in _declared().items() if table.wide]
     definitions = dict(
         connection.execute(
-            "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
+            """
+            select schema_name || '.' || view_name, sql from duckdb_views()
+            where database_name = 'warehouse'
+            """
         ).fetchall()
     )
     # In the order of creation: what a view reads stands before it.
@@ -329,7 +334,10 @@ def _columns_of_answers(connection: duckdb.DuckDBPyConnection) -> dict[str, dict
     return _by_relation(
         connection.execute(
             """
-            select columns.object_name, columns.column_name, columns.meaning || '; ' || columns.provenance || '.'
+            select
+                columns.object_name,
+                columns.column_name,
+                columns.meaning || '; ' || columns.provenance || '.'
             from catalog.columns as columns
             inner join catalog.queries as queries on columns.object_name = queries.query_name
             order by columns.object_name, columns.position

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tracehouse.ingest.errors import UsageError
 from tracehouse.ingest.names import listed
-from tracehouse.publish.bi import database_file
+from tracehouse.publish.bi import database_file, postgresql
 from tracehouse.publish.bi.contents import LeftOut
 
 
@@ -19,7 +19,7 @@ class Outcome:
 
 
 def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, whole: bool) -> Outcome:
-    """Publish a warehouse as a database file, to a PostgreSQL, or both; and Superset's dashboards of the file.
+    """Publish a warehouse as a database file, to a PostgreSQL, or both; and dashboards of the file.
 
     Raises UsageError where neither is named, and UserError where one cannot be written.
     """
@@ -39,6 +39,11 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
         )
         if written.is_open_elsewhere:
             notes.append(f"a program has the {out} of before open, and reads that until it opens it anew")
+    if to:
+        filled = postgresql.publish(warehouse, to, whole)
+        left_out = filled.left_out
+        done.append(f"Published {filled.relations:,} tables with {filled.rows:,} rows to {filled.place}")
+        notes += filled.notes
     return Outcome(done, [*notes, *_said_of(left_out)])
 
 

@@ -59,7 +59,7 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def is_open_elsewhere(path: Path) -> bool:
-    """Whether another process has a database open, to read or to write; False where the system cannot tell."""
+    """Whether another process has a database open, to read or write; False where that cannot be told."""
     if sys.platform == "win32":
         return False
     import fcntl
