@@ -7,6 +7,7 @@ from pathlib import Path
 from tracehouse.ingest.errors import UsageError
 from tracehouse.ingest.names import listed
 from tracehouse.publish.bi import database_file, postgresql
+from tracehouse.publish.bi import superset as superset_bundle
 from tracehouse.publish.bi.contents import LeftOut
 
 
@@ -39,6 +40,11 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
         )
         if written.is_open_elsewhere:
             notes.append(f"a program has the {out} of before open, and reads that until it opens it anew")
+        if superset:
+            notes += superset_bundle.written(out, superset)
+            done.append(
+                f"Wrote {superset}. Import it: superset import-dashboards --path {superset} --username admin"
+            )
     if to:
         filled = postgresql.publish(warehouse, to, whole)
         left_out = filled.left_out

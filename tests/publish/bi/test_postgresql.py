@@ -133,7 +133,7 @@ def test_comments_and_keys_are_there(
             """
             select table_schema || '.' || table_name || '.' || column_name
             from information_schema.columns
-            where table_schema in (select 'unified' union select 'catalog' union select trace from catalog.traces)
+            where table_schema in ('unified', 'catalog', 'acme', 'itp', 'openb', 'pai', 'zeus')
             and col_description((table_schema || '.' || table_name)::regclass, ordinal_position) is null
             """,
             whole,
