@@ -13,7 +13,7 @@ names, so that a bundle which is imported again meets what it imported before.
 import io
 import uuid
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -152,20 +152,17 @@ def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
     ).fetchall()
     for name, title, description, line, rows in charted:
         columns = {column: kind for column, kind, *_ in connection.execute(f"describe {name}").fetchall()}
-        yield Answer(name, title, description, line, rows, columns, _is_told_apart(connection, name))
+        yield Answer(name, title, description, line, rows, columns, _measured(connection, name))
 
 
-def _is_told_apart(connection: duckdb.DuckDBPyConnection, name: str) -> Any:
-    """Tells whether each row of an answer has its own values of some columns."""
+def _measured(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:
+    """Gives values of aggregates over the rows of a table."""
 
-    def told_apart(columns: Sequence[str]) -> bool:
-        listed = ", ".join(f'"{column}"' for column in columns)
-        [(most,)] = connection.execute(
-            f"select max(rows) from (select count(*) as rows from {name} group by {listed})"
-        ).fetchall()
-        return most == 1
+    def measured(aggregate: str) -> int:
+        [(value,)] = connection.execute(f"select {aggregate} from {name}").fetchall()
+        return value
 
-    return told_apart
+    return measured
 
 
 def _chart(answer: Answer) -> dict[str, Any]:
@@ -206,12 +203,21 @@ def _dashboard(
 
 
 def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
-    """The traps of a trace as Markdown; of all that are published, on the dashboard of all."""
+    """The traps of a trace as Markdown; on the dashboard of all, those of traces with data in its answers."""
     rows = connection.execute(
         """
-        select caveat, what_goes_wrong, what_to_do from catalog.caveats
-        where trace = $trace
-        order by caveat
+        with with_data as (select trace from catalog.tables group by trace having sum(row_count) > 0),
+
+        of_answers as (
+            select distinct unnest(caveats) as caveat from catalog.queries where trace = $trace
+        )
+
+        select caveats.caveat, caveats.what_goes_wrong, caveats.what_to_do
+        from catalog.caveats as caveats
+        where
+            caveats.trace = $trace
+            or caveats.trace in (from with_data) and caveats.caveat in (from of_answers)
+        order by caveats.caveat
         """,
         {"trace": trace},
     ).fetchall()
@@ -221,8 +227,6 @@ def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
     lines = [f"- **{name}**: {wrong} {do}" for name, wrong, do in rows]
     if synthetic == [(True,)]:
         lines.insert(0, "- **synthetic data**: some rows were written by a generator, not measured.")
-    if trace == "unified":
-        lines.append("- The traps of each trace are on its own dashboard.")
     return "\n".join(["### Read before you cite", "", *lines])
 
 

@@ -17,6 +17,7 @@ TYPES = {
 """Superset's chart for each kind that it can draw; of another, the rows are shown."""
 
 MOST_ROWS = 10_000
+MOST_MARKED = 200
 # A dashboard is 12 columns wide, and a row of it 8 pixels high.
 WIDE, HALF, HEIGHT = 12, 6, 50
 CHARTS_IN_A_ROW = WIDE // HALF
@@ -26,7 +27,7 @@ CHARTS_IN_A_ROW = WIDE // HALF
 class Answer:
     """An answer that is to be drawn: what it is, its chart line, its columns with DuckDB's types.
 
-    `is_told_apart` says whether its rows differ in some of its columns.
+    `measured` gives the value of an aggregate over its rows, written in SQL.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Answer:
     line: str
     rows: int
     columns: Mapping[str, str]
-    is_told_apart: Callable[[Sequence[str]], bool]
+    measured: Callable[[str], int]
 
 
 def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
@@ -44,6 +45,7 @@ def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
     if chart is None:
         return "table", _table(answer)
     is_time = answer.columns[chart.x.column].startswith(("TIMESTAMP", "DATE"))
+    kind = chart.kind if chart.kind != "line" or _is_shared(answer, chart) else "point"
     settings: dict[str, Any] = {
         "x_axis": chart.x.column,
         "time_grain_sqla": None,
@@ -69,20 +71,22 @@ def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
         "tooltipTimeFormat": "smart_date",
         "x_axis_time_format": "smart_date",
         # A number that names a bar has the place of its name.
-        "xAxisForceCategorical": not is_time and (chart.kind in ("bar", "stack") or chart.x.is_log),
+        "xAxisForceCategorical": not is_time and (kind in ("bar", "stack") or chart.x.is_log),
         "x_axis_sort_asc": True,
         "x_axis_sort": chart.x.column,
     }
-    if chart.kind == "stack":
+    if kind == "stack":
         settings["stack"] = "Stack"
-    if chart.kind in ("line", "point"):
-        settings["markerEnabled"] = answer.rows <= 200 or chart.kind == "point"
+    if kind in ("line", "point"):
+        settings["markerEnabled"] = answer.rows <= MOST_MARKED or kind == "point"
         settings["markerSize"] = 6
-    return TYPES[chart.kind], settings
+    return TYPES[kind], settings
 
 
 def position_of(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The layout of a dashboard: a text over its whole width, and charts two by two, each by id and title."""
+    # A point of a list takes two lines or three.
+    height = min(HEIGHT, 14 + 6 * markdown.count("\n- "))
     rows: list[dict[str, Any]] = [_row("caveats", ["MARKDOWN-caveats"])]
     blocks: list[dict[str, Any]] = [
         {
@@ -90,7 +94,7 @@ def position_of(title: str, markdown: str, charts: Sequence[tuple[str, str]]) ->
             "id": "MARKDOWN-caveats",
             "children": [],
             "parents": ["ROOT_ID", "GRID_ID", "ROW-caveats"],
-            "meta": {"width": WIDE, "height": HEIGHT, "code": markdown},
+            "meta": {"width": WIDE, "height": height, "code": markdown},
         }
     ]
     for place in range(0, len(charts), CHARTS_IN_A_ROW):
@@ -141,17 +145,29 @@ def _row(name: str, children: Sequence[str]) -> dict[str, Any]:
 
 def _readable(answer: Answer) -> Chart | None:
     """The chart of an answer, where Superset has such a chart and it would show what the rows hold."""
-    if answer.line.split()[0] not in TYPES:
+    # One row says more in words than as one bar or one point.
+    if answer.line.split()[0] not in TYPES or answer.rows < 2:
         return None
     try:
         chart = read_chart(answer.line, answer.name)
     except DefinitionError:
         # Written for a newer version of this program.
         return None
-    apart = [column for column in (chart.x.column, chart.color) if column]
-    if not answer.columns.keys() >= set(chart.columns) or not answer.is_told_apart(apart):
+    if not answer.columns.keys() >= set(chart.columns):
         return None
-    return chart
+    apart = ", ".join(f'"{column}"' for column in (chart.x.column, chart.color) if column)
+    is_told_apart = answer.measured(f"count(distinct ({apart}, 0))") == answer.rows
+    return chart if is_told_apart and answer.measured(f'count("{chart.y.column}")') else None
+
+
+def _is_shared(answer: Answer, chart: Chart) -> bool:
+    """Whether most lines have a point at most x: Superset's break off where one has none."""
+    if not chart.color:
+        return True
+    places, lines = (
+        answer.measured(f'count(distinct ("{column}", 0))') for column in (chart.x.column, chart.color)
+    )
+    return 2 * answer.rows > places * lines
 
 
 def _metric(column: str, kind: str) -> dict[str, Any]:
