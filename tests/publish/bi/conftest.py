@@ -31,3 +31,13 @@ def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) 
     outcome = database.ingest([sample_raw], folder, ["dlrm", "itp"], lambda *_: None)
     assert not outcome.problems
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_published(
+    small_warehouse: Path, publish: Publish, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The file that the small warehouse is published as."""
+    path = tmp_path_factory.mktemp("small_published") / "traces.duckdb"
+    publish(small_warehouse, "--out", path)
+    return path

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import command_line
 import duckdb
 import pytest
 from digests import digest
@@ -158,13 +159,6 @@ def test_with_the_whole_every_sample_is_there(sample_raw: Path, publish, tmp_pat
             assert digest(connection, f"from {name}") == digest(connection, f"from warehouse.{name}"), name
 
 
-@pytest.fixture(scope="module")
-def small_published(small_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("small_published") / "traces.duckdb"
-    publish(small_warehouse, "--out", path)
-    return path
-
-
 @pytest.fixture
 def small(small_published: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(small_published, tmp_path))
@@ -260,13 +254,7 @@ def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path
     assert [found.name for found in small.parent.iterdir()] == [small.name]
 
 
-def test_it_says_what_to_give(small_warehouse: Path, publish) -> None:
+def test_it_says_what_to_give(small_warehouse: Path) -> None:
     for options in ((), ("--superset", "a.zip")):
-        said = publish_wrongly(small_warehouse, *options)
+        said = command_line.server().run("publish", "--warehouse", small_warehouse, *options)
         assert said.code == 2 and "--out FILE" in said.errors[0]
-
-
-def publish_wrongly(warehouse: Path, *options: object):
-    import command_line
-
-    return command_line.server().run("publish", "--warehouse", warehouse, *options)

@@ -1,6 +1,7 @@
 """What is published to a real PostgreSQL is what the warehouse has, and takes the place of ours alone."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +124,12 @@ def test_types_are_postgresqls_own(server: Server, whole: str) -> None:
         ).splitlines()
     }
     assert wide == "numeric"
+
+
+def test_the_pages_sql_runs(server: Server, whole: str) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
+    for sql in re.findall(r"```sql\n(.*?)```", page, re.S):
+        server.psql(sql, whole)
 
 
 def test_comments_and_keys_are_there(
