@@ -2,6 +2,7 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
 # make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
+# make bi-test             a real PostgreSQL, and Superset in headless Chromium; needs both from the system's packages
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
@@ -24,9 +25,12 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	sql engines/test_answer.py engines/test_build.py engines/test_checks.py engines/test_repeatable.py \
 	engines/test_verify.py publish/test_export.py hostile/test_escapes.py ingest/test_convert.py \
 	clients/test_older_duckdb.py clients/test_sqlalchemy.py)
+# Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
+SUPERSET_VENV := .venv-superset
+SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
 DEMO := demo
 
-.PHONY: demo test spark-test hostile lint lint-style lint-types lint-sql bench verified tables venvs clean
+.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified tables venvs clean
 
 # uv installs in seconds what takes pip a minute and a half, but knows nothing of an index that pip was told of.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -77,6 +81,13 @@ test: venvs
 
 spark-test: $(VENV)/ready
 	TRACEHOUSE_SPARK=all $(BIN)/pytest tests/spark
+
+$(SUPERSET_VENV)/ready: Makefile
+	$(call install,$(SUPERSET_VENV),$(SUPERSET))
+	touch $@
+
+bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready
+	TRACEHOUSE_BI=all $(BIN)/pytest tests/publish/bi
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile

@@ -696,6 +696,50 @@ def verify(
 
 
 @app.command()
+def publish(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("--out", "-o", metavar="FILE", help="DuckDB file to write.", show_default=False),
+    ] = None,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="URL",
+            help="PostgreSQL to fill: postgresql://user@host/database; PGPASSWORD has the password.",
+            show_default=False,
+        ),
+    ] = "",
+    superset: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            "--superset",
+            metavar="ZIP",
+            help="Superset's dashboards over FILE, to be imported there.",
+            show_default=False,
+        ),
+    ] = None,
+    whole: Annotated[
+        bool,
+        typer.Option("--whole", help="Telemetry sample by sample too, not by the hour alone."),
+    ] = False,
+) -> None:
+    """Write what BI tools read, and replace what was published before: traces publish --out traces.duckdb.
+
+    Everything is a table there: base tables, views, the answers of the named queries to their defaults, and
+    the catalog. Traces without data are left out.
+    """
+    from tracehouse.publish.bi import publishing
+
+    outcome = publishing.publish(warehouse, out, to, superset, whole)
+    for line in outcome.done:
+        _say(line)
+    for note in outcome.notes:
+        _say(f"note: {note}", stderr=True)
+
+
+@app.command()
 def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     """Open the database in the DuckDB shell, read-only: traces shell."""
     from tracehouse.engines.duckdb.read.shell import command

@@ -1,0 +1,240 @@
+"""Writes what Superset imports to show a published file: database, datasets, charts, a dashboard a trace.
+
+    metadata.yaml                         what kind of bundle it is
+    databases/tracehouse.yaml             the file
+    datasets/tracehouse/itp_job.yaml      a table, a view or an answer
+    charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line, drawn
+    dashboards/itp.yaml                   the charts of a trace, and its caveats
+
+Datasets are named `itp_job` and not `job`, as Superset takes two of one name for one. Identifiers follow from
+names, so that a bundle which is imported again meets what it imported before.
+"""
+
+import io
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import duckdb
+
+from tracehouse.ingest.errors import UserError
+from tracehouse.publish.bi.contents import Kind
+from tracehouse.publish.bi.superset_charts import Answer, chart_of, position_of
+
+DATABASE = "Tracehouse"
+ROOT = "tracehouse"
+
+_VERSION = "1.0.0"
+_NAMESPACE = uuid.UUID("6f4c3c1e-5d0b-5b0e-9c57-0a9a3c2f7d11")
+# Of every file in the bundle: that its bytes follow from what is in them.
+_TIME = "2025-01-01T00:00:00+00:00"
+
+
+def bundle(path: Path) -> tuple[bytes, list[str]]:
+    """The bundle for a published file, as a ZIP, and notes on what it leaves out."""
+    try:
+        from yaml import safe_dump
+    except ModuleNotFoundError:
+        raise UserError(
+            "Superset's dashboards need yaml, which is not installed: pip install 'tracehouse[bi]'"
+        ) from None
+    with duckdb.connect(str(path), read_only=True) as connection:
+        connection.execute("set timezone = 'UTC'")
+        answers = list(_answers(connection))
+        drawn = [answer for answer in answers if answer.rows]
+        files: dict[str, Any] = {"metadata.yaml": _metadata()}
+        files["databases/tracehouse.yaml"] = _database(path)
+        for dataset in _datasets(connection):
+            files[f"datasets/{ROOT}/{dataset['table_name']}.yaml"] = dataset
+        for answer in drawn:
+            files[f"charts/{dataset_name(answer.name)}.yaml"] = _chart(answer)
+        for trace, title in _titles(connection).items():
+            its_own = [answer for answer in drawn if answer.name.startswith(f"{trace}.")]
+            if its_own:
+                files[f"dashboards/{trace}.yaml"] = _dashboard(connection, trace, title, its_own)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            text = safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+            packed.writestr(zipfile.ZipInfo(f"{ROOT}/{name}"), text, zipfile.ZIP_DEFLATED)
+    empty = [answer.name for answer in answers if not answer.rows]
+    return archive.getvalue(), [f"no chart, as the answer has no rows: {', '.join(empty)}"] if empty else []
+
+
+def dataset_name(name: str) -> str:
+    """The name of a dataset: `itp.job` is `itp_job`."""
+    return name.replace(".", "_", 1)
+
+
+def identifier(*parts: str) -> str:
+    """The identifier of what is called so."""
+    return str(uuid.uuid5(_NAMESPACE, "/".join(parts)))
+
+
+def _metadata() -> dict[str, Any]:
+    return {"version": _VERSION, "type": "Dashboard", "timestamp": _TIME}
+
+
+def _database(path: Path) -> dict[str, Any]:
+    return {
+        "database_name": DATABASE,
+        "sqlalchemy_uri": f"duckdb:///{quote(str(path.absolute()))}",
+        "expose_in_sqllab": True,
+        "allow_run_async": False,
+        "allow_ctas": False,
+        "allow_cvas": False,
+        "allow_dml": False,
+        "extra": {
+            "engine_params": {"connect_args": {"read_only": True}},
+            "allows_virtual_table_explore": True,
+        },
+        "uuid": identifier("database"),
+        "version": _VERSION,
+    }
+
+
+def _datasets(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
+    """A dataset for each table, view and answer that is not one more name of another."""
+    columns: dict[str, list[dict[str, Any]]] = {}
+    for name, column, kind, comment in connection.execute(
+        """
+        select schema_name || '.' || table_name, column_name, data_type, comment from duckdb_columns()
+        where not internal
+        order by schema_name, table_name, column_index
+        """
+    ).fetchall():
+        columns.setdefault(name, []).append(_column(column, kind, comment or ""))
+    for name, comment in connection.execute(
+        "select name, comment from catalog.contents where same_as = '' order by name"
+    ).fetchall():
+        times = [column["column_name"] for column in columns[name] if column["is_dttm"]]
+        yield {
+            "table_name": dataset_name(name),
+            "main_dttm_col": times[0] if times else None,
+            "description": comment,
+            "schema": name.partition(".")[0],
+            "sql": f"select * from {name}",
+            "filter_select_enabled": True,
+            "uuid": identifier("dataset", name),
+            "columns": columns[name],
+            "metrics": [{"metric_name": "count", "verbose_name": "Rows", "expression": "count(*)"}],
+            "version": _VERSION,
+            "database_uuid": identifier("database"),
+        }
+
+
+def _column(name: str, kind: str, comment: str) -> dict[str, Any]:
+    return {
+        "column_name": name,
+        "is_dttm": kind.startswith(("TIMESTAMP", "DATE")),
+        "is_active": True,
+        "type": kind,
+        "groupby": True,
+        "filterable": True,
+        "description": comment,
+    }
+
+
+def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
+    """The answers that have a `-- chart:` line, as the catalog keeps it."""
+    charted = connection.execute(
+        """
+        select queries.query_name, queries.title, queries.description, queries.chart, contents.row_count
+        from catalog.queries as queries
+        inner join catalog.contents as contents on queries.query_name = contents.name
+        where queries.chart <> '' and contents.kind = $answer
+        order by queries.query_name
+        """,
+        {"answer": Kind.ANSWER.value},
+    ).fetchall()
+    for name, title, description, line, rows in charted:
+        columns = {column: kind for column, kind, *_ in connection.execute(f"describe {name}").fetchall()}
+        yield Answer(name, title, description, line, rows, columns, _measured(connection, name))
+
+
+def _measured(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:
+    """Gives values of aggregates over the rows of a table."""
+
+    def measured(aggregate: str) -> int:
+        [(value,)] = connection.execute(f"select {aggregate} from {name}").fetchall()
+        return value
+
+    return measured
+
+
+def _chart(answer: Answer) -> dict[str, Any]:
+    kind, params = chart_of(answer)
+    return {
+        "slice_name": answer.title,
+        "description": answer.description,
+        "viz_type": kind,
+        "params": {"viz_type": kind, **params},
+        "uuid": identifier("chart", answer.name),
+        "version": _VERSION,
+        "dataset_uuid": identifier("dataset", answer.name),
+    }
+
+
+def _titles(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+    titles = dict(connection.execute("select trace, title from catalog.traces order by trace").fetchall())
+    return titles | {"unified": "All traces side by side"}
+
+
+def _dashboard(
+    connection: duckdb.DuckDBPyConnection, trace: str, title: str, answers: Sequence[Answer]
+) -> dict[str, Any]:
+    return {
+        "dashboard_title": title,
+        "description": f"The named queries of {trace}, asked with their defaults.",
+        "slug": f"tracehouse-{trace}",
+        "uuid": identifier("dashboard", trace),
+        "position": position_of(
+            title,
+            _caveats(connection, trace),
+            [(identifier("chart", answer.name), answer.title) for answer in answers],
+        ),
+        "metadata": {"color_scheme": "", "refresh_frequency": 0, "cross_filters_enabled": False},
+        "published": True,
+        "version": _VERSION,
+    }
+
+
+def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
+    """The traps of a trace as Markdown; on the dashboard of all, those of traces with data in its answers."""
+    rows = connection.execute(
+        """
+        with with_data as (select trace from catalog.tables group by trace having sum(row_count) > 0),
+
+        of_answers as (
+            select distinct unnest(caveats) as caveat from catalog.queries where trace = $trace
+        )
+
+        select caveats.caveat, caveats.what_goes_wrong, caveats.what_to_do
+        from catalog.caveats as caveats
+        where
+            caveats.trace = $trace
+            or caveats.trace in (from with_data) and caveats.caveat in (from of_answers)
+        order by caveats.caveat
+        """,
+        {"trace": trace},
+    ).fetchall()
+    synthetic = connection.execute(
+        "select bool_or(synthetic) from catalog.tables where $trace in (trace, 'unified')", {"trace": trace}
+    ).fetchall()
+    lines = [f"- **{name}**: {wrong} {do}" for name, wrong, do in rows]
+    if synthetic == [(True,)]:
+        lines.insert(0, "- **synthetic data**: some rows were written by a generator, not measured.")
+    return "\n".join(["### Read before you cite", "", *lines])
+
+
+def written(path: Path, target: Path) -> list[str]:
+    """Write the bundle for a published file, whole or not at all, and return notes on it."""
+    from tracehouse.publish import output
+
+    content, notes = bundle(path)
+    with output.spooled(target, target.parent) as spool:
+        spool.file.write(content)
+    return notes

@@ -1,0 +1,43 @@
+"""Warehouses that are published, and the command that does it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import command_line
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+
+Publish = Callable[..., command_line.Run]
+
+
+@pytest.fixture(scope="session")
+def publish() -> Publish:
+    """Runs `traces publish`, which must succeed unless `succeeds=False`."""
+
+    def run(warehouse: Path, *options: object, succeeds: bool = True) -> command_line.Run:
+        done = command_line.server().run("publish", "--warehouse", warehouse, *options)
+        assert not done.faults()
+        assert (done.code == 0) is succeeds, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of two small traces, the others without data."""
+    folder = tmp_path_factory.mktemp("small")
+    outcome = database.ingest([sample_raw], folder, ["dlrm", "itp"], lambda *_: None)
+    assert not outcome.problems
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_published(
+    small_warehouse: Path, publish: Publish, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The file that the small warehouse is published as."""
+    path = tmp_path_factory.mktemp("small_published") / "traces.duckdb"
+    publish(small_warehouse, "--out", path)
+    return path

@@ -1,0 +1,260 @@
+"""A published file holds all that the warehouse answers, needs nothing else, and is replaced in one step."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import command_line
+import duckdb
+import pytest
+from digests import digest
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.declare import all_traces
+
+WIDE = {
+    f"{trace.name}.{table.name}"
+    for trace in all_traces().values()
+    for table in trace.tables
+    if table.wide is not None
+}
+
+
+@pytest.fixture(scope="module")
+def published(sample_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("published") / "traces.duckdb"
+    publish(sample_warehouse, "--out", path)
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+    return path
+
+
+@pytest.fixture(scope="module")
+def both(sample_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The warehouse, and the published file, which can read no other."""
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
+        connection.execute(f"attach '{published}' as published (read_only)")
+        connection.execute(f"set allowed_directories = ['{sample_warehouse / 'parquet'}']")
+        connection.execute("set enable_external_access = false")
+        yield connection
+
+
+def names(connection: duckdb.DuckDBPyConnection, where: str) -> list[str]:
+    sql = f"select name from published.catalog.contents where {where} order by name"
+    return [name for (name,) in connection.execute(sql).fetchall()]
+
+
+def test_every_table_and_view_has_the_rows_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+    relations = names(both, "kind in ('base table', 'view', 'catalog')")
+    assert len(relations) > 180
+    for name in relations:
+        assert digest(both, f"from published.{name}") == digest(both, f"from warehouse.{name}"), name
+
+
+def test_every_answer_is_that_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+    both.execute("use warehouse")
+    queries = [name for (name,) in both.execute("select query_name from catalog.queries").fetchall()]
+    assert sorted(queries) == names(both, "kind = 'answer'")
+    for name in queries:
+        assert digest(both, f"from published.{name}") == digest(both, f"from {name}()"), name
+
+
+def test_named_queries_take_other_values(both: duckdb.DuckDBPyConnection) -> None:
+    """All but those that read single samples, which are left out by name."""
+    both.execute("use published")
+    macros = {
+        name
+        for (name,) in both.execute(
+            "select schema_name || '.' || function_name from duckdb_functions()"
+            " where database_name = 'published' and not internal"
+        ).fetchall()
+    }
+    left_out = {
+        name.removesuffix("(…)")
+        for (name,) in both.execute("select name from catalog.left_out where name like '%(…)'").fetchall()
+    }
+    answers = set(names(both, "kind = 'answer'"))
+    assert macros | left_out == answers and not macros & left_out
+    assert 0 < len(left_out) < 12
+    for name in macros:
+        assert digest(both, f"from {name}()") == digest(both, f"from {name}"), name
+    asked = "from itp.gpu_hours(min_gpus := 4)"
+    other = digest(both, asked)
+    assert other != digest(both, "from itp.gpu_hours")
+    both.execute("use warehouse")
+    assert other == digest(both, asked)
+
+
+def test_comments_are_those_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+    """On columns; and every table, view, macro and column has one."""
+    sql = """
+        select schema_name || '.' || table_name || '.' || column_name, comment from duckdb_columns()
+        where database_name = '{}' and not internal
+    """
+    before = dict(both.execute(sql.format("warehouse")).fetchall())
+    after = dict(both.execute(sql.format("published")).fetchall())
+    assert all(after.values())
+    shared = before.keys() & after.keys()
+    assert len(shared) > 1500
+    assert {name: after[name] for name in shared} == {name: before[name] for name in shared}
+    for what in ("tables", "views"):
+        found = both.execute(
+            f"select comment from duckdb_{what}() where database_name = 'published'"
+        ).fetchall()
+        assert found and all(comment for (comment,) in found)
+
+
+def test_all_but_other_names_are_tables(both: duckdb.DuckDBPyConnection) -> None:
+    found = {
+        name
+        for (name,) in both.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'published'"
+        ).fetchall()
+    }
+    assert set(names(both, "same_as = ''")) <= found
+    assert {"itp.raw_job", "itp.job", "unified.jobs", "itp.gpu_hours", "catalog.caveats"} <= found
+
+
+def test_telemetry_is_by_the_hour_as_pandas_has_it(both: duckdb.DuckDBPyConnection) -> None:
+    assert WIDE
+    assert {name.removesuffix("_hourly") for name in names(both, "kind = 'hourly rollup'")} == WIDE
+    assert not WIDE & set(names(both, "true"))
+    for name in WIDE:
+        cells = both.execute(
+            f"select cluster, metric, device, epoch(time) as s, value from warehouse.{name}"
+        ).df()
+        cells["hour"] = cells["s"] // 3600 * 3600
+        by = ["cluster", "metric", "device", "hour"]
+        expected = cells.groupby(by)["value"].agg(["size", "count", "mean", "min", "max"]).reset_index()
+        found = both.execute(
+            f"""
+            select cluster, metric, device, epoch(hour) as hour, samples + empty_samples as size,
+                samples as count, mean_value as mean, min_value as min, max_value as max
+            from published.{name}_hourly order by all
+            """
+        ).df()
+        expected = expected.sort_values(by, ignore_index=True)
+        assert len(expected) > 100
+        for column in expected:
+            assert found[column].tolist() == pytest.approx(expected[column].tolist(), nan_ok=True), column
+
+
+def test_with_the_whole_every_sample_is_there(sample_raw: Path, publish, tmp_path: Path) -> None:
+    warehouse, path = tmp_path / "warehouse", tmp_path / "whole.duckdb"
+    folder = tmp_path / "raw" / "kalos"
+    folder.mkdir(parents=True)
+    for raw in sample_raw.rglob("FB_USED.csv"):
+        if raw.parent.name == folder.name:
+            shutil.copy(raw, folder)
+    assert not database.ingest([tmp_path / "raw"], warehouse, ["acme"], lambda *_: None).problems
+    said = publish(warehouse, "--out", path, "--whole")
+    assert "sample" not in said.stderr
+    with duckdb.connect(str(path), read_only=True) as connection:
+        connection.execute(f"attach '{warehouse / database.NAME}' as warehouse (read_only)")
+        assert connection.execute("from catalog.left_out where name like 'acme%'").fetchall() == []
+        for name in (*WIDE, "acme.gpu_memory_used", "acme.gpu_memory_used_v1"):
+            assert digest(connection, f"from {name}") == digest(connection, f"from warehouse.{name}"), name
+
+
+@pytest.fixture
+def small(small_published: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(small_published, tmp_path))
+
+
+def test_traces_without_data_are_left_out_and_named(small: Path, small_warehouse: Path, publish) -> None:
+    said = publish(small_warehouse, "--out", small)
+    assert said.stdout.startswith("Published ") and f" as {small}, " in said.stdout
+    assert "no data: acme, genai, openb, pai, zeus" in said.stderr
+    with duckdb.connect(str(small), read_only=True) as connection:
+        schemas = connection.execute("select distinct schema_name from duckdb_tables()").fetchall()
+        assert {schema for (schema,) in schemas} == {"catalog", "dlrm", "itp", "unified"}
+        left_out = connection.execute("select name from catalog.left_out").fetchall()
+        assert ("acme",) in left_out and ("itp",) not in left_out
+
+
+def test_a_warehouse_without_data_is_not_published(publish, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    database.build(tmp_path / "empty")
+    said = publish(tmp_path / "empty", "--out", tmp_path / "a.duckdb", succeeds=False)
+    assert "holds no data" in said.stderr
+    assert not (tmp_path / "a.duckdb").exists()
+
+
+@pytest.mark.parametrize("what", ["text", "a database", "the warehouse's own", "a folder"])
+def test_what_is_not_ours_stays(what: str, small_warehouse: Path, publish, tmp_path: Path) -> None:
+    path = tmp_path / "mine.duckdb"
+    if what == "text":
+        path.write_text("mine")
+    elif what == "a database":
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("create schema catalog; create table catalog.contents (name varchar)")
+    elif what == "a folder":
+        path.mkdir()
+    else:
+        shutil.copy(small_warehouse / database.NAME, path)
+    before = path.read_bytes() if path.is_file() else None
+    said = publish(small_warehouse, "--out", path, succeeds=False)
+    assert str(path) in said.errors[0]
+    assert "not a file" in said.stderr if what == "a folder" else "stays as it is" in said.stderr
+    assert before == (path.read_bytes() if path.is_file() else None)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+HOLD = """
+import duckdb, sys
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "read")
+print(connection.execute("select count(*) from itp.job").fetchall(), flush=True)
+sys.stdin.read()
+print(connection.execute("select count(*) from itp.raw_job").fetchall(), flush=True)
+"""
+
+
+def held(path: Path, how: str) -> subprocess.Popen:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout and holder.stdout.readline().startswith("[(")
+    return holder
+
+
+def test_who_reads_goes_on_with_what_was_before_and_is_told_of(
+    small: Path, small_warehouse: Path, publish
+) -> None:
+    before = small.stat().st_ino
+    holder = held(small, "read")
+    said = publish(small_warehouse, "--out", small)
+    assert "open" in said.stderr and str(small) in said.stderr
+    rest, _ = holder.communicate("")
+    assert holder.returncode == 0 and rest.startswith("[(")
+    assert small.stat().st_ino != before
+
+
+def test_who_writes_is_not_cut_off(small: Path, small_warehouse: Path, publish) -> None:
+    before = small.read_bytes()
+    holder = held(small, "write")
+    said = publish(small_warehouse, "--out", small, succeeds=False)
+    assert f"PID {holder.pid}" in said.errors[0] and "Close it there" in said.errors[0]
+    holder.communicate("")
+    assert small.read_bytes() == before
+    assert [found.name for found in small.parent.iterdir()] == [small.name]
+
+
+def test_a_full_or_closed_folder_is_told(small_warehouse: Path, publish, tmp_path: Path) -> None:
+    said = publish(small_warehouse, "--out", tmp_path / "nowhere" / "a.duckdb", succeeds=False)
+    assert "no such folder" in said.errors[0]
+
+
+def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path, publish) -> None:
+    left = small.with_name(f".{small.name}-killed")
+    left.write_text("half")
+    publish(small_warehouse, "--out", small)
+    assert [found.name for found in small.parent.iterdir()] == [small.name]
+
+
+def test_it_says_what_to_give(small_warehouse: Path) -> None:
+    for options in ((), ("--superset", "a.zip")):
+        said = command_line.server().run("publish", "--warehouse", small_warehouse, *options)
+        assert said.code == 2 and "--out FILE" in said.errors[0]

@@ -1,0 +1,336 @@
+"""What is published to a real PostgreSQL is what the warehouse has, and takes the place of ours alone."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import command_line
+import duckdb
+import postgresql_server
+import pytest
+from bi_tests import in_full
+from command_line import TRACES
+from digests import digest
+from postgresql_server import OWNER, PASSWORD, Server
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.declare import all_traces
+from tracehouse.publish.bi.contents import Kind, Relation
+from tracehouse.publish.bi.postgresql_schemas import ASIDE
+from tracehouse.publish.bi.postgresql_table import Server as Session
+from tracehouse.publish.bi.postgresql_table import store
+
+pytestmark = in_full
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgresql_server.started() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+
+
+def published(warehouse: Path, url: str, password: str = PASSWORD, code: int = 0) -> command_line.Run:
+    """Publish, and see that no password is in what it says."""
+    done = command_line.by_itself(
+        "publish", "--warehouse", warehouse, "--to", url, env=os.environ | {"PGPASSWORD": password}
+    )
+    assert not done.faults((0, 1, 2))
+    assert done.code == code, done.stderr
+    for text in (done.stdout, done.stderr):
+        assert not password or password not in text
+    return done
+
+
+@pytest.fixture(scope="module")
+def whole(server: Server, sample_warehouse: Path) -> str:
+    """The name of a database that the sample was published to."""
+    server.psql("create database whole")
+    said = published(sample_warehouse, server.url("whole"))
+    assert said.stdout.endswith(f" to {server.url('whole')}\n")
+    assert "primary key" not in said.stderr
+    return "whole"
+
+
+@pytest.fixture
+def small(request: pytest.FixtureRequest, server: Server, small_warehouse: Path) -> str:
+    """The name of a new database that a small warehouse was published to."""
+    name = f"small_{abs(hash(request.node.name))}"
+    server.psql(f"create database {name}")
+    published(small_warehouse, server.url(name))
+    return name
+
+
+def everything(server: Server, database_name: str) -> str:
+    """What there is: schemas, and the identity of each relation."""
+    return server.psql(
+        """
+        select n.nspname, c.relname, c.oid
+        from pg_namespace as n left join pg_class as c on n.oid = c.relnamespace
+        where n.nspname !~ '^(pg_|information_schema)' order by 1, 2
+        """,
+        database_name,
+    )
+
+
+def test_every_table_has_the_rows_of_the_warehouse(
+    server: Server, whole: str, sample_warehouse: Path
+) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with duckdb.connect() as connection, dbapi.connect(server.url(whole)) as postgresql:
+        connection.execute("set timezone = 'UTC'")
+        connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
+        connection.execute("use warehouse")
+        with postgresql.cursor() as cursor:
+            cursor.execute("select name, kind, row_count from catalog.contents")
+            contents = cursor.fetchall()
+        assert len(contents) > 300
+        for name, kind, row_count in contents:
+            with postgresql.cursor() as cursor:
+                cursor.execute(f"select * from {name}")
+                rows = cursor.fetch_arrow_table()
+            assert rows.num_rows == row_count
+            if kind != "hourly rollup":
+                connection.register("there", rows)
+                here = f"from {name}()" if kind == "answer" else f"from {name}"
+                assert digest(connection, "from there") == digest(connection, here), name
+
+
+def test_types_are_postgresqls_own(server: Server, whole: str) -> None:
+    def type_of(table: str, column: str) -> str:
+        return server.psql(
+            f"select format_type(atttypid, atttypmod) from pg_attribute"
+            f" where attrelid = '{table}'::regclass and attname = '{column}'",
+            whole,
+        )
+
+    assert type_of("acme.job_trace", "submit_time") == "timestamp with time zone"
+    assert type_of("genai.lora_request_trace", "gmt_create") == "timestamp without time zone"
+    assert type_of("catalog.caveats", "objects") == "text[]"
+    assert type_of("itp.raw_job", "duration") == "bigint"
+    [wide] = {
+        row.split("|")[2]
+        for row in server.psql(
+            "select table_schema, table_name, data_type from information_schema.columns"
+            " where table_schema = 'dlrm' and table_name = 'requests_by_role' and data_type = 'numeric'",
+            whole,
+        ).splitlines()
+    }
+    assert wide == "numeric"
+
+
+def test_the_pages_sql_runs(server: Server, whole: str) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
+    for sql in re.findall(r"```sql\n(.*?)```", page, re.S):
+        server.psql(sql, whole)
+
+
+def test_comments_and_keys_are_there(
+    server: Server, whole: str, synthetic: duckdb.DuckDBPyConnection
+) -> None:
+    found = set(
+        server.psql(
+            """
+            select table_schema || '.' || table_name || '.' || column_name
+            from information_schema.columns
+            where table_schema in ('unified', 'catalog', 'acme', 'itp', 'openb', 'pai', 'zeus')
+            and col_description((table_schema || '.' || table_name)::regclass, ordinal_position) is null
+            """,
+            whole,
+        ).splitlines()
+    )
+    assert found == set()
+    comment = server.psql("select col_description('itp.job'::regclass, 2)", whole)
+    assert [(comment,)] == synthetic.execute(
+        "select comment from duckdb_columns()"
+        " where schema_name = 'itp' and table_name = 'job' and column_index = 2"
+    ).fetchall()
+    keys = {
+        line.split("|")[0]: tuple(line.split("|")[1].split(","))
+        for line in server.psql(
+            """
+            select i.indrelid::regclass, string_agg(a.attname, ',' order by k.place)
+            from pg_index as i, unnest(i.indkey) with ordinality as k (number, place), pg_attribute as a
+            where i.indisprimary and a.attrelid = i.indrelid and a.attnum = k.number
+            and i.indrelid::regclass::text !~ '^pg_'
+            group by 1
+            """,
+            whole,
+        ).splitlines()
+    }
+    declared = {
+        f"{trace.name}.{table.name}": table.key
+        for trace in all_traces().values()
+        for table in trace.tables
+        if table.key and not table.wide
+    }
+    assert declared
+    assert {name: keys[name] for name in declared} == declared
+    assert keys["acme.gpu_metric_hourly"] == ("cluster", "metric", "device", "hour")
+
+
+def test_a_second_publish_replaces_ours_and_keeps_grants(
+    server: Server, small: str, small_warehouse: Path
+) -> None:
+    role = f"reader_{small}"
+    server.psql(
+        f"create role {role} login password '{PASSWORD.replace(chr(39), chr(39) * 2)}';"
+        f"grant usage on schema itp to {role}; grant select on itp.job, itp.gpu_hours to {role};"
+        "create schema mine; create table mine.notes as select 1 as n; drop table if exists dlrm.nothing",
+        small,
+    )
+    before = everything(server, small)
+    count = server.psql("select count(*) from itp.job", small, role)
+    published(small_warehouse, server.url(small))
+    after = everything(server, small)
+    assert [line.rpartition("|")[0] for line in before.splitlines()] == [
+        line.rpartition("|")[0] for line in after.splitlines()
+    ]
+    same = set(before.splitlines()) & set(after.splitlines())
+    assert same == {line for line in before.splitlines() if line.startswith(("mine|", "public|"))}
+    assert server.psql("select count(*) from itp.job", small, role) == count
+    assert server.psql("select count(*) from itp.gpu_hours", small, role)
+
+
+def test_a_trace_that_has_no_data_any_more_goes(
+    server: Server, small: str, sample_raw: Path, tmp_path: Path
+) -> None:
+    assert not database.ingest([sample_raw], tmp_path, ["itp"], lambda *_: None).problems
+    assert "dlrm|" in everything(server, small)
+    published(tmp_path, server.url(small))
+    assert "dlrm|" not in everything(server, small) and "itp|job|" in everything(server, small)
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("create table itp.mine as select 1 as n", "itp.mine"),
+        ("create function itp.one() returns int language sql as 'select 1'", "itp.one()"),
+        ("create schema genuine; create view genuine.jobs as select count(*) from itp.job", "genuine.jobs"),
+        (f"create schema itp{ASIDE}; create table itp{ASIDE}.mine as select 1 as n", f"itp{ASIDE}.mine"),
+    ],
+)
+def test_what_is_not_ours_stays(
+    statement: str, name: str, server: Server, small: str, small_warehouse: Path
+) -> None:
+    server.psql(statement, small)
+    before = everything(server, small)
+    said = published(small_warehouse, server.url(small), code=1)
+    assert said.errors[0].startswith(f"error: {name}: ")
+    assert everything(server, small) == before
+
+
+def test_a_schema_of_others_is_not_taken(server: Server, small_warehouse: Path) -> None:
+    server.psql("create database others")
+    server.psql("create schema itp; create table itp.job as select 1 as n; create schema dlrm", "others")
+    before = everything(server, "others")
+    assert (
+        "itp.job: this was not published" in published(small_warehouse, server.url("others"), code=1).stderr
+    )
+    assert everything(server, "others") == before
+
+
+def test_a_publish_that_was_killed_leaves_what_was_before_and_the_next_cleans_up(
+    server: Server, small: str, small_warehouse: Path
+) -> None:
+    before = everything(server, small)
+    command = [TRACES, "publish", "--warehouse", small_warehouse, "--to", server.url(small)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while f"dlrm{ASIDE}|" not in everything(server, small) and process.poll() is None:
+            pass
+        process.kill()
+    left = everything(server, small)
+    assert ASIDE in left
+    assert [line for line in left.splitlines() if ASIDE not in line] == before.splitlines()
+    published(small_warehouse, server.url(small))
+    assert ASIDE not in everything(server, small)
+
+
+def test_who_reads_without_end_is_not_cut_off(server: Server, small: str, small_warehouse: Path) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    before = everything(server, small)
+    with dbapi.connect(server.url(small)) as reader, reader.cursor() as cursor:
+        cursor.execute("select count(*) from itp.job")
+        count = cursor.fetchall()
+        said = published(small_warehouse, server.url(small), code=1)
+        assert "somebody has read" in said.errors[0]
+        cursor.execute("select count(*) from itp.job")
+        assert cursor.fetchall() == count
+    assert everything(server, small) == before
+
+
+def test_two_at_a_time_are_one_too_many(server: Server, small: str, small_warehouse: Path) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server.url(small)) as other, other.cursor() as cursor:
+        cursor.execute("select pg_advisory_lock(5077321)")
+        assert "another publish" in published(small_warehouse, server.url(small), code=1).errors[0]
+
+
+def test_wrong_addresses_are_told_in_one_line(server: Server, small_warehouse: Path) -> None:
+    server.psql(f"create role guest login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
+
+    def error(url: str, password: str = PASSWORD, code: int = 1) -> str:
+        said = published(small_warehouse, url, password, code)
+        assert len(said.errors) == 1 and len(said.stderr.splitlines()) == 1
+        return said.errors[0]
+
+    assert "does not accept the password" in error(server.url(), "wrong-password")
+    assert "does not accept the password" in error(server.url(), "")
+    assert "no PostgreSQL answers there" in error(f"postgresql://{OWNER}@127.0.0.1:1/postgres")
+    assert "no PostgreSQL answers there" in error(f"postgresql://{OWNER}@nowhere.invalid/postgres")
+    assert 'database "nowhere" does not exist' in error(server.url("nowhere"))
+    assert "grant create on database postgres to guest" in error(server.url(user="guest"))
+    within = server.url().replace("@", f":{PASSWORD}@")
+    assert "%40" in error(within, code=2)
+    assert "hidden" not in error(f"postgresql://{OWNER}:hidden@127.0.0.1:{server.port}/postgres", "")
+    assert "hidden" not in error(f"postgresql://127.0.0.1:1/a?user={OWNER}&password=hidden", "")
+
+
+def test_a_password_within_the_url(server: Server, small: str, small_warehouse: Path) -> None:
+    from urllib.parse import quote
+
+    url = server.url(small).replace("@", f":{quote(PASSWORD, safe='')}@")
+    said = published(small_warehouse, url, "")
+    assert PASSWORD not in said.stdout and quote(PASSWORD, safe="") not in said.stdout
+    assert said.stdout.endswith(f" to {server.url(small)}\n")
+
+
+def test_what_the_driver_would_spoil(server: Server) -> None:
+    """Infinity, the character NUL, and integers of 128 bits."""
+    from adbc_driver_postgresql import dbapi
+
+    sql = """
+        select
+            1 as n,
+            'infinity'::timestamptz as t,
+            '-infinity'::timestamp as u,
+            'infinity'::date as d,
+            'a' || chr(0) || 'b' as s,
+            12345678901234567890123456789012345678::hugeint as h,
+            'nan'::double as f
+        union all
+        select 1, '2023-01-02 03:04:05.000006+00', null, '2023-01-02', null, -1, 'inf'::double
+    """
+    relation = Relation("odd.values", Kind.TABLE, sql, "It's odd.", {"n": "The $number$."}, ("n",))
+    notes: list[str] = []
+    with duckdb.connect() as source, dbapi.connect(server.url()) as connection:
+        source.execute("set timezone = 'UTC'")
+        session = Session(connection)
+        session.ask(f"create schema odd{ASIDE}")
+        assert store(source, session, relation, {}, notes) == 2
+        connection.commit()
+    rows = server.psql(f"set timezone = 'UTC'; select * from odd{ASIDE}.values order by h")
+    assert rows.splitlines() == [
+        "1|2023-01-02 03:04:05.000006+00||2023-01-02||-1|Infinity",
+        "1|infinity|-infinity|infinity|a␀b|12345678901234567890123456789012345678|NaN",
+    ]
+    assert ["odd.values.s holds the character NUL" in notes[0], "no primary key" in notes[1]] == [True, True]

@@ -1,0 +1,241 @@
+"""The bundle for Superset says what Superset expects; with TRACEHOUSE_BI=all it is imported and looked at."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import superset_server
+import yaml
+from bi_tests import in_full
+from superset_server import Superset
+
+from tracehouse.publish.bi.superset import bundle
+from tracehouse.publish.bi.superset_charts import Answer, chart_of
+from tracehouse.sql.query_files import CHART_KINDS
+
+REPOSITORY = Path(__file__).parents[3]
+
+# What Superset 6.1 takes, and what it asks for: another key is an error there.
+SCHEMAS = {
+    "databases": (
+        {"database_name", "sqlalchemy_uri", "uuid", "version"},
+        {"expose_in_sqllab", "allow_run_async", "allow_ctas", "allow_cvas", "allow_dml", "extra"},
+    ),
+    "datasets": (
+        {"table_name", "uuid", "version", "database_uuid"},
+        {"main_dttm_col", "description", "schema", "sql", "filter_select_enabled", "columns", "metrics"},
+    ),
+    "charts": (
+        {"slice_name", "viz_type", "uuid", "version", "dataset_uuid"},
+        {"description", "params"},
+    ),
+    "dashboards": (
+        {"dashboard_title", "uuid", "version"},
+        {"description", "slug", "position", "metadata", "published"},
+    ),
+}
+COLUMN_KEYS = {"column_name", "is_dttm", "is_active", "type", "groupby", "filterable", "description"}
+
+
+@pytest.fixture(scope="module")
+def published(small_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a published file and its bundle."""
+    folder = tmp_path_factory.mktemp("it's for superset")
+    said = publish(
+        small_warehouse, "--out", folder / "traces.duckdb", "--superset", folder / "dashboards.zip"
+    )
+    assert f"Wrote {folder / 'dashboards.zip'}. Import it: superset import-dashboards" in said.stdout
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(published: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(published / "dashboards.zip") as packed:
+        return {
+            name.removeprefix("tracehouse/"): yaml.safe_load(packed.read(name)) for name in packed.namelist()
+        }
+
+
+def of(files: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name: content for name, content in files.items() if name.startswith(f"{kind}/")}
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_every_file_has_the_keys_that_superset_takes(kind: str, files: dict[str, Any]) -> None:
+    needed, others = SCHEMAS[kind]
+    contents = of(files, kind)
+    assert contents
+    for name, content in contents.items():
+        assert needed <= content.keys() <= needed | others, name
+        assert content["version"] == "1.0.0"
+    for content in of(files, "datasets").values():
+        assert all(column.keys() == COLUMN_KEYS for column in content["columns"])
+
+
+def test_what_is_named_is_there(files: dict[str, Any], published: Path) -> None:
+    [base] = of(files, "databases").values()
+    assert base["sqlalchemy_uri"].startswith("duckdb:////") and "'" not in base["sqlalchemy_uri"]
+    datasets = {content["uuid"]: content for content in of(files, "datasets").values()}
+    charts = {content["uuid"]: content for content in of(files, "charts").values()}
+    assert len(datasets) == len({content["table_name"] for content in datasets.values()})
+    assert {content["database_uuid"] for content in datasets.values()} == {base["uuid"]}
+    assert {content["dataset_uuid"] for content in charts.values()} <= datasets.keys()
+    shown = {
+        block["meta"]["uuid"]
+        for content in of(files, "dashboards").values()
+        for block in content["position"].values()
+        if isinstance(block, dict) and block["type"] == "CHART"
+    }
+    assert shown == charts.keys()
+    for content in of(files, "dashboards").values():
+        blocks = {name: block for name, block in content["position"].items() if isinstance(block, dict)}
+        assert all(child in blocks for block in blocks.values() for child in block.get("children", ()))
+
+
+def test_datasets_are_the_tables_with_their_meaning(files: dict[str, Any], published: Path) -> None:
+    with duckdb.connect(str(published / "traces.duckdb"), read_only=True) as connection:
+        contents = connection.execute(
+            "select name, comment from catalog.contents where same_as = ''"
+        ).fetchall()
+        for name, comment in contents:
+            dataset = files[f"datasets/tracehouse/{name.replace('.', '_', 1)}.yaml"]
+            assert dataset["description"] == comment
+            found = connection.execute(dataset["sql"]).description
+            assert [column["column_name"] for column in dataset["columns"]] == [c[0] for c in found]
+            assert all(column["description"] for column in dataset["columns"])
+            charted = of(files, "charts").get(f"charts/{name.replace('.', '_', 1)}.yaml")
+            if charted and charted["viz_type"] != "table":
+                names = {column["column_name"] for column in dataset["columns"]}
+                params = charted["params"]
+                drawn = {params["x_axis"], params["metrics"][0]["column"]["column_name"], *params["groupby"]}
+                assert drawn <= names
+    assert len(of(files, "datasets")) == len(contents)
+
+
+def test_a_dashboard_has_the_caveats(files: dict[str, Any]) -> None:
+    text = files["dashboards/itp.yaml"]["position"]["MARKDOWN-caveats"]["meta"]["code"]
+    assert "**itp.min_duration_600**" in text and "**synthetic data**" in text
+    assert set(of(files, "dashboards")) == {f"dashboards/{name}.yaml" for name in ("dlrm", "itp", "unified")}
+
+
+def test_the_same_file_gives_the_same_bundle(published: Path) -> None:
+    content, _ = bundle(published / "traces.duckdb")
+    assert content == (published / "dashboards.zip").read_bytes()
+
+
+@pytest.mark.parametrize("line", [*(f"{kind} x=a y=b color=c" for kind in CHART_KINDS), "cloud z=a", "map a"])
+def test_a_chart_of_any_kind_is_drawn_or_listed(line: str) -> None:
+    columns = {"a": "VARCHAR", "b": "DOUBLE", "c": "VARCHAR"}
+
+    def measured(aggregate: str) -> int:
+        rows = [("x", 1.0, "p"), ("x", 2.0, "q"), ("y", 3.0, "p"), ("y", None, "q")]
+        with duckdb.connect() as connection:
+            values = ", ".join(str(row).replace("None", "null") for row in rows)
+            [(value,)] = connection.execute(
+                f"select {aggregate} from (values {values}) as t(a, b, c)"
+            ).fetchall()
+        return value
+
+    kind, params = chart_of(Answer("a.b", "A?", "It is.", line, 4, columns, measured))
+    if line.split()[0] in ("bar", "stack", "line", "point"):
+        assert kind.startswith("echarts_timeseries_") and params["x_axis"] == "a"
+        assert params["groupby"] == ["c"] and ("stack" in params) is line.startswith("stack")
+    else:
+        assert kind == "table" and params["all_columns"] == ["a", "b", "c"]
+
+
+def test_rows_that_a_chart_cannot_tell_apart_are_listed() -> None:
+    answer = Answer("a.b", "A?", "", "bar x=a y=b", 4, {"a": "VARCHAR", "b": "DOUBLE"}, lambda _: 2)
+    assert chart_of(answer)[0] == "table"
+
+
+@pytest.fixture(scope="module")
+def superset() -> Iterator[Superset]:
+    with superset_server.started() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def shown(request: pytest.FixtureRequest, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a published file and its bundle: of the publishers' files, where they are at hand."""
+    if not os.environ.get("TRACES_TEST_DATA"):
+        return request.getfixturevalue("published")
+    folder = tmp_path_factory.mktemp("real")
+    warehouse = request.getfixturevalue("real_warehouse")
+    publish(warehouse, "--out", folder / "traces.duckdb", "--superset", folder / "dashboards.zip")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def imported(superset: Superset, shown: Path) -> Superset:
+    superset.run("import-dashboards", "--path", shown / "dashboards.zip", "--username", "admin")
+    return superset
+
+
+# Setting Superset up takes minutes, and falls to the first test that needs it.
+@pytest.mark.timeout(1200)
+@in_full
+def test_superset_imports_all_of_it(imported: Superset, shown: Path) -> None:
+    with zipfile.ZipFile(shown / "dashboards.zip") as packed:
+        names = packed.namelist()
+    for kind, path in (("datasets", "dataset"), ("charts", "chart"), ("dashboards", "dashboard")):
+        in_bundle = [name for name in names if f"/{kind}/" in name]
+        assert imported.call(f"/{path}/")["count"] == len(in_bundle) > 2
+    # A second time, it meets what is there.
+    before = imported.call("/chart/")["count"]
+    imported.run("import-dashboards", "--path", shown / "dashboards.zip", "--username", "admin")
+    assert imported.call("/chart/")["count"] == before
+
+
+@in_full
+def test_every_chart_of_every_dashboard_is_drawn(imported: Superset, shown: Path, tmp_path: Path) -> None:
+    """In headless Chromium; what it looks like stays in the folder that TRACEHOUSE_PICTURES names."""
+    with zipfile.ZipFile(shown / "dashboards.zip") as packed:
+        dashboards = {
+            content["slug"]: content
+            for content in (yaml.safe_load(packed.read(n)) for n in packed.namelist() if "/dashboards/" in n)
+        }
+    script = Path(__file__).with_name("superset_pages.py")
+    done = subprocess.run(
+        [superset_server.SCRIPTS / "python", script, imported.url, tmp_path, *dashboards],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    for slug, found in json.loads(done.stdout).items():
+        charts = sum("CHART-" in name for name in dashboards[slug]["position"])
+        assert found["errors"] == []
+        assert found["charts"] == charts and found["drawn"] >= charts, slug
+        assert len(found["statuses"]) >= charts and set(found["statuses"]) == {200}, slug
+        assert "Read before you cite" in found["text"]
+        assert "No data" not in found["text"] and "No results" not in found["text"], slug
+        if folder := os.environ.get("TRACEHOUSE_PICTURES"):
+            shutil.copy(tmp_path / f"{slug}.png", folder)
+            shutil.copy(tmp_path / f"{slug}-whole.png", folder)
+
+
+@in_full
+def test_a_named_query_takes_a_value_from_a_dashboard(imported: Superset, shown: Path) -> None:
+    """By the SQL that docs/superset.md has."""
+    page = (REPOSITORY / "docs" / "superset.md").read_text()
+    [sql] = re.findall(r"```sql\n(.*?)```", page, re.S)
+    [base] = imported.call("/database/")["result"]
+    made = {"database": base["id"], "schema": "itp", "table_name": "itp_gpu_hours_from", "sql": sql}
+    dataset = {"id": imported.call("/dataset/", made)["id"], "type": "table"}
+    with duckdb.connect(str(shown / "traces.duckdb"), read_only=True) as connection:
+        for chosen, min_gpus in (([], 1), ([{"col": "min_gpus", "op": "IN", "val": [8]}], 8)):
+            query = {"columns": ["cluster", "jobs"], "filters": chosen, "row_limit": 100}
+            asked = {"datasource": dataset, "queries": [query], "result_format": "json"}
+            [answer] = imported.call("/chart/data", asked)["result"]
+            expected = connection.execute(
+                f"select cluster, jobs from itp.gpu_hours(min_gpus := {min_gpus}) order by all"
+            ).fetchall()
+            assert sorted((row["cluster"], row["jobs"]) for row in answer["data"]) == expected
