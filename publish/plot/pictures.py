@@ -1,0 +1,123 @@
+"""Draws the answer of a named query to a PNG, SVG or PDF file, as wide as it is to be printed.
+
+Vega-Lite draws, by way of Altair and without a browser; both are imported only where something is drawn.
+"""
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import duckdb
+
+from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.publish.plot import texts
+from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
+from tracehouse.publish.plot.rows import Drawable, drawable
+
+if TYPE_CHECKING:
+    import altair
+
+ENDINGS = (".png", ".svg", ".pdf")
+POINTS_PER_MM = 72 / 25.4
+DPI = 300
+MIN_WIDTH_MM, MIN_FONT = 40, 4
+# How near to the wanted width a picture is drawn, in points, and after how many attempts at most.
+NEAR, ATTEMPTS = 0.5, 4
+
+
+def check_path(path: Path) -> None:
+    """Raise UsageError unless a picture can have a path's ending."""
+    if path.suffix not in ENDINGS:
+        *most, last = ENDINGS
+        raise UsageError(f"{path}: the name of a picture ends in {', '.join(most)} or {last}")
+
+
+def size_of(width_mm: float | None, font_pt: float | None) -> Size:
+    """The size of a picture so wide and with letters so large. Raises UsageError where none can be drawn."""
+    if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
+        raise UsageError(f"--width is in millimetres, from {MIN_WIDTH_MM} to 2000, not {width_mm:g}")
+    if font_pt is not None and not MIN_FONT <= font_pt <= 100:
+        raise UsageError(f"--font-size is in points, from {MIN_FONT} to 100, not {font_pt:g}")
+    return Size((width_mm or 0) * POINTS_PER_MM, font_pt or 0)
+
+
+def draw(
+    connection: duckdb.DuckDBPyConnection,
+    question: Question,
+    given: Mapping[str, str],
+    ending: str,
+    size: Size,
+    file: BinaryIO,
+) -> None:
+    """Answer a named question and write its picture, of the kind that an ending stands for.
+
+    `given` are the parameters that were given, as texts. Raises UserError where there is nothing to draw, or
+    nothing to draw with.
+    """
+    picture = picture_of(connection, question, given, size)
+    import vl_convert
+
+    spec = picture.to_dict()
+    if ending == ".png":
+        file.write(vl_convert.vegalite_to_png(spec, scale=1, ppi=DPI))
+    elif ending == ".pdf":
+        file.write(vl_convert.vegalite_to_pdf(spec))
+    else:
+        file.write(_in_points(vl_convert.vegalite_to_svg(spec)).encode())
+
+
+def picture_of(
+    connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], size: Size
+) -> "altair.VConcatChart":
+    """Answer a named question, and lay the answer out as its chart line says, as wide as wanted."""
+    _check_extra()
+    found = drawable(connection, question)
+    subtitle, footer = _texts(connection, found, given)
+    view = size.width * 0.8 or WIDTH
+    for _ in range(ATTEMPTS if size.width else 0):
+        off = size.width - _width(laid_out(found, subtitle, footer, size, view))
+        if abs(off) < NEAR:
+            break
+        view = max(0.2 * size.width, view + off)
+    return laid_out(found, subtitle, footer, size, view)
+
+
+def _texts(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str]
+) -> tuple[list[str], str]:
+    asked = texts.asked(connection, found.name, given, found.chart.parameter)
+    remarks = [*texts.remarks(connection, found.name, found.traces), asked, *found.remarks]
+    if found.chart.rule:
+        line = "mark" if found.is_category(found.chart.x.column) else "dashed line"
+        remarks.append(f"{line}: {texts.axis_title(found.chart.rule)}")
+    if found.chart.labels:
+        remarks.append(f"labels: {' / '.join(map(texts.axis_title, found.chart.labels))}")
+    return [remark for remark in remarks if remark], texts.footer(connection, found.name, found.traces)
+
+
+def _width(picture: "altair.VConcatChart") -> float:
+    """How wide a picture is with its axes and legend, in points."""
+    import vl_convert
+
+    found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(picture.to_dict()))
+    if found is None:
+        raise UserError("the picture has no width")
+    return float(found[1])
+
+
+def _in_points(svg: str) -> str:
+    """An SVG whose size is in points, as it is laid out, not in the pixels of a screen."""
+    return re.sub(r'(<svg[^>]*? (?:width|height)=")([\d.]+)(" [^>]*?(?:width|height)=")([\d.]+)"', r'\1\2pt\3\4pt"', svg, count=1)
+
+
+def _check_extra() -> None:
+    try:
+        for module in ("altair", "vl_convert"):
+            import_module(module)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"pictures need {error.name}, which is not installed: pip install 'tracehouse[plot]'"
+        ) from None
