@@ -5,9 +5,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
 import typer
+from typer.core import TyperCommand
 
 from tracehouse.engines import process
 from tracehouse.engines.names import LOCAL, Engine
@@ -86,6 +87,8 @@ Master = Annotated[
 Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
+# What --plot means without a file.
+_TERMINAL = Path("-")
 DEFAULT_RAW = [Path("raw")]
 
 
@@ -300,7 +303,19 @@ def describe(
     _print_description(asking.ask(warehouse, limits, lambda opened: descriptions.describe(opened, name)))
 
 
-@app.command()
+class _WithBarePlot(TyperCommand):
+    """A command whose --plot may do without its value, which typer has no word for: `-`, then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for place, word in enumerate(args):
+            following = args[place + 1] if place + 1 < len(args) else "--"
+            if word == "--plot" and following.startswith("-") and following != str(_TERMINAL):
+                args = [*args[: place + 1], str(_TERMINAL), *args[place + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=_WithBarePlot)
 def query(
     name: Annotated[
         str,
@@ -326,8 +341,21 @@ def query(
     plot: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "--plot", metavar="FILE", help="Draw the answer: FILE.png or FILE.svg.", show_default=False
+            "--plot",
+            metavar="[FILE]",
+            help="Draw the answer: FILE.png, .svg or .pdf; without one, in the terminal.",
+            show_default=False,
         ),
+    ] = None,
+    width: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            "--width", metavar="MM", help="Width of FILE: 85 for a paper's column.", show_default=False
+        ),
+    ] = None,
+    font_size: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option("--font-size", metavar="POINTS", help="Size of its letters.", show_default=False),
     ] = None,
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
@@ -337,15 +365,22 @@ def query(
 ) -> None:
     """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
 
-    With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
+    With --plot the answer is drawn, in the terminal or to a file: traces query itp.gpu_hours --plot hours.png
     """
     from tracehouse.engines.duckdb.read import answer, asking
     from tracehouse.publish import answers
+    from tracehouse.publish.plot import pictures
+    from tracehouse.sql.query_files import given_by_chart
 
     if plot and (form or output or explain or guard_formulas):
         raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
+    to_file = plot is not None and plot != _TERMINAL
+    if (width is not None or font_size is not None) and not to_file:
+        raise UsageError("--width and --font-size are those of a picture: give --plot FILE too")
+    size = pictures.size_of(width, font_size)
     limits = asking.Limits(timeout, memory_limit)
-    values = _key_values(parameters or [])
+    given = _key_values(parameters or [])
+    values = {**given_by_chart(name), **given} if plot else given
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.named_question(connection, name, values, limit)
@@ -356,8 +391,10 @@ def query(
         from tracehouse.engines.spark import asking as on_spark
 
         asked = on_spark.named(warehouse, master, limits, name, values, limit, explain)
-    if plot:
-        notes = answers.draw_answer(asked, warehouse, limits, plot)
+    if plot == _TERMINAL:
+        notes = answers.show_answer(asked, warehouse, limits, given)
+    elif plot:
+        notes = answers.draw_answer(asked, warehouse, limits, plot, given, size)
         _say(f"Drew {plot}")
     else:
         notes = answers.write_answer(asked, warehouse, limits, form, output, guard_formulas, explain)

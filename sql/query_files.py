@@ -26,10 +26,11 @@ The chart line is a kind of chart, then columns of the answer:
     lorenz  a line per color over percentages from 0 to 100, beside that of equal shares
     pareto  a mark per x; those for which `color=` is true are joined, and labelled by `label=`
 
-`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `omit=all` leaves out the row whose
-x is `all`: a total, beside which its parts could not be seen. `facet=cluster` draws a small picture per cluster.
-`rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars, a mark. `with=every_value`
-answers with that boolean parameter true, unless it is given. Names stand in the order of the answer.
+`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `omit=all` leaves out the row
+whose x is `all`: a total, beside which its parts could not be seen. `facet=cluster` draws a small picture per
+cluster. `rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars, a mark.
+`with=every_value` answers with that boolean parameter true, unless it is given. Names stand in the order of
+the answer.
 """
 
 import re
@@ -236,16 +237,23 @@ def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError where it is none."""
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    if kind not in CHART_KINDS or len(values) != len(pairs) or not {"x", "y"} <= values.keys() <= {*CHART_KEYS}:
+    if (
+        kind not in CHART_KINDS
+        or len(values) != len(pairs)
+        or not {"x", "y"} <= values.keys() <= {*CHART_KEYS}
+    ):
         keys = " ".join(f"{key}=…" for key in CHART_KEYS)
         raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} {keys}`")
     chart = Chart(
         kind,
         _axis(values["x"]),
         _axis(values["y"]),
-        *(values.get(key, "") for key in ("color", "omit", "facet", "rule")),
-        tuple(values["label"].split(",")) if "label" in values else (),
-        values.get("with", ""),
+        color=values.get("color", ""),
+        omit=values.get("omit", ""),
+        facet=values.get("facet", ""),
+        rule=values.get("rule", ""),
+        labels=tuple(values["label"].split(",")) if "label" in values else (),
+        parameter=values.get("with", ""),
     )
     if kind in NEEDS_COLOR and not chart.color:
         raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")

@@ -30,7 +30,22 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 
 # 12000 as 12k, but 0.5 not as 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
+PLAIN = "format(datum.value, '~r')"
+ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 CLOCK = "format(datum.value, '02d') + ':00'"
+# Of each mark as much as tells it from the one before.
+TIMES = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "week": "%d %b",
+    "date": "%d %b",
+    "day": "%d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+}
+# What counts in powers of two.
+BINARY = ("gpus", "batch_size")
 # How wide a letter is, in parts of its size.
 LETTER = 0.55
 
@@ -45,12 +60,14 @@ def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str
         return {"type": "ordinal", "title": title, **_categories(drawable, column, width, size)}
     if column in drawable.times:
         # An hour or day without a row leaves its place empty. The warehouse's times are in UTC.
-        # Labels from Vega itself, which says of each mark as much as differs from the one before.
-        return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc")}
+        labels = altair.Axis(format=TIMES, labelOverlap=True, labelSeparation=3)
+        return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc"), "axis": labels}
     if column in drawable.on_clock:
         return {"type": "quantitative", "title": CLOCK_TITLE, "scale": _from_the_first(), **_numbers()}
     if column == "hour_of_day":
-        hours = altair.Axis(values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True)
+        hours = altair.Axis(
+            values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3
+        )
         return {"type": "quantitative", "title": title, "scale": altair.Scale(domain=[0, 23]), "axis": hours}
     return {"type": "quantitative", "title": title, **_scale(drawable, axis)}
 
@@ -66,9 +83,9 @@ def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
     return _series(drawable, legend, COLORS)
 
 
-def dashes(drawable: Drawable, legend: Any) -> dict[str, Any]:
-    """The dashes of the line of each series."""
-    return _series(drawable, legend, DASHES)
+def dashes(drawable: Drawable) -> dict[str, Any]:
+    """The dashes of the line of each series, which its mark in the legend does not need."""
+    return _series(drawable, None, DASHES)
 
 
 def shapes(drawable: Drawable, legend: Any) -> dict[str, Any]:
@@ -97,10 +114,15 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
     # In the order of the answer, which the query chose with care.
     found = names(drawable.rows, column)
     if drawable.chart.kind == "heat" and column == "hour_of_day":
-        axis = altair.Axis(values=found[::3], labelExpr=f"{CLOCK}".replace("datum.value", "toNumber(datum.value)"))
+        expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
+        axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
         return {"sort": found, "axis": axis}
-    is_tight = column == drawable.chart.x.column and max(map(len, found)) * size * LETTER > width / len(found)
-    axis = altair.Axis(labelAngle=-35 if is_tight else 0, labelLimit=width / 3, labelOverlap=True)
+    is_tight = column == drawable.chart.x.column and (
+        max(map(len, found)) + 1.5
+    ) * size * LETTER > width / len(found)
+    # A bar without its name would mean nothing; only where even slanted ones do not fit are some left out.
+    is_too_tight = column == drawable.chart.x.column and 1.3 * size * len(found) > width
+    axis = altair.Axis(labelAngle=-35 if is_tight else 0, labelLimit=width / 3, labelOverlap=is_too_tight)
     return {"sort": found, "axis": axis}
 
 
@@ -110,11 +132,15 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
     columns = drawable.chart.heights if axis is drawable.chart.y else [axis.column]
     values = [row[column] for row in drawable.rows for column in columns if row[column] is not None]
     if axis.is_log and min(values) <= 0:
-        powers = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
-        return {"scale": altair.Scale(type="symlog", constant=1), **_numbers(values=[0, *powers])}
+        tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
+        return {"scale": altair.Scale(type="symlog", constant=1), **_numbers(values=[0, *tens])}
     if axis.is_log:
         scale = altair.Scale(type="log", nice=False, padding=8)
-        return {"scale": scale, **_numbers(**_powers(values))}
+        if drawable.chart.labels:
+            # They stand before the first point of a front and below its last.
+            low, high = min(values), max(values)
+            scale = altair.Scale(type="log", nice=False, domain=[low * (low / high) ** 0.2, 1.05 * high])
+        return {"scale": scale, **_numbers(**powers(axis.column, values))}
     if drawable.chart.kind == "lorenz":
         return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     if axis is drawable.chart.x:
@@ -132,11 +158,17 @@ def _from_the_first() -> Any:
 def _numbers(**options: Any) -> dict[str, Any]:
     import altair
 
-    return {"axis": altair.Axis(labelExpr=NUMBER, labelOverlap=True, **options)}
+    return {"axis": altair.Axis(labelOverlap=True, labelSeparation=3, **{"labelExpr": NUMBER, **options})}
 
 
-def _powers(values: Sequence[float]) -> dict[str, Any]:
-    """Marks of a logarithmic axis: the powers of ten, where at least two are in its range."""
+def powers(column: str, values: Sequence[float]) -> dict[str, Any]:
+    """Marks of a logarithmic axis: the powers of ten, where at least two are in its range.
+
+    Of GPUs and batches those of two.
+    """
+    if column.endswith(BINARY):
+        first, last = math.ceil(math.log2(min(values))), math.floor(math.log2(max(values)))
+        return {"values": [2.0**power for power in range(first, last + 1)], "labelExpr": PLAIN}
     first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
     return {"values": [10.0**power for power in range(first, last + 1)]} if last > first else {}
 

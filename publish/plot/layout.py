@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 WIDTH, RATIO = 560, 0.57
 FONT, NARROW_FONT, NARROW = 11.0, 8.0, 340
 MOST_LINES_BESIDE, LONGEST_BESIDE = 20, 18
-MOST_ABREAST = 4
 
 
 @dataclass(frozen=True)
@@ -36,14 +35,14 @@ def font(size: Size) -> float:
 def laid_out(
     drawable: Drawable, subtitle: Sequence[str], footer: str, size: Size, view: float
 ) -> "altair.VConcatChart":
-    """The picture, the plot in it `view` points wide: what its axes and legend take is known when it is drawn."""
+    """The picture, with a plot `view` points wide: what axes and legend take is known when it is drawn."""
     import altair
 
     letters = font(size)
     whole = size.width or view + 90
     chart = drawable.chart
     panels = names(drawable.rows, chart.facet) if chart.facet else []
-    abreast = min(MOST_ABREAST, math.ceil(math.sqrt(len(panels)))) if len(panels) > 1 else 1
+    abreast = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
     gap = 4.5 * letters
     width = (view - gap * (abreast - 1)) / abreast
     height = _height(drawable, width)
@@ -92,6 +91,11 @@ def _legend(drawable: Drawable, whole: float, letters: float) -> Any:
     """Beside the plot where there is room for it, else below."""
     import altair
 
+    if drawable.chart.kind == "heat":
+        place: dict[str, Any] = (
+            {"orient": "right"} if whole >= NARROW else {"orient": "bottom", "direction": "horizontal"}
+        )
+        return altair.Legend(labelExpr=axes.ROUNDED, tickCount=4, gradientLength=0.2 * whole, **place)
     if len(drawable.series) < 2:
         return None
     longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
@@ -111,7 +115,9 @@ def _legend(drawable: Drawable, whole: float, letters: float) -> Any:
 
 def _wrapped(text: str, whole: float, letters: float, bold: bool = False) -> list[str]:
     """A text in lines that fit a picture."""
-    return textwrap.wrap(text, max(10, int(0.97 * whole / (letters * axes.LETTER * (1.06 if bold else 0.95)))))
+    return textwrap.wrap(
+        text, max(10, int(0.97 * whole / (letters * axes.LETTER * (1.06 if bold else 0.95))))
+    )
 
 
 def _themed(picture: Any, letters: float) -> "altair.VConcatChart":
@@ -119,7 +125,7 @@ def _themed(picture: Any, letters: float) -> "altair.VConcatChart":
     return (
         picture.configure_view(stroke=None)
         .configure_axis(**small, titlePadding=0.5 * letters, titleFontWeight="normal", gridColor="#e4e4e4")
-        .configure_legend(**small, symbolSize=7 * letters, titleFontWeight="normal", symbolStrokeWidth=1.6)
+        .configure_legend(**small, symbolSize=7 * letters, titleFontWeight="normal", symbolStrokeWidth=0)
         .configure_title(
             anchor="start",
             frame="bounds",

@@ -22,7 +22,7 @@ def values(drawable: Drawable) -> list[Row]:
     rows = axes.as_text(drawable)
     chart = drawable.chart
     if chart.kind in ("line", "step", "lorenz"):
-        _mark(rows, (chart.color, chart.facet), MOST_MARKED if chart.color else MOST_MARKED_ALONE)
+        _mark(rows, (chart.color, chart.facet), alone=not chart.color)
     for row in rows if chart.labels else ():
         row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels)
     return rows
@@ -45,13 +45,15 @@ def layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) 
         shape = {"shape": altair.Shape(**axes.shapes(drawable, legend))} if chart.color else {}
         found = [base.mark_point(filled=True, size=60 * scale, opacity=0.85).encode(color=color, **shape)]
     elif chart.kind == "heat":
-        found = [_heat(drawable, altair.Chart().encode(x=across), scale)]
+        found = [_heat(drawable, altair.Chart().encode(x=across), legend)]
     elif chart.kind == "box":
         found = _boxes(drawable, altair.Chart().encode(x=across), scale)
     elif chart.kind == "pareto":
         found = _front(drawable, base, color, legend, scale)
     else:
-        offset = {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
+        offset = (
+            {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
+        )
         # A white edge tells parts of one bar apart without their colours.
         found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
     return [*found, *_rule(drawable, across, scale)]
@@ -66,7 +68,7 @@ def _lines(drawable: Drawable, base: Any, legend: Any, scale: float) -> list[Any
     )
     marks = base.transform_filter(f"datum.{IS_MARKED}").mark_point(filled=True, size=36 * scale)
     if chart.color:
-        line = line.encode(strokeDash=altair.StrokeDash(**axes.dashes(drawable, legend)))
+        line = line.encode(strokeDash=altair.StrokeDash(**axes.dashes(drawable)))
         marks = marks.encode(shape=altair.Shape(**axes.shapes(drawable, legend)))
     if chart.kind != "lorenz":
         return [line, marks]
@@ -75,11 +77,10 @@ def _lines(drawable: Drawable, base: Any, legend: Any, scale: float) -> list[Any
     return [equal.encode(x=base.encoding.x, y=base.encoding.y), line, marks]
 
 
-def _heat(drawable: Drawable, base: Any, scale: float) -> Any:
+def _heat(drawable: Drawable, base: Any, legend: Any) -> Any:
     import altair
 
     chart = drawable.chart
-    legend = altair.Legend(labelExpr=axes.NUMBER, gradientLength=120 * scale, orient="right", direction="vertical")
     return base.mark_rect().encode(
         y=altair.Y(chart.y.column, **axes.place(drawable, chart.y, 0, 0)),
         color=altair.Color(
@@ -96,17 +97,15 @@ def _heat(drawable: Drawable, base: Any, scale: float) -> Any:
 def _boxes(drawable: Drawable, base: Any, scale: float) -> list[Any]:
     import altair
 
-    p5, p25, median, p75, p95 = (altair.Y(**axes.height(drawable, field)) for field in drawable.chart.heights)
-    _, low, _, _, high = drawable.chart.heights
+    p5, p25, median, _, p95 = (altair.Y(**axes.height(drawable, field)) for field in drawable.chart.heights)
+    *_, third_quarter, highest = drawable.chart.heights
     edges = {"stroke": "black", "strokeWidth": 0.8 * scale}
     width = altair.RelativeBandSize(0.5)
     return [
-        base.mark_rule(color="black", strokeWidth=scale).encode(y=p5, y2=altair.Y2(high)),
+        base.mark_rule(color="black", strokeWidth=scale).encode(y=p5, y2=altair.Y2(highest)),
         base.mark_tick(color="black", width=12 * scale, thickness=scale).encode(y=p5),
         base.mark_tick(color="black", width=12 * scale, thickness=scale).encode(y=p95),
-        base.mark_bar(color="#9ECAE9", width=width, **edges).encode(
-            y=p25, y2=altair.Y2(drawable.chart.heights[3])
-        ),
+        base.mark_bar(color="#9ECAE9", width=width, **edges).encode(y=p25, y2=altair.Y2(third_quarter)),
         base.mark_tick(color=axes.COLORS[1], thickness=2.2 * scale, width=width).encode(y=median),
     ]
 
@@ -121,7 +120,8 @@ def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float)
         base.mark_point(filled=True, size=45 * scale, opacity=0.85).encode(color=color, shape=shape),
     ]
     if drawable.chart.labels:
-        label = on_it.mark_text(align="left", dx=5 * scale, dy=-6 * scale, fontSize=8 * scale)
+        # Below the front, where nothing is, and aslant, as its points may be near each other.
+        label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=8 * scale)
         found.append(label.encode(text=f"{LABEL}:N"))
     return found
 
@@ -151,15 +151,14 @@ def _side_by_side(drawable: Drawable) -> Any:
     return altair.XOffset(drawable.chart.color, type="nominal", sort=drawable.series)
 
 
-def _mark(rows: list[Row], by: tuple[str, ...], most: int) -> None:
-    """Choose the rows of each line where it has a mark, evenly among them."""
+def _mark(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:
+    """Choose the rows of each line where it has a mark, evenly among them; a long line alone has none."""
     lines: dict[tuple, list[Row]] = {}
     for row in rows:
         lines.setdefault(tuple(row.get(column) for column in by), []).append(row)
-    is_alone = len(lines) == 1
     for number, line in enumerate(lines.values()):
-        every = 1 if len(line) <= most else max(1, len(line) // MARKS)
+        every = 1 if len(line) <= (MOST_MARKED_ALONE if alone else MOST_MARKED) else len(line) // MARKS
         for index, row in enumerate(line):
             # Not at the same places on each line, where they would hide each other.
-            is_chosen = index % every == (number * every // max(1, len(lines))) % every
-            row[IS_MARKED] = is_chosen and not (is_alone and len(line) > most)
+            is_chosen = index % every == number * every // len(lines) % every
+            row[IS_MARKED] = is_chosen and not (alone and every > 1)

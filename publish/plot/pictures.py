@@ -1,4 +1,4 @@
-"""Draws the answer of a named query to a PNG, SVG or PDF file, as wide as it is to be printed.
+"""Draws the answer of a named query: as a PNG, SVG or PDF so wide as it is to be printed, or in characters.
 
 Vega-Lite draws, by way of Altair and without a browser; both are imported only where something is drawn.
 """
@@ -13,7 +13,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.publish.plot import texts
+from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
 from tracehouse.publish.plot.rows import Drawable, drawable
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".pdf")
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
+BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
 # How near to the wanted width a picture is drawn, in points, and after how many attempts at most.
 NEAR, ATTEMPTS = 0.5, 4
@@ -73,9 +74,10 @@ def picture_of(
     connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], size: Size
 ) -> "altair.VConcatChart":
     """Answer a named question, and lay the answer out as its chart line says, as wide as wanted."""
-    _check_extra()
+    _check_extra("altair", "vl_convert")
     found = drawable(connection, question)
     subtitle, footer = _texts(connection, found, given)
+    subtitle += _of_marks(found)
     view = size.width * 0.8 or WIDTH
     for _ in range(ATTEMPTS if size.width else 0):
         off = size.width - _width(laid_out(found, subtitle, footer, size, view))
@@ -85,17 +87,33 @@ def picture_of(
     return laid_out(found, subtitle, footer, size, view)
 
 
+def text_of(
+    connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], columns: int
+) -> str:
+    """Answer a named question, and draw the answer in characters. Raises as `draw` does."""
+    _check_extra("plotext")
+    found = drawable(connection, question)
+    return terminal.drawn(found, *_texts(connection, found, given), columns)
+
+
 def _texts(
     connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str]
 ) -> tuple[list[str], str]:
     asked = texts.asked(connection, found.name, given, found.chart.parameter)
     remarks = [*texts.remarks(connection, found.name, found.traces), asked, *found.remarks]
-    if found.chart.rule:
-        line = "mark" if found.is_category(found.chart.x.column) else "dashed line"
-        remarks.append(f"{line}: {texts.axis_title(found.chart.rule)}")
-    if found.chart.labels:
-        remarks.append(f"labels: {' / '.join(map(texts.axis_title, found.chart.labels))}")
     return [remark for remark in remarks if remark], texts.footer(connection, found.name, found.traces)
+
+
+def _of_marks(found: Drawable) -> list[str]:
+    """What the marks mean for which there is no legend."""
+    chart = found.chart
+    said = [BOX] if chart.kind == "box" else []
+    if any(row.get(chart.rule) is not None for row in found.rows):
+        line = "mark" if found.is_category(chart.x.column) else "dashed line"
+        said.append(f"{line}: {texts.axis_title(chart.rule)}")
+    if chart.labels:
+        said.append(f"labels: {' / '.join(map(texts.axis_title, chart.labels))}")
+    return said
 
 
 def _width(picture: "altair.VConcatChart") -> float:
@@ -110,12 +128,17 @@ def _width(picture: "altair.VConcatChart") -> float:
 
 def _in_points(svg: str) -> str:
     """An SVG whose size is in points, as it is laid out, not in the pixels of a screen."""
-    return re.sub(r'(<svg[^>]*? (?:width|height)=")([\d.]+)(" [^>]*?(?:width|height)=")([\d.]+)"', r'\1\2pt\3\4pt"', svg, count=1)
+    return re.sub(
+        r'(<svg[^>]*? (?:width|height)=")([\d.]+)(" [^>]*?(?:width|height)=")([\d.]+)"',
+        r'\1\2pt\3\4pt"',
+        svg,
+        count=1,
+    )
 
 
-def _check_extra() -> None:
+def _check_extra(*modules: str) -> None:
     try:
-        for module in ("altair", "vl_convert"):
+        for module in modules:
             import_module(module)
     except ModuleNotFoundError as error:
         raise UserError(

@@ -17,11 +17,13 @@ from tracehouse.views.view_files import DefinitionError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400
-# Columns that count on a trace's own clock, and how many seconds each counts; so do those that end in CLOCK_ENDINGS.
+# Columns that count on a trace's own clock, and how many seconds each counts.
 CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
+# Columns of seconds on it.
 CLOCK_ENDINGS = ("_at_s", "_start_s")
 
-BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
+# How many times as high as all that is drawn a capacity may be that is drawn beside it.
+FAR = 4
 
 Row = dict[str, Any]
 
@@ -53,7 +55,7 @@ class Drawable:
         chart = self.chart
         if chart.kind == "heat":
             return column != chart.color
-        if column in chart.heights or chart.kind == "lorenz" and column == chart.x.column:
+        if column in chart.heights or (chart.kind == "lorenz" and column == chart.x.column):
             return False
         if column in (chart.color, chart.facet) or chart.kind in ("bar", "stack", "box"):
             return True
@@ -88,6 +90,10 @@ def drawable(connection: duckdb.DuckDBPyConnection, question: Question) -> Drawa
             f"{question.name}: there is nothing to compare, its answer is one number: "
             f"{chart.heights[0]} {row[chart.heights[0]]}"
         )
+    if chart.kind == "heat" and not any(row[chart.color] for row in rows):
+        raise UserError(f"{question.name}: there is nothing to draw, every {chart.color} is 0")
+    if chart.rule:
+        remarks += _without_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
     return Drawable(question.name, title, chart, rows, times, on_clock, remarks, traces)
 
@@ -130,7 +136,7 @@ def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[
         if all(row[column] is not None for column in needed)
         and (not chart.omit or row[chart.x.column] != chart.omit)
     ]
-    remarks = [BOX] if chart.kind == "box" else []
+    remarks = []
     # The scale of boxes has a place for 0.
     for axis in (chart.x, chart.y) if chart.kind != "box" else ():
         if axis.is_log:
@@ -139,6 +145,22 @@ def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[
                 remarks.append(f"without {axis.column} of 0: its axis is logarithmic")
             rows = placed
     return rows, remarks
+
+
+def _without_far_rules(rows: list[Row], chart: Chart) -> list[str]:
+    """Take out heights so far above the others of their small picture that these could not be seen."""
+    panels: dict[Any, list[Row]] = {}
+    for row in rows:
+        panels.setdefault(row.get(chart.facet), []).append(row)
+    far: set[float] = set()
+    for panel in panels.values():
+        highest = max(row[chart.y.column] for row in panel)
+        rules = {row[chart.rule] for row in panel if row[chart.rule] is not None}
+        if rules and min(rules) > FAR * highest:
+            far |= rules
+            for row in panel:
+                row[chart.rule] = None
+    return [f"not shown, being far above: {chart.rule} of {', '.join(map(str, sorted(far)))}"] if far else []
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:

@@ -22,7 +22,7 @@ UNITS = {
 }
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
 CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
-CLOCK_TITLE = "days on the trace's clock"
+CLOCK_TITLE = "time (days)"
 
 # Defaults that leave nothing out and change nothing.
 NEUTRAL = ("false", "any", "all", "")
@@ -42,10 +42,16 @@ def axis_title(column: str) -> str:
 def asked(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], hidden: str) -> str:
     """The parameters that an answer rests on, those given and defaults that matter: `on_cluster = seren`.
 
-    A default does not where it leaves nothing out: false, `any`, `all`, NULL, or an end of its range. `hidden`
-    is the parameter that is the picture's own.
+    A default does not where it leaves nothing out: false, `any`, `all`, NULL, or an end of its range.
+    `hidden` is the picture's own parameter; those that it takes the place of, by its meaning, do not matter.
     """
-    return ", ".join(f"{key} = {value}" for key, value in _asked(connection, name, given) if key != hidden)
+    found = connection.execute(
+        "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden",
+        {"name": name, "hidden": hidden},
+    ).fetchall()
+    replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
+    known = _asked(connection, name, given)
+    return ", ".join(f"{key} = {value}" for key, value in known if key not in replaced)
 
 
 def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
@@ -55,7 +61,7 @@ def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[s
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
-    """The query, the versions of the views that it reads, the traces in its answer, and whom to cite for each."""
+    """The query, the views that it reads with their versions, and whom to cite for each trace."""
     [(versions,)] = connection.execute(
         "select reads_versions from catalog.queries where query_name = $name", {"name": name}
     ).fetchall()
@@ -68,7 +74,8 @@ def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[st
             or (
                 len($traces) = 0
                 and trace in (
-                    select trace from catalog.tables where list_contains($tables, table_name) and row_count > 0
+                    select tables.trace from catalog.tables as tables
+                    where list_contains($tables, tables.table_name) and tables.row_count > 0
                 )
             )
         order by trace
@@ -82,7 +89,7 @@ def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[st
 
 def short_citation(citation: str) -> str:
     """The first author, the venue and the year of a citation: `Hu et al., NSDI 24`."""
-    [authors] = re.findall(r"^[^.:]*(?:et al\.)?", citation)[:1] or [citation]
+    authors = re.split(r"(?<!et al)\.|:", citation)[0]
     first, *others = re.split(r",|\band\b", authors)
     author = f"{first.split()[-1]} et al." if others else authors.strip()
     venues = re.findall(r"\(([^()]*\d{2})\)", citation)

@@ -13,6 +13,7 @@ with powers as (
             1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
             65536, 131072, 262144, 524288, 1048576,
         ]) as point_s
+    where not every_value
 ),
 
 -- Far fewer different durations than jobs, so that not every job meets every point.
@@ -36,21 +37,20 @@ ranked as (
     where lasted_s is not null
 ),
 
--- The last of the values in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
 points as (
     select
         clusters.cluster,
         cast(powers.point_s as double) as point_s
     from (select distinct cluster from durations) as clusters
     cross join powers
-    where not every_value
     union all
     select
         cluster,
-        max(lasted_s) as point_s
+        min(lasted_s) as point_s
     from ranked
     where every_value
-    group by cluster, ceil(5 * rank_pct)
+    group by cluster, floor(round(5 * rank_pct, 6))
 )
 
 select

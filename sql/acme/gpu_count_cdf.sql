@@ -6,6 +6,7 @@
 create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]) as at_most_gpus
+    where not every_value
 ),
 
 -- Few different sizes, so that not every job meets every point.
@@ -26,7 +27,6 @@ points as (
         cast(powers.at_most_gpus as bigint) as at_most_gpus
     from (select distinct cluster from sizes) as clusters
     cross join powers
-    where not every_value
     union all
     select
         cluster,

@@ -15,6 +15,7 @@ with powers as (
             0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
             65536, 131072,
         ]) as point_s
+    where not every_value
 ),
 
 -- Far fewer different waits than jobs, so that not every job meets every point.
@@ -38,21 +39,20 @@ ranked as (
     where waited_s is not null
 ),
 
--- The last of the values in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
 points as (
     select
         types.workload_type,
         cast(powers.point_s as double) as point_s
     from (select distinct workload_type from waits) as types
     cross join powers
-    where not every_value
     union all
     select
         workload_type,
-        max(waited_s) as point_s
+        min(waited_s) as point_s
     from ranked
     where every_value
-    group by workload_type, ceil(5 * rank_pct)
+    group by workload_type, floor(round(5 * rank_pct, 6))
 )
 
 select

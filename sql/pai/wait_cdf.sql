@@ -12,6 +12,7 @@ with round_waits as (
         unnest([
             0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000,
         ]) as point_s
+    where not every_value
 ),
 
 asked as (
@@ -43,21 +44,20 @@ ranked as (
     from waits
 ),
 
--- The last of the values in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
 points as (
     select
         asked.gpu_type,
         cast(round_waits.point_s as double) as point_s
     from asked
     cross join round_waits
-    where not every_value
     union all
     select
         gpu_type,
-        max(waited_s) as point_s
+        min(waited_s) as point_s
     from ranked
     where every_value
-    group by gpu_type, ceil(5 * rank_pct)
+    group by gpu_type, floor(round(5 * rank_pct, 6))
 ),
 
 -- A type of which no task started has no wait, and stands here once for each point.

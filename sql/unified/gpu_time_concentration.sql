@@ -3,6 +3,7 @@
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
+-- column: heaviest_pct: Percentage of GPU jobs that count as the heaviest
 -- column: top_gpu_time_pct: Share of the GPU time held that the heaviest jobs held
 create or replace macro unified.gpu_time_concentration(
     top_pct double := 1, every_pct boolean := false

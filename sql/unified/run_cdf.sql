@@ -7,6 +7,7 @@
 create or replace macro unified.run_cdf(min_run_s double := 600, every_value boolean := false) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
+    where not every_value
 ),
 
 gpu_jobs as (
@@ -38,7 +39,7 @@ ranked as (
     where run_s >= min_run_s
 ),
 
--- The last of the values in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
 points as (
     select
         ranked.trace,
@@ -46,16 +47,15 @@ points as (
         min(ranked.run_s) as run_s
     from ranked
     inner join percentiles on ranked.rank_pct >= percentiles.percentile
-    where not every_value
     group by ranked.trace, percentiles.percentile
     union all
     select
         trace,
-        max(rank_pct) as percentile,
-        max(run_s) as run_s
+        min(rank_pct) as percentile,
+        min(run_s) as run_s
     from ranked
     where every_value
-    group by trace, ceil(5 * rank_pct)
+    group by trace, floor(round(5 * rank_pct, 6))
 )
 
 select

@@ -4,6 +4,7 @@
 create or replace macro unified.size_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
+    where not every_value
 ),
 
 -- Jobs of one size together, so that the sizes are counted, and not each job thirteen times.
@@ -29,21 +30,20 @@ ranked as (
     from loads
 ),
 
--- The last of the sizes in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the sizes in each fifth of a percent, and the last of all: the curve is no further off than that.
 sizes as (
     select
         traces.trace,
         cast(powers.at_most_gpus as double) as at_most_gpus
     from (select distinct trace from loads) as traces
     cross join powers
-    where not every_value
     union all
     select
         trace,
-        max(requested_gpus) as at_most_gpus
+        min(requested_gpus) as at_most_gpus
     from ranked
     where every_value
-    group by trace, ceil(5 * rank_pct)
+    group by trace, floor(round(5 * rank_pct, 6))
 )
 
 select

@@ -10,6 +10,7 @@ create or replace macro unified.wait_cdf(
 ) as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
+    where not every_value
 ),
 
 sized as (
@@ -40,11 +41,12 @@ ranked as (
     select
         size_band,
         wait_s,
+        max(wait_s) over (partition by size_band) as longest_s,
         100.0 * cume_dist() over (partition by size_band order by wait_s nulls last) as rank_pct
     from sized
 ),
 
--- The last of the values in each fifth of a percent: no curve through all of them is further off than that.
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
 points as (
     select
         ranked.size_band,
@@ -52,16 +54,15 @@ points as (
         min(ranked.wait_s) as wait_s
     from ranked
     inner join percentiles on ranked.rank_pct >= percentiles.percentile
-    where not every_value
     group by ranked.size_band, percentiles.percentile
     union all
     select
         size_band,
-        max(rank_pct) as percentile,
-        max(wait_s) as wait_s
+        min(rank_pct) as percentile,
+        min(wait_s) as wait_s
     from ranked
     where every_value and wait_s is not null
-    group by size_band, ceil(5 * rank_pct)
+    group by size_band, floor(round(5 * rank_pct, 6)), wait_s = longest_s
 )
 
 select
