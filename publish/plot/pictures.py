@@ -15,7 +15,7 @@ from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
-from tracehouse.publish.plot.rows import Drawable, drawable
+from tracehouse.publish.plot.rows import Drawable, drawable, names
 
 if TYPE_CHECKING:
     import altair
@@ -111,6 +111,11 @@ def _of_marks(found: Drawable) -> list[str]:
     if any(row.get(chart.rule) is not None for row in found.rows):
         line = "mark" if found.is_category(chart.x.column) else "dashed line"
         said.append(f"{line}: {texts.axis_title(chart.rule)}")
+    # Where there is but one, no legend and no heading over a small picture says which.
+    for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
+        alone = names(found.rows, column) if column else []
+        if len(alone) == 1 and alone != ["NULL"] and column != "trace":
+            said.append(f"{texts.axis_title(column)}: {alone[0]}")
     if chart.labels:
         said.append(f"labels: {' / '.join(map(texts.axis_title, chart.labels))}")
     return said

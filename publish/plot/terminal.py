@@ -59,7 +59,7 @@ def _curves(found: Drawable, width: int) -> list[str]:
             scale("log")
             values = [row[axis.column] for row in found.rows]
             ticks = powers(axis.column, values).get("values", [min(values), max(values)])
-            put(ticks, [f"{tick:,g}" for tick in ticks])
+            put(ticks, [f"{tick:,.12g}" for tick in ticks])
     if categories:
         plotext.xticks(range(len(categories)), categories)
     elif chart.x.column in found.times:

@@ -292,6 +292,13 @@ def test_clusters_have_small_pictures(opened: DuckDBPyConnection) -> None:
     assert drawn["facet"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
 
 
+def test_one_line_alone_is_named_above(drawn) -> None:
+    rows = "(values (1, 2, 'kalos', null), (2, 3, 'kalos', null)) as t(n, jobs, cluster, part)"
+    assert drawn(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
+    assert drawn(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
+    assert drawn(f"from {rows}", "line x=n y=jobs color=part")["subtitle"] == []
+
+
 def test_shares_lie_beside_equal_ones(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "unified.user_concentration")
     assert [row["heaviest_pct"] for row in drawn["rows"] if row["trace"] == "pai"] == [*range(101)]
