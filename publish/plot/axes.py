@@ -24,6 +24,7 @@ COLORS = (
     "#7C3A5E",
     "#9A9A9A",
 )
+PALE = "#a8a8a8"
 # So many of each that no two lines have both alike before all pairs are used.
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
@@ -79,7 +80,9 @@ def height(drawable: Drawable, field: str) -> dict[str, Any]:
 
 
 def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
-    """The colour of each series."""
+    """The colour of each series; what is not on a front is pale."""
+    if drawable.chart.kind == "pareto":
+        return _series(drawable, legend, [COLORS[1] if name == "true" else PALE for name in drawable.series])
     return _series(drawable, legend, COLORS)
 
 
@@ -122,7 +125,9 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
     ) * size * LETTER > width / len(found)
     # A bar without its name would mean nothing; only where even slanted ones do not fit are some left out.
     is_too_tight = column == drawable.chart.x.column and 1.3 * size * len(found) > width
-    axis = altair.Axis(labelAngle=-35 if is_tight else 0, labelLimit=width / 3, labelOverlap=is_too_tight)
+    axis = altair.Axis(
+        labelAngle=-35 if is_tight else 0, labelLimit=max(width / 3, 6 * size), labelOverlap=is_too_tight
+    )
     return {"sort": found, "axis": axis}
 
 

@@ -22,7 +22,7 @@ def values(drawable: Drawable) -> list[Row]:
     rows = axes.as_text(drawable)
     chart = drawable.chart
     if chart.kind in ("line", "step", "lorenz"):
-        _mark(rows, (chart.color, chart.facet), alone=not chart.color)
+        _mark(rows, (chart.color, chart.facet), alone=len(drawable.series) < 2)
     for row in rows if chart.labels else ():
         row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels)
     return rows
@@ -117,7 +117,7 @@ def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float)
     shape = altair.Shape(**axes.shapes(drawable, legend))
     found = [
         on_it.mark_line(color=GREY, strokeWidth=scale),
-        base.mark_point(filled=True, size=45 * scale, opacity=0.85).encode(color=color, shape=shape),
+        base.mark_point(filled=True, size=32 * scale, opacity=0.9).encode(color=color, shape=shape),
     ]
     if drawable.chart.labels:
         # Below the front, where nothing is, and aslant, as its points may be near each other.
