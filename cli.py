@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 
 import typer
+from typer.core import TyperCommand
 
 from tracehouse.engines import process
 from tracehouse.engines.names import LOCAL, Engine
@@ -146,6 +147,8 @@ Master = Annotated[
 Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
+# What --plot means without a file.
+_TERMINAL = Path("-")
 DEFAULT_RAW = [Path("raw")]
 
 
@@ -518,7 +521,19 @@ def describe(
     output.show(shown(text) if json and on_terminal else text, pages=not no_pager)
 
 
-@app.command()
+class _WithBarePlot(TyperCommand):
+    """A command whose --plot may do without its value, which typer has no word for: `-`, then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for place, word in enumerate(args):
+            following = args[place + 1] if place + 1 < len(args) else "--"
+            if word == "--plot" and following.startswith("-") and following != str(_TERMINAL):
+                args = [*args[: place + 1], str(_TERMINAL), *args[place + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=_WithBarePlot)
 @_answering
 def query(
     name: Annotated[
@@ -545,8 +560,21 @@ def query(
     plot: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            "--plot", metavar="FILE", help="Draw the answer: FILE.png or FILE.svg.", show_default=False
+            "--plot",
+            metavar="[FILE]",
+            help="Draw the answer: FILE.png, .svg or .pdf; without one, in the terminal.",
+            show_default=False,
         ),
+    ] = None,
+    width: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            "--width", metavar="MM", help="Width of FILE: 85 for a paper's column.", show_default=False
+        ),
+    ] = None,
+    font_size: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option("--font-size", metavar="POINTS", help="Size of its letters.", show_default=False),
     ] = None,
     guard_formulas: GuardFormulas = False,
     engine: EngineOption = Engine.DUCKDB,
@@ -556,7 +584,7 @@ def query(
 ) -> None:
     """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
 
-    With --plot the answer is drawn to a file, not shown: traces query itp.gpu_hours --plot hours.png
+    With --plot the answer is drawn, in the terminal or to a file: traces query itp.gpu_hours --plot hours.png
 
     Where a query has the parameter with_total, a table has the totals, rows called all, and other formats
     have them with -p with_total=true.
@@ -566,7 +594,16 @@ def query(
 
     if plot and (how.chosen or how.output or explain or guard_formulas):
         raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
-    values = _key_values(parameters or [])
+    to_file = plot is not None and plot != _TERMINAL
+    if (width is not None or font_size is not None) and not to_file:
+        raise UsageError("--width and --font-size are those of a picture: give --plot FILE too")
+    values = given = _key_values(parameters or [])
+    if plot:
+        from tracehouse.publish.plot import pictures
+        from tracehouse.sql.query_files import given_by_chart
+
+        size = pictures.size_of(width, font_size)
+        values = {**given_by_chart(name), **given}
     # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
     with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
 
@@ -579,8 +616,10 @@ def query(
         from tracehouse.engines.spark import asking as on_spark
 
         asked = on_spark.named(how.warehouse, master, how.limits, name, values, limit, with_total, explain)
-    if plot:
-        notes = answers.draw_answer(asked, how.warehouse, how.limits, plot)
+    if plot == _TERMINAL:
+        notes = answers.show_answer(asked, how.warehouse, how.limits, given)
+    elif plot:
+        notes = answers.draw_answer(asked, how.warehouse, how.limits, plot, given, size)
         _say(f"Drew {plot}")
     else:
         notes = how.write(asked, guard_formulas=guard_formulas, explain=explain)

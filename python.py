@@ -73,13 +73,20 @@ class Answer:
         # A table without columns or rows is a frame as well, never a series.
         return polars.DataFrame(self._table)
 
-    def plot(self) -> "altair.Chart":
-        """The picture of a named query. Asks again. Raises UserError where the query has none."""
-        from tracehouse.publish import plot
+    def plot(self, width_mm: float | None = None, font_size: float | None = None) -> "altair.VConcatChart":
+        """The picture of a named query, so wide as it is to be printed, with letters of so many points.
 
+        Asks again. Raises UserError where the query has none, or nothing is installed to draw with.
+        """
+        from tracehouse.publish.plot import pictures
+        from tracehouse.sql.query_files import given_by_chart
+
+        size = pictures.size_of(width_mm, font_size)
+        given = _texts(self.values)
+        values = {**given_by_chart(self.name), **given}
         return self._warehouse._ask(
-            lambda connection: plot.picture_of(
-                connection, _question(connection, self.name, self.values, None)
+            lambda connection: pictures.picture_of(
+                connection, answer.named_question(connection, self.name, values), given, size
             )
         )
 
@@ -102,11 +109,12 @@ class Answer:
 
     def _picture(self) -> str:
         """The picture as SVG; nothing where the query has none, or what draws is not installed."""
+        from tracehouse.publish.plot import pictures
+
         try:
-            chart = self.plot()
+            return pictures.svg_of(self.plot())
         except UserError:
             return ""
-        return _svg(chart)
 
 
 class Warehouse:
@@ -129,7 +137,9 @@ class Warehouse:
         """
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            question, notes = answer.answered(connection, _question(connection, name, parameters, limit))
+            question, notes = answer.answered(
+                connection, answer.named_question(connection, name, _texts(parameters), limit)
+            )
             rows = _rows(connection, question)
             return Answer(name, parameters, notes, provenance.sources(connection, [name]), rows, self)
 
@@ -168,11 +178,8 @@ class Warehouse:
         return asking.ask(self.folder, self._limits, work, confined=False)
 
 
-def _question(
-    connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, Value], limit: int | None
-) -> Question:
-    texts = {key: _text(key, value) for key, value in parameters.items()}
-    return answer.named_question(connection, name, texts, limit)
+def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
+    return {key: _text(key, value) for key, value in parameters.items()}
 
 
 def _text(key: str, value: Value) -> str:
@@ -206,11 +213,3 @@ def _html_table(table: pa.Table) -> str:
 
     with polars.Config(tbl_rows=_MOST_ROWS_SHOWN, tbl_cols=-1, fmt_str_lengths=80):
         return str(polars.DataFrame(table)._repr_html_())
-
-
-def _svg(chart: "altair.Chart") -> str:
-    import io
-
-    text = io.StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue()

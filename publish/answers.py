@@ -1,6 +1,7 @@
 """Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -11,9 +12,11 @@ from tracehouse.engines.duckdb.read import answer, asking, empty
 from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import export, output, plot
+from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
+from tracehouse.publish.plot import pictures
+from tracehouse.publish.plot.layout import Size
 
 T = TypeVar("T")
 
@@ -61,16 +64,30 @@ def _with_why_empty(
     return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
-def draw_answer(asked: Asked, warehouse: Path, limits: Limits, path: Path) -> list[Note]:
-    """Draw the answer of a named query to a file. Returns the notes on it."""
-    plot.check_path(path)
+def draw_answer(
+    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: Size
+) -> list[Note]:
+    """Draw the answer of a named query, asked with some parameters, to a file. Returns the notes on it."""
+    pictures.check_path(path)
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
         question, notes = asked(connection)
-        plot.draw(connection, question, path.suffix, spool.file)
+        pictures.draw(connection, question, given, path.suffix, size, spool.file)
         return list(notes)
 
     return _ask(path, warehouse, limits, work)
+
+
+def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> list[Note]:
+    """Draw the answer of a named query on standard output, in characters. Returns the notes on it."""
+    columns = shutil.get_terminal_size().columns
+
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
+        question, notes = asked(connection)
+        spool.file.write(pictures.text_of(connection, question, given, columns).encode())
+        return list(notes)
+
+    return _ask(None, warehouse, limits, work, shows_escapes=True)
 
 
 def _ask(

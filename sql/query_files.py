@@ -19,10 +19,18 @@ The chart line is a kind of chart, then columns of the answer:
     bar     a bar per x, beside each other where `color=` tells several apart
     stack   a bar per x, of parts that add up, one per color
     line    a line per color over x
+    step    a line per color that keeps its height up to the next x, as a cumulative distribution does
     point   a mark per x and color
+    heat    a field per x and y, the darker the more of the number that `color=` names
+    box     a box per x from the columns p5_…, p25_…, median_…, p75_… and p95_… of the quantity `y=`
+    lorenz  a line per color over percentages from 0 to 100, beside that of equal shares
+    pareto  a mark per x; those for which `color=` is true are joined, and labelled by `label=`
 
-`x=wait_s:log` draws an axis of a line or of points as a logarithmic one. `omit=all` leaves out the row whose
-x is `all`: a total, beside which its parts could not be seen. Names stand in the order of the answer.
+`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `omit=all` leaves out the row
+whose x is `all`: a total, beside which its parts could not be seen. `facet=cluster` draws a small picture per
+cluster. `rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars, a mark.
+`with=every_value` answers with that boolean parameter true, unless it is given. Names stand in the order of
+the answer.
 """
 
 import re
@@ -52,8 +60,14 @@ QUERY_KEYS = {
     "caveat": "a trap that its answer still holds, beside those of the columns that it reads",
 }
 
-CHART_KINDS = ("bar", "stack", "line", "point")
-CHART_KEYS = {"x", "y", "color", "omit"}
+CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
+CHART_KEYS = ("x", "y", "color", "omit", "facet", "rule", "label", "with")
+NEEDS_COLOR = {
+    "stack": "a stack needs a color, for the parts of a bar",
+    "heat": "a heat map needs a color, for the number that it shows",
+    "pareto": "a Pareto front needs a color, which tells what is on it",
+}
+BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
@@ -102,18 +116,33 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """How to draw an answer. `color` and `omit` are empty where the chart line has none."""
+    """How to draw an answer. What the chart line does not have is empty.
+
+    `labels` are the columns of `label=`, which has commas between them; `parameter` is that of `with=`.
+    """
 
     kind: str
     x: Axis
     y: Axis
-    color: str
-    omit: str
+    color: str = ""
+    omit: str = ""
+    facet: str = ""
+    rule: str = ""
+    labels: tuple[str, ...] = ()
+    parameter: str = ""
+
+    @property
+    def heights(self) -> list[str]:
+        """The columns that the y axis shows: of a box, its five percentiles."""
+        if self.kind == "box":
+            return [f"{part}_{self.y.column}" for part in BOX_PARTS]
+        return [self.y.column, self.rule] if self.rule else [self.y.column]
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are drawn."""
-        return [column for column in (self.x.column, self.y.column, self.color) if column]
+        """The columns that are drawn, each once."""
+        named = [self.x.column, *self.heights, self.color, self.facet, *self.labels]
+        return [column for column in dict.fromkeys(named) if column]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +186,13 @@ def is_query(name: str) -> bool:
     return (QUERIES / schema / f"{query}.sql").is_file()
 
 
+def given_by_chart(name: str) -> dict[str, str]:
+    """The parameter that the chart line of a query gives beside those of the user; none where none does."""
+    schema, _, query = name.partition(".")
+    chart = read_query_file(QUERIES / schema / f"{query}.sql").chart if is_query(name) else None
+    return {chart.parameter: "true"} if chart and chart.parameter else {}
+
+
 def read_query_file(path: Path) -> QueryFile:
     """Parse one query file. Raises DefinitionError where it breaks the project's rules for queries."""
     query = parsed_query_file(path, path.read_text())
@@ -190,6 +226,10 @@ def parsed_query_file(path: Path, text: str) -> QueryFile:
         tree=tree,
         comments=text.split(statement, 1)[1].lstrip().removeprefix(";"),
     )
+    if query.chart and query.chart.parameter:
+        known = {parameter.name: parameter.type for parameter in query.parameters}
+        if known.get(query.chart.parameter) != "BOOLEAN":
+            raise DefinitionError(f"{path}: {query.chart.parameter} is no boolean parameter to chart with")
     if macro["name"].lower() != query.full_name:
         raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
     return query
@@ -199,14 +239,27 @@ def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError where it is none."""
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-    if kind not in CHART_KINDS or len(values) != len(pairs) or not {"x", "y"} <= values.keys() <= CHART_KEYS:
-        raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} x=… y=… color=… omit=…`")
+    if (
+        kind not in CHART_KINDS
+        or len(values) != len(pairs)
+        or not {"x", "y"} <= values.keys() <= {*CHART_KEYS}
+    ):
+        keys = " ".join(f"{key}=…" for key in CHART_KEYS)
+        raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} {keys}`")
     chart = Chart(
-        kind, _axis(values["x"]), _axis(values["y"]), values.get("color", ""), values.get("omit", "")
+        kind,
+        _axis(values["x"]),
+        _axis(values["y"]),
+        color=values.get("color", ""),
+        omit=values.get("omit", ""),
+        facet=values.get("facet", ""),
+        rule=values.get("rule", ""),
+        labels=tuple(values["label"].split(",")) if "label" in values else (),
+        parameter=values.get("with", ""),
     )
-    if kind == "stack" and not chart.color:
-        raise DefinitionError(f"{place}: a stack needs a color, for the parts of a bar")
-    if kind in ("bar", "stack") and (chart.x.is_log or chart.y.is_log):
+    if kind in NEEDS_COLOR and not chart.color:
+        raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")
+    if kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
         raise DefinitionError(f"{place}: the length of a bar means nothing on a logarithmic axis")
     return chart
 

@@ -188,7 +188,11 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
         (["query", "zeus.cheapest", "-p", "eta=2"], 2, "eta is of type DOUBLE from 0 to 1, not '2'"),
-        (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png or .svg"),
+        (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "ends in .png, .svg or .pdf"),
+        (["query", "itp.gpu_hours", "--plot", "a.png", "--width", "0"], 2, "--width is in millimetres, from"),
+        (["query", "itp.gpu_hours", "--plot", "a.png", "--font-size", "0"], 2, "--font-size is in points"),
+        (["query", "itp.gpu_hours", "--plot", "--width", "85"], 2, "give --plot FILE too"),
+        (["query", "itp.gpu_hours", "--width", "85"], 2, "give --plot FILE too"),
         (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "not both"),
         (["describe", "pai.tasks"], 2, "Did you mean pai.task"),
         (["describe", "itp.min_duration_60"], 2, "Did you mean itp.min_duration_600"),
@@ -462,6 +466,19 @@ def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: 
     assert (run.code, run.stdout) == (0, f"Drew {path}\n")
     assert "caveat itp.min_duration_600" in run.stderr
     assert "GPU-hours" in path.read_text()
+    narrow = tmp_path / "narrow.svg"
+    size = ("--width", 85, "--font-size", 7)
+    assert traces("query", "itp.gpu_hours", "--plot", narrow, *size, warehouse=sample_warehouse).code == 0
+    assert len(narrow.read_text()) > 1000 and 'font-size="7px"' in narrow.read_text()
+
+
+@pytest.mark.parametrize("bare", [["--plot"], ["--plot", "-p", "min_gpus=2"], ["--plot", "-"]])
+def test_a_plot_without_a_file_is_drawn_in_the_terminal(bare: list[str], sample_warehouse: Path) -> None:
+    run = traces("query", "itp.gpu_hours", *bare, warehouse=sample_warehouse)
+    assert run.code == 0
+    assert "cluster04 ██" in run.stdout
+    assert f"min_gpus = {2 if '-p' in bare else 1}" in run.stdout
+    assert "caveat itp.min_duration_600" in run.stderr
 
 
 @pytest.mark.parametrize(

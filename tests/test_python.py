@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tracehouse
+from tracehouse.publish.plot import pictures
 from tracehouse.python import UsageError, UserError, Warehouse
 
 
@@ -138,12 +139,12 @@ def test_what_data_say_is_no_html(house: Warehouse) -> None:
 
 
 def test_a_picture_is_the_command_lines(house: Warehouse, tmp_path: Path) -> None:
-    house.query("itp.gpu_hours", min_gpus=8).plot().save(tmp_path / "python.svg")
+    picture = house.query("itp.gpu_hours", min_gpus=8).plot(width_mm=85)
     command_line.by_itself(
         *("query", "itp.gpu_hours", "-p", "min_gpus=8", "--warehouse", house.folder),
-        *("--plot", tmp_path / "shell.svg"),
+        *("--plot", tmp_path / "shell.svg", "--width", "85"),
     )
-    assert (tmp_path / "python.svg").read_bytes() == (tmp_path / "shell.svg").read_bytes()
+    assert pictures.svg_of(picture) == (tmp_path / "shell.svg").read_text()
 
 
 def test_without_rows_it_is_still_a_table(house: Warehouse) -> None:

@@ -36,12 +36,19 @@ def polars_task_wait(parquet: Path) -> pl.LazyFrame:
     )
 
 
+QUANTILES = {
+    "p5_wait_s": 0.05,
+    "p25_wait_s": 0.25,
+    "median_wait_s": 0.5,
+    "p75_wait_s": 0.75,
+    "p90_wait_s": 0.9,
+    "p95_wait_s": 0.95,
+    "p99_wait_s": 0.99,
+}
 WAITS = {
     "tasks": pl.col("wait_s").count(),
     "never_started_tasks": pl.col("wait_s").null_count(),
-    "median_wait_s": pl.col("wait_s").median(),
-    "p90_wait_s": quantile("wait_s", 0.9),
-    "p99_wait_s": quantile("wait_s", 0.99),
+    **{name: quantile("wait_s", share) for name, share in QUANTILES.items()},
 }
 
 
@@ -53,9 +60,7 @@ def wait_by_gpu_type_pandas(parquet: Path) -> pd.DataFrame:
         {
             "tasks": waits.count(),
             "never_started_tasks": waits.size() - waits.count(),
-            "median_wait_s": waits.median(),
-            "p90_wait_s": waits.quantile(0.9),
-            "p99_wait_s": waits.quantile(0.99),
+            **{name: waits.quantile(share) for name, share in QUANTILES.items()},
         }
     ).reset_index()
 
@@ -79,7 +84,7 @@ def wait_by_sharing_pandas(parquet: Path) -> pd.DataFrame:
         ("whole GPUs", tasks["plan_gpu"] >= 100),
     ):
         waits = tasks["wait_s"][asked]
-        rows.append((request, waits.count(), waits.isna().sum(), *waits.quantile([0.5, 0.9, 0.99])))
+        rows.append((request, waits.count(), waits.isna().sum(), *waits.quantile([*QUANTILES.values()])))
     return listed(["request", *WAITS], rows)
 
 

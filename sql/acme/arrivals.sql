@@ -2,7 +2,6 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
--- chart: point x=mean_gap_s y=cv_gap
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
 -- By seconds and hours since 1970, which are the same in every client's time zone.

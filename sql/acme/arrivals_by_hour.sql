@@ -2,7 +2,7 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
--- chart: line x=hour_of_day y=jobs color=weekday
+-- chart: heat x=hour_of_day y=weekday color=jobs
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals_by_hour(on_cluster varchar := 'seren') as table
 with hours as (

@@ -1,15 +1,19 @@
 -- How long do Acme's GPU jobs run?
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
--- chart: line x=run_s:log y=jobs_pct color=cluster
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
+-- chart: step x=run_s:log y=jobs_pct color=cluster with=every_value
 -- column: jobs: GPU jobs that ran so long or less
-create or replace macro acme.duration_cdf(by_publisher boolean := false) as table
-with points as (
+create or replace macro acme.duration_cdf(
+    by_publisher boolean := false, every_value boolean := false
+) as table
+with powers as (
     select
         unnest([
             1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
             65536, 131072, 262144, 524288, 1048576,
         ]) as point_s
+    where not every_value
 ),
 
 -- Far fewer different durations than jobs, so that not every job meets every point.
@@ -21,6 +25,32 @@ durations as (
     from acme.job
     where requested_gpus > 0
     group by all
+),
+
+ranked as (
+    select
+        cluster,
+        lasted_s,
+        100.0 * sum(jobs) over (partition by cluster order by lasted_s)
+        / sum(jobs) over (partition by cluster) as rank_pct
+    from durations
+    where lasted_s is not null
+),
+
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+points as (
+    select
+        clusters.cluster,
+        cast(powers.point_s as double) as point_s
+    from (select distinct cluster from durations) as clusters
+    cross join powers
+    union all
+    select
+        cluster,
+        min(lasted_s) as point_s
+    from ranked
+    where every_value
+    group by cluster, floor(round(5 * rank_pct, 6))
 )
 
 select
@@ -32,7 +62,7 @@ select
     100.0 * coalesce(sum(durations.jobs) filter (where durations.lasted_s <= points.point_s), 0)
     / nullif(sum(durations.jobs) filter (where durations.lasted_s is not null), 0) as jobs_pct
 from durations
-cross join points
+inner join points on durations.cluster = points.cluster
 group by durations.cluster, points.point_s
 order by durations.cluster, points.point_s;
 

@@ -1,10 +1,12 @@
 -- How many GPUs do Acme's jobs ask for, and whose is the GPU time?
 -- caveat: acme.paper_counts_more_jobs
--- chart: line x=at_most_gpus:log y=jobs_pct color=cluster
+-- param: every_value: a row for each number that occurs in place of powers of two
+-- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value
 -- column: jobs: GPU jobs that request so many GPUs or fewer
-create or replace macro acme.gpu_count_cdf() as table
-with points as (
+create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table
+with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]) as at_most_gpus
+    where not every_value
 ),
 
 -- Few different sizes, so that not every job meets every point.
@@ -17,6 +19,20 @@ sizes as (
     from acme.job
     where requested_gpus > 0
     group by cluster, requested_gpus
+),
+
+points as (
+    select
+        clusters.cluster,
+        cast(powers.at_most_gpus as bigint) as at_most_gpus
+    from (select distinct cluster from sizes) as clusters
+    cross join powers
+    union all
+    select
+        cluster,
+        requested_gpus as at_most_gpus
+    from sizes
+    where every_value
 )
 
 select
@@ -32,7 +48,7 @@ select
     100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus >= points.at_most_gpus), 0)
     / nullif(fsum(sizes.gpu_h), 0) as larger_or_equal_gpu_h_pct
 from sizes
-cross join points
+inner join points on sizes.cluster = points.cluster
 group by sizes.cluster, points.at_most_gpus
 order by sizes.cluster, points.at_most_gpus;
 

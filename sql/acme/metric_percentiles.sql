@@ -2,15 +2,20 @@
 -- param: on_metric: what was measured
 -- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION NODE_IB_SEND NODE_IB_RECEIVE
 -- caveat: acme.medians_differ_from_paper
--- chart: line x=percentile y=value color=cluster
-create or replace macro acme.metric_percentiles(on_metric varchar := 'GPU_UTIL') as table
+-- param: every_value: all 201 percentiles of acme.metric_cdf in place of eleven
+-- chart: step x=value y=percentile color=cluster with=every_value
+create or replace macro acme.metric_percentiles(
+    on_metric varchar := 'GPU_UTIL', every_value boolean := false
+) as table
 select
     cluster,
     metric,
     percentile,
     value
 from acme.metric_cdf
-where metric = on_metric and percentile in (0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100)
+where
+    metric = on_metric
+    and (every_value or percentile in (0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100))
 order by cluster, percentile;
 
 comment on macro table acme.metric_percentiles is 'The least value that so many percent of all samples do not exceed, in the metric''s unit, rounded to four significant digits where it is no whole number.';

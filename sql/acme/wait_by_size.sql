@@ -1,7 +1,7 @@
 -- How long do Acme's GPU jobs queue, by the GPUs that they ask for?
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published queue, not by start - submit
--- chart: bar x=gpu_band y=mean_wait_s color=cluster
+-- chart: box x=gpu_band y=wait_s:log facet=cluster
 -- column: jobs: GPU jobs of the band
 create or replace macro acme.wait_by_size(by_publisher boolean := true) as table
 with bands as (
@@ -45,8 +45,12 @@ select
     bands.gpu_band,
     count(waits.place) as jobs,
     favg(waits.waited_s) as mean_wait_s,
+    quantile_cont(waits.waited_s, 0.05) as p5_wait_s,
+    quantile_cont(waits.waited_s, 0.25) as p25_wait_s,
     median(waits.waited_s) as median_wait_s,
-    quantile_cont(waits.waited_s, 0.9) as p90_wait_s
+    quantile_cont(waits.waited_s, 0.75) as p75_wait_s,
+    quantile_cont(waits.waited_s, 0.9) as p90_wait_s,
+    quantile_cont(waits.waited_s, 0.95) as p95_wait_s
 from clusters
 cross join bands
 left join waits on clusters.cluster = waits.cluster and bands.place = waits.place

@@ -2,15 +2,19 @@
 -- caveat: acme.types_differ_by_cluster
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
--- chart: bar x=workload_type y=mean_wait_s
+-- chart: box x=workload_type y=wait_s:log
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.wait_by_type(on_cluster varchar := 'seren') as table
 select
     workload_type,
     count(*) as jobs,
     favg(wait_s) as mean_wait_s,
+    quantile_cont(wait_s, 0.05) as p5_wait_s,
+    quantile_cont(wait_s, 0.25) as p25_wait_s,
     median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.75) as p75_wait_s,
     quantile_cont(wait_s, 0.9) as p90_wait_s,
+    quantile_cont(wait_s, 0.95) as p95_wait_s,
     fsum(gpu_h) as gpu_h
 from acme.job
 where cluster = on_cluster and requested_gpus > 0

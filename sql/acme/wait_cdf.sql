@@ -3,17 +3,19 @@
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos
 -- param: by_publisher: by the published queue, not by start - submit
--- chart: line x=wait_s:log y=jobs_pct color=workload_type
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
+-- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value
 -- column: jobs: GPU jobs of the type that waited so long or less
 create or replace macro acme.wait_cdf(
-    on_cluster varchar := 'seren', by_publisher boolean := true
+    on_cluster varchar := 'seren', by_publisher boolean := true, every_value boolean := false
 ) as table
-with points as (
+with powers as (
     select
         unnest([
             0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
             65536, 131072,
         ]) as point_s
+    where not every_value
 ),
 
 -- Far fewer different waits than jobs, so that not every job meets every point.
@@ -25,6 +27,32 @@ waits as (
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
     group by all
+),
+
+ranked as (
+    select
+        workload_type,
+        waited_s,
+        100.0 * sum(jobs) over (partition by workload_type order by waited_s)
+        / sum(jobs) over (partition by workload_type) as rank_pct
+    from waits
+    where waited_s is not null
+),
+
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+points as (
+    select
+        types.workload_type,
+        cast(powers.point_s as double) as point_s
+    from (select distinct workload_type from waits) as types
+    cross join powers
+    union all
+    select
+        workload_type,
+        min(waited_s) as point_s
+    from ranked
+    where every_value
+    group by workload_type, floor(round(5 * rank_pct, 6))
 )
 
 select
@@ -36,7 +64,7 @@ select
     100.0 * coalesce(sum(waits.jobs) filter (where waits.waited_s <= points.point_s), 0)
     / nullif(sum(waits.jobs) filter (where waits.waited_s is not null), 0) as jobs_pct
 from waits
-cross join points
+inner join points on waits.workload_type is not distinct from points.workload_type
 group by waits.workload_type, points.point_s
 order by waits.workload_type asc nulls last, points.point_s asc;
 

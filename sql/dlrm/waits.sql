@@ -1,13 +1,17 @@
 -- How long do DLRM's instances wait to be scheduled?
 -- param: on_role: CN, HN or all
 -- choices: on_role: all CN HN
--- chart: bar x=role y=p99_wait_s
+-- chart: box x=role y=wait_s:log
 -- column: instances: Instances created in the trace
 create or replace macro dlrm.waits(on_role varchar := 'all') as table
 select
     partition_name as role,
     count(*) as instances,
+    quantile_cont(wait_s, 0.05) as p5_wait_s,
+    quantile_cont(wait_s, 0.25) as p25_wait_s,
     median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.75) as p75_wait_s,
+    quantile_cont(wait_s, 0.95) as p95_wait_s,
     quantile_cont(wait_s, 0.99) as p99_wait_s,
     max(wait_s) as max_wait_s
 from dlrm.standard_job

@@ -1,7 +1,7 @@
 -- How many jobs are submitted to ITP's clusters from week to week?
 -- caveat: itp.last_week_is_partial
 -- caveat: itp.clusters_start_ragged
--- chart: bar x=week y=jobs
+-- chart: line x=from_date y=jobs
 create or replace macro itp.arrivals_by_week() as table
 with weeks as (
     select cast(floor(submit_s / 604800) as bigint) as week

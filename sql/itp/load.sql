@@ -1,5 +1,5 @@
 -- How many GPUs were ITP's clusters offered, against those that a simulation gives them?
--- chart: bar x=cluster y=peak_offered_gpus
+-- chart: bar x=cluster y=peak_offered_gpus rule=simulated_gpus
 create or replace macro itp.load() as table
 select
     cluster,

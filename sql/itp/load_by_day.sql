@@ -2,7 +2,8 @@
 -- caveat: itp.relative_clock
 -- param: on_cluster: cluster whose jobs count
 -- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
--- chart: line x=day y=mean_offered_gpus
+-- column: on_date: Date of the day, of which the first began at an unpublished hour of 2021-03-04
+-- chart: line x=on_date y=mean_offered_gpus rule=simulated_gpus
 create or replace macro itp.load_by_day(on_cluster varchar := 'cluster04') as table
 with load as (
     select
@@ -41,15 +42,25 @@ arrivals as (
     from itp.job
     where cluster = on_cluster
     group by day
+),
+
+capacity as (
+    select gpus
+    from itp.cluster_capacity
+    where cluster = on_cluster
 )
 
 select
     days.day,
+    -- Of days that a calendar has; elsewhere the submission is damaged.
+    case when days.day between 0 and 7000 then date '2021-03-04' + cast(days.day as integer) end as on_date,
     days.gpu_s / 86400.0 as mean_offered_gpus,
     days.peak_offered_gpus,
-    coalesce(arrivals.jobs, 0) as arrivals
+    coalesce(arrivals.jobs, 0) as arrivals,
+    capacity.gpus as simulated_gpus
 from days
 left join arrivals on days.day = arrivals.day
+left join capacity on true
 order by days.day;
 
-comment on macro table itp.load_by_day is 'GPUs that a cluster''s jobs would hold if each had started when it was submitted, mean over the day and peak, and the jobs submitted; days count from the start of the collection, from the first submission to the last end.';
+comment on macro table itp.load_by_day is 'GPUs that a cluster''s jobs would hold if each had started when it was submitted, mean over the day and peak, and the jobs submitted; days count from the start of the collection, from the first submission to the last end; beside them the GPUs that the ElasticFlow simulation gives the cluster.';

@@ -1,5 +1,4 @@
 -- What did ElasticFlow run on its testbed, and how does it differ from the same jobs of cluster02?
--- chart: bar x=jobs y=generated_differs
 -- column: jobs: Jobs of the testbed
 -- column: gpu_h: GPU-hours of the testbed's jobs
 create or replace macro itp.testbed() as table

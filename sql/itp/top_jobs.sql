@@ -2,7 +2,6 @@
 -- caveat: itp.gpu_hours_are_concentrated
 -- param: top_pct: how many jobs count as the largest, in percent of all
 -- range: top_pct: 0 to 100
--- chart: bar x=top_jobs y=top_gpu_h_pct
 create or replace macro itp.top_jobs(top_pct double := 1) as table
 with ranked as (
     select

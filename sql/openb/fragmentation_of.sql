@@ -6,7 +6,6 @@
 -- any: residual_table: a table of your own, which only the DuckDB shell can make
 -- param: in_variant: pod list that says which pods are to be expected
 -- values: in_variant: openb.pod.variant
--- chart: bar x=variant y=fragmented_pct
 create or replace macro openb.fragmentation_of(
     residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
 ) as table

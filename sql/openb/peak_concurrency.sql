@@ -1,7 +1,6 @@
 -- How many of openb's GPUs were ever used at once?
 -- param: in_variant: pod list to replay
 -- values: in_variant: openb.pod.variant
--- chart: bar x=peak_at_s y=peak_used_gpus
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table
 with steps as (
     select

@@ -4,7 +4,6 @@
 -- caveat: openb.count_gpu_pods
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
--- chart: bar x=gpu_pods y=sharing_pods_pct
 create or replace macro openb.sharing(in_variant varchar := 'default') as table
 select
     count(*) as gpu_pods,

@@ -3,7 +3,6 @@
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
--- chart: bar x=pods y=p90_wait_s
 -- column: pods: Pods that were scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select

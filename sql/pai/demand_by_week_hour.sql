@@ -3,7 +3,7 @@
 -- range: from_hour: 0 to 100000
 -- param: to_hour: last hour that counts
 -- range: to_hour: 0 to 100000
--- chart: line x=hour_of_day y=mean_requested_gpus color=weekday
+-- chart: heat x=hour_of_day y=weekday color=mean_requested_gpus
 create or replace macro pai.demand_by_week_hour(
     from_hour bigint := 568, to_hour bigint := 1743
 ) as table

@@ -4,7 +4,7 @@
 -- param: in_parts: how many parts to cut the trace into
 -- range: in_parts: 1 to 10000
 -- param: by_time: parts of equal time, not of equally many tasks
--- chart: line x=part y=failed_pct
+-- chart: bar x=part y=failed_pct
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(
     in_parts integer := 4, by_time boolean := false

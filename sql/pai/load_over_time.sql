@@ -13,7 +13,7 @@
 -- range: from_hour: 0 to 100000
 -- param: to_hour: only periods that begin in this hour of the shifted clock or before
 -- range: to_hour: 0 to 100000
--- chart: line x=period_start_s y=held_gpus color=gpu_type
+-- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type
 -- column: unended_instances: GPU instances that started then and have no end: left out
 -- column: tasks: GPU tasks submitted then
 -- column: tasks_with_size: GPU tasks that say how many instances they launch

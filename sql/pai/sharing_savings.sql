@@ -3,7 +3,6 @@
 -- range: from_hour: 0 to 100000
 -- param: to_hour: last hour that counts
 -- range: to_hour: 0 to 100000
--- chart: bar x=peak_hour y=peak_saved_gpus
 create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
 with savings as (
     select

@@ -1,7 +1,6 @@
 -- How much of PAI's load is that of its heaviest users?
 -- param: top_pct: how many users count as the heaviest, in percent of all
 -- range: top_pct: 0 to 100
--- chart: bar x=top_users y=top_instances_pct
 create or replace macro pai.user_concentration(top_pct double := 5) as table
 with ranked as (
     select

@@ -4,7 +4,7 @@
 -- caveat: pai.tasks_without_instances
 -- param: min_gpus: only tasks that request so many GPUs per instance or more
 -- range: min_gpus: 0 to 1000
--- chart: bar x=gpu_type y=p90_wait_s
+-- chart: box x=gpu_type y=wait_s:log
 -- column: tasks: Tasks that were assigned the type and started
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
 with asked as (
@@ -20,8 +20,12 @@ waited as (
     select
         gpu_type,
         count(*) as tasks,
+        quantile_cont(wait_s, 0.05) as p5_wait_s,
+        quantile_cont(wait_s, 0.25) as p25_wait_s,
         median(wait_s) as median_wait_s,
+        quantile_cont(wait_s, 0.75) as p75_wait_s,
         quantile_cont(wait_s, 0.9) as p90_wait_s,
+        quantile_cont(wait_s, 0.95) as p95_wait_s,
         quantile_cont(wait_s, 0.99) as p99_wait_s
     from pai.task_wait
     where requested_gpus_per_instance >= min_gpus
@@ -32,8 +36,12 @@ select
     asked.gpu_type,
     coalesce(waited.tasks, 0) as tasks,
     asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
+    waited.p5_wait_s,
+    waited.p25_wait_s,
     waited.median_wait_s,
+    waited.p75_wait_s,
     waited.p90_wait_s,
+    waited.p95_wait_s,
     waited.p99_wait_s
 from asked
 left join waited on asked.gpu_type is not distinct from waited.gpu_type

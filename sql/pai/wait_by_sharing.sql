@@ -1,6 +1,6 @@
 -- How long do PAI's tasks wait if they share a GPU, and if they want whole ones?
 -- caveat: pai.tasks_without_instances
--- chart: bar x=request y=p90_wait_s
+-- chart: box x=request y=wait_s:log
 -- column: tasks: GPU tasks that started
 create or replace macro pai.wait_by_sharing() as table
 with asked as (
@@ -24,8 +24,12 @@ waited as (
     select
         request,
         count(*) as tasks,
+        quantile_cont(wait_s, 0.05) as p5_wait_s,
+        quantile_cont(wait_s, 0.25) as p25_wait_s,
         median(wait_s) as median_wait_s,
+        quantile_cont(wait_s, 0.75) as p75_wait_s,
         quantile_cont(wait_s, 0.9) as p90_wait_s,
+        quantile_cont(wait_s, 0.95) as p95_wait_s,
         quantile_cont(wait_s, 0.99) as p99_wait_s
     from waits
     group by request
@@ -35,8 +39,12 @@ select
     asked.request,
     coalesce(waited.tasks, 0) as tasks,
     asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
+    waited.p5_wait_s,
+    waited.p25_wait_s,
     waited.median_wait_s,
+    waited.p75_wait_s,
     waited.p90_wait_s,
+    waited.p95_wait_s,
     waited.p99_wait_s
 from asked
 left join waited on asked.request = waited.request

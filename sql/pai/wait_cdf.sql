@@ -2,15 +2,17 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
--- chart: line x=wait_s:log y=share_pct color=gpu_type
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of round ones
+-- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value
 -- column: tasks: GPU tasks of the type that started and waited so long or less
 -- column: never_started_tasks: GPU tasks of the type without a launch or a started instance, the same number in each row
-create or replace macro pai.wait_cdf() as table
-with points as (
+create or replace macro pai.wait_cdf(every_value boolean := false) as table
+with round_waits as (
     select
         unnest([
             0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000,
         ]) as point_s
+    where not every_value
 ),
 
 asked as (
@@ -33,6 +35,31 @@ waits as (
     group by gpu_type, wait_s
 ),
 
+ranked as (
+    select
+        gpu_type,
+        waited_s,
+        100.0 * sum(tasks) over (partition by gpu_type order by waited_s)
+        / sum(tasks) over (partition by gpu_type) as rank_pct
+    from waits
+),
+
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+points as (
+    select
+        asked.gpu_type,
+        cast(round_waits.point_s as double) as point_s
+    from asked
+    cross join round_waits
+    union all
+    select
+        gpu_type,
+        min(waited_s) as point_s
+    from ranked
+    where every_value
+    group by gpu_type, floor(round(5 * rank_pct, 6))
+),
+
 -- A type of which no task started has no wait, and stands here once for each point.
 counted as (
     select
@@ -42,7 +69,7 @@ counted as (
         coalesce(sum(waits.tasks), 0) as started_tasks,
         coalesce(sum(waits.tasks) filter (where waits.waited_s <= points.point_s), 0) as tasks
     from asked
-    cross join points
+    inner join points on asked.gpu_type = points.gpu_type
     left join waits on asked.gpu_type = waits.gpu_type
     group by asked.gpu_type, points.point_s
 )

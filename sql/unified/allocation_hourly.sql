@@ -6,7 +6,7 @@
 -- range: from_hour: 0 to 10000000
 -- param: offered: let each job start when it was submitted, as if none had waited: the only load of a trace without waits, as ITP
 -- param: censored_run_on: let jobs of which the trace's end hides the end run to the trace's end, instead of leaving them out
--- chart: line x=hour y=held_gpus color=cluster
+-- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster
 create or replace macro unified.allocation_hourly(
     in_trace varchar := 'openb',
     by_partition boolean := false,

@@ -4,7 +4,7 @@
 -- range: skip_first_pct: 0 to 99
 -- param: burst_s: a job within so many seconds of the same user's previous one belongs to a burst
 -- range: burst_s: 0 to 1000000
--- chart: bar x=trace y=dispersion color=cluster
+-- chart: point x=trace y=dispersion color=cluster
 -- column: jobs: Jobs with a submission, without those that are skipped, and without those that request no GPU unless asked for
 -- column: skipped_jobs: Jobs of these that came first and are left out
 create or replace macro unified.arrival_burstiness(

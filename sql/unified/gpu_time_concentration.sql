@@ -1,31 +1,62 @@
 -- How much of a trace's GPU time is in its largest jobs?
 -- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
 -- range: top_pct: 0 to 100
--- chart: bar x=trace y=top_gpu_time_pct
+-- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
+-- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
+-- column: heaviest_pct: Percentage of GPU jobs that count as the heaviest
 -- column: top_gpu_time_pct: Share of the GPU time held that the heaviest jobs held
-create or replace macro unified.gpu_time_concentration(top_pct double := 1) as table
-with ranked as (
+create or replace macro unified.gpu_time_concentration(
+    top_pct double := 1, every_pct boolean := false
+) as table
+with cuts as (
+    select unnest(generate_series(0, 100)) as heaviest_pct
+    where every_pct
+    union all
+    select top_pct as heaviest_pct
+    where not every_pct
+),
+
+ranked as (
     select
         trace,
         held_gpu_s,
         is_censored,
         row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
-        ceil(count(*) over (partition by trace) * top_pct / 100) as top_jobs
+        count(*) over (partition by trace) as gpu_jobs
     from unified.jobs
     where requested_gpus > 0
+),
+
+-- Jobs that are among the heaviest from the same percentage on, together: not each job a hundred times.
+parts as (
+    select
+        trace,
+        case
+            when every_pct then floor(100.0 * (held_rank - 1) / gpu_jobs) + 1
+            when held_rank <= ceil(gpu_jobs * top_pct / 100) then top_pct
+            else 101
+        end as from_pct,
+        count(*) as gpu_jobs,
+        count(held_gpu_s) as covered_jobs,
+        fsum(held_gpu_s) as held_gpu_s,
+        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s
+    from ranked
+    group by all
 )
 
 select
-    trace,
-    count(*) as gpu_jobs,
-    cast(max(ranked.top_jobs) as bigint) as top_jobs,
-    100.0 * coalesce(fsum(held_gpu_s) filter (where held_rank <= ranked.top_jobs), 0)
-    / nullif(fsum(held_gpu_s), 0) as top_gpu_time_pct,
-    100.0 * count(held_gpu_s) / count(*) as covered_pct,
-    100.0 * coalesce(fsum(held_gpu_s) filter (where is_censored), 0)
-    / nullif(fsum(held_gpu_s), 0) as censored_gpu_time_pct
-from ranked
-group by trace
-order by trace;
+    parts.trace,
+    cast(sum(parts.gpu_jobs) as bigint) as gpu_jobs,
+    cast(cuts.heaviest_pct as double) as heaviest_pct,
+    cast(ceil(sum(parts.gpu_jobs) * cuts.heaviest_pct / 100) as bigint) as top_jobs,
+    100.0 * coalesce(fsum(parts.held_gpu_s) filter (where parts.from_pct <= cuts.heaviest_pct), 0)
+    / nullif(fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
+    100.0 * sum(parts.covered_jobs) / sum(parts.gpu_jobs) as covered_pct,
+    100.0 * coalesce(fsum(parts.censored_gpu_s), 0)
+    / nullif(fsum(parts.held_gpu_s), 0) as censored_gpu_time_pct
+from parts
+cross join cuts
+group by parts.trace, cuts.heaviest_pct
+order by parts.trace, cuts.heaviest_pct;
 
 comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, how many of them are the given part, rounded up, and the percentage of the GPU time held that those with most of it held; the percentage of the jobs that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';

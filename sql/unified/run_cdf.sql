@@ -1,10 +1,13 @@
 -- How long do the jobs of each trace run?
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
 -- range: min_run_s: 0 to 100000000
--- chart: line x=run_s:log y=percentile color=trace
-create or replace macro unified.run_cdf(min_run_s double := 600) as table
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of nine percentiles
+-- column: percentile: Percentile; of every value, the percentage of runs that do not exceed it
+-- chart: step x=run_s:log y=percentile color=trace with=every_value
+create or replace macro unified.run_cdf(min_run_s double := 600, every_value boolean := false) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
+    where not every_value
 ),
 
 gpu_jobs as (
@@ -34,18 +37,35 @@ ranked as (
         100.0 * cume_dist() over (partition by trace order by run_s) as rank_pct
     from gpu_jobs
     where run_s >= min_run_s
+),
+
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+points as (
+    select
+        ranked.trace,
+        cast(percentiles.percentile as double) as percentile,
+        min(ranked.run_s) as run_s
+    from ranked
+    inner join percentiles on ranked.rank_pct >= percentiles.percentile
+    group by ranked.trace, percentiles.percentile
+    union all
+    select
+        trace,
+        min(rank_pct) as percentile,
+        min(run_s) as run_s
+    from ranked
+    where every_value
+    group by trace, floor(round(5 * rank_pct, 6))
 )
 
 select
-    ranked.trace,
-    percentiles.percentile,
-    min(ranked.run_s) as run_s,
-    max(counted.covered_pct) as covered_pct,
-    max(counted.censored_pct) as censored_pct
-from ranked
-inner join percentiles on ranked.rank_pct >= percentiles.percentile
-inner join counted on ranked.trace = counted.trace
-group by ranked.trace, percentiles.percentile
-order by ranked.trace, percentiles.percentile;
+    points.trace,
+    points.percentile,
+    points.run_s,
+    counted.covered_pct,
+    counted.censored_pct
+from points
+inner join counted on points.trace = counted.trace
+order by points.trace, points.percentile;
 
-comment on macro table unified.run_cdf is 'Percentiles of the run of GPU jobs per trace, in seconds, over jobs of the same least length: the shortest run that so many percent do not exceed. covered_pct of the trace''s GPU jobs have a run; censored_pct of those counted still ran when the trace ended, and ran longer than is known.';
+comment on macro table unified.run_cdf is 'Percentiles of the run of GPU jobs per trace, in seconds, over jobs of the same least length: the shortest run that so many percent do not exceed; or, if every_value, runs that occur, with the percentage of runs that do not exceed each. covered_pct of the trace''s GPU jobs have a run; censored_pct of those counted still ran when the trace ended, and ran longer than is known.';

@@ -1,8 +1,10 @@
 -- How large are the GPU jobs of each trace, and which sizes take the GPU time?
--- chart: line x=at_most_gpus:log y=jobs_pct color=trace
-create or replace macro unified.size_cdf() as table
-with sizes as (
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
+-- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value
+create or replace macro unified.size_cdf(every_value boolean := false) as table
+with powers as (
     select unnest([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
+    where not every_value
 ),
 
 -- Jobs of one size together, so that the sizes are counted, and not each job thirteen times.
@@ -17,11 +19,36 @@ loads as (
     from unified.jobs
     where requested_gpus > 0
     group by trace, requested_gpus
+),
+
+ranked as (
+    select
+        trace,
+        requested_gpus,
+        100.0 * sum(jobs) over (partition by trace order by requested_gpus)
+        / sum(jobs) over (partition by trace) as rank_pct
+    from loads
+),
+
+-- The first of the sizes in each fifth of a percent, and the last of all: the curve is no further off than that.
+sizes as (
+    select
+        traces.trace,
+        cast(powers.at_most_gpus as double) as at_most_gpus
+    from (select distinct trace from loads) as traces
+    cross join powers
+    union all
+    select
+        trace,
+        min(requested_gpus) as at_most_gpus
+    from ranked
+    where every_value
+    group by trace, floor(round(5 * rank_pct, 6))
 )
 
 select
     loads.trace,
-    cast(sizes.at_most_gpus as double) as at_most_gpus,
+    sizes.at_most_gpus,
     100.0 * coalesce(sum(loads.jobs) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
     / sum(loads.jobs) as jobs_pct,
     100.0 * coalesce(fsum(loads.held_gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
@@ -30,7 +57,7 @@ select
     100.0 * coalesce(fsum(loads.censored_gpu_s), 0)
     / nullif(fsum(loads.held_gpu_s), 0) as censored_gpu_time_pct
 from loads
-cross join sizes
+inner join sizes on loads.trace = sizes.trace
 group by loads.trace, sizes.at_most_gpus
 order by loads.trace, sizes.at_most_gpus;
 

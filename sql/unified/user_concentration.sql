@@ -1,10 +1,21 @@
 -- How much of a trace's GPU time is that of its heaviest users?
 -- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
 -- range: top_pct: 0 to 100
--- chart: bar x=trace y=top_gpu_time_pct
+-- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
+-- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
 -- column: top_gpu_time_pct: Share of the GPU time held that the heaviest users held
-create or replace macro unified.user_concentration(top_pct double := 5) as table
-with loads as (
+create or replace macro unified.user_concentration(
+    top_pct double := 5, every_pct boolean := false
+) as table
+with cuts as (
+    select unnest(generate_series(0, 100)) as heaviest_pct
+    where every_pct
+    union all
+    select top_pct as heaviest_pct
+    where not every_pct
+),
+
+loads as (
     select
         trace,
         user_id,
@@ -25,20 +36,28 @@ ranked as (
         held_gpu_s,
         censored_gpu_s,
         row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
-        ceil(count(*) over (partition by trace) * top_pct / 100) as top_users
+        count(*) over (partition by trace) as users
     from loads
 )
 
 select
-    trace,
+    ranked.trace,
     count(*) as users,
-    cast(max(ranked.top_users) as bigint) as top_users,
-    100.0 * coalesce(fsum(held_gpu_s) filter (where held_rank <= ranked.top_users), 0)
-    / nullif(fsum(held_gpu_s), 0) as top_gpu_time_pct,
-    100.0 * sum(covered_jobs) / sum(gpu_jobs) as covered_pct,
-    100.0 * coalesce(fsum(censored_gpu_s), 0) / nullif(fsum(held_gpu_s), 0) as censored_gpu_time_pct
+    cast(cuts.heaviest_pct as double) as heaviest_pct,
+    cast(ceil(count(*) * cuts.heaviest_pct / 100) as bigint) as top_users,
+    100.0
+    * coalesce(
+        fsum(ranked.held_gpu_s) filter (
+            where ranked.held_rank <= ceil(ranked.users * cuts.heaviest_pct / 100)
+        ), 0
+    )
+    / nullif(fsum(ranked.held_gpu_s), 0) as top_gpu_time_pct,
+    100.0 * sum(ranked.covered_jobs) / sum(ranked.gpu_jobs) as covered_pct,
+    100.0 * coalesce(fsum(ranked.censored_gpu_s), 0)
+    / nullif(fsum(ranked.held_gpu_s), 0) as censored_gpu_time_pct
 from ranked
-group by trace
-order by trace;
+cross join cuts
+group by ranked.trace, cuts.heaviest_pct
+order by ranked.trace, cuts.heaviest_pct;
 
 comment on macro table unified.user_concentration is 'Users with GPU jobs per trace that tells its users, how many of them are the given part, rounded up, and the percentage of the GPU time held by all that the heaviest held; one name on two clusters of a trace is one user. The percentage of their jobs that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';

@@ -1,11 +1,16 @@
 -- How long do GPU jobs wait for their start, small ones and large ones, and how many never start?
--- chart: line x=percentile y=wait_s:log color=size_band
+-- chart: step x=wait_s:log y=percentile color=size_band with=every_value
 -- param: in_trace: trace to look at; ITP records no waits
 -- values: in_trace: unified.jobs.trace
+-- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of seven percentiles
 -- column: jobs: GPU jobs of the band
-create or replace macro unified.wait_cdf(in_trace varchar := 'openb') as table
+-- column: percentile: Percentile; of every value, the percentage of the band's jobs that waited no longer
+create or replace macro unified.wait_cdf(
+    in_trace varchar := 'openb', every_value boolean := false
+) as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
+    where not every_value
 ),
 
 sized as (
@@ -36,8 +41,28 @@ ranked as (
     select
         size_band,
         wait_s,
+        max(wait_s) over (partition by size_band) as longest_s,
         100.0 * cume_dist() over (partition by size_band order by wait_s nulls last) as rank_pct
     from sized
+),
+
+-- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+points as (
+    select
+        ranked.size_band,
+        cast(percentiles.percentile as double) as percentile,
+        min(ranked.wait_s) as wait_s
+    from ranked
+    inner join percentiles on ranked.rank_pct >= percentiles.percentile
+    group by ranked.size_band, percentiles.percentile
+    union all
+    select
+        size_band,
+        min(rank_pct) as percentile,
+        min(wait_s) as wait_s
+    from ranked
+    where every_value and wait_s is not null
+    group by size_band, floor(round(5 * rank_pct, 6)), wait_s = longest_s
 )
 
 select
@@ -45,18 +70,10 @@ select
     counted.size_band,
     counted.jobs,
     counted.without_wait_pct,
-    percentiles.percentile,
-    min(ranked.wait_s) as wait_s
-from ranked
-inner join counted on ranked.size_band = counted.size_band
-inner join percentiles on ranked.rank_pct >= percentiles.percentile
-group by
-    counted.trace,
-    counted.size_band,
-    counted.least_gpus,
-    counted.jobs,
-    counted.without_wait_pct,
-    percentiles.percentile
-order by counted.least_gpus, percentiles.percentile;
+    points.percentile,
+    points.wait_s
+from points
+inner join counted on points.size_band = counted.size_band
+order by counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the wait of a trace''s GPU jobs per band of sizes, in seconds: the shortest wait that so many percent do not exceed, of all jobs of the band. without_wait_pct of them have no wait, most because they never started; they count as waiting longer than all others, so that a percentile that falls among them is NULL.';
+comment on macro table unified.wait_cdf is 'Percentiles of the wait of a trace''s GPU jobs per band of sizes, in seconds: the shortest wait that so many percent do not exceed, of all jobs of the band; or, if every_value, waits that occur, with the percentage of those jobs that waited no longer. without_wait_pct of them have no wait, most because they never started; they count as waiting longer than all others, so that a percentile that falls among them is NULL.';

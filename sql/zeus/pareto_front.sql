@@ -3,7 +3,7 @@
 -- choices: on_gpu: v100 a40 p100 rtx6000
 -- param: of_dataset: data set that is trained on
 -- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
--- chart: point x=time_to_accuracy_s:log y=energy_to_accuracy_j:log color=is_pareto
+-- chart: pareto x=time_to_accuracy_s:log y=energy_to_accuracy_j:log color=is_pareto label=batch_size,power_limit_w
 create or replace macro zeus.pareto_front(
     on_gpu varchar := 'v100', of_dataset varchar := 'librispeech'
 ) as table

@@ -1,5 +1,6 @@
 """Pictures of answers: what is drawn, in which order, with which titles, and what cannot be."""
 
+import re
 import struct
 import sys
 import xml.etree.ElementTree as ET
@@ -13,11 +14,15 @@ from duckdb import DuckDBPyConnection
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.publish import output, plot
-from tracehouse.sql.query_files import query_files
+from tracehouse.publish import output
+from tracehouse.publish.plot import pictures, texts
+from tracehouse.publish.plot.layout import Size
+from tracehouse.sql.query_files import given_by_chart, query_files
 from tracehouse.views.view_files import DefinitionError
 
 SVG = "{http://www.w3.org/2000/svg}"
+POINTS_PER_MM = 72 / 25.4
+ANY_SIZE = Size()
 
 
 @pytest.fixture
@@ -40,69 +45,170 @@ def drawn() -> Callable[[str, str], dict]:
             connection.execute("create table catalog.tables (table_name text, trace text, synthetic boolean)")
             connection.execute("alter table catalog.tables add row_count bigint")
             connection.execute("alter table catalog.queries add reads text[]")
+            connection.execute("alter table catalog.queries add reads_versions text[]")
+            connection.execute("create table catalog.traces (trace text, citation text)")
+            connection.execute("create table catalog.query_parameters (query_name text, parameter text)")
+            connection.execute("alter table catalog.query_parameters add meaning text")
+            connection.execute("alter table catalog.query_parameters add default_value text")
+            connection.execute("alter table catalog.query_parameters add at_least text")
+            connection.execute("alter table catalog.query_parameters add at_most text")
+            connection.execute("alter table catalog.query_parameters add position int")
             connection.execute(
                 "create table catalog.views (view_name text, versioned_name text, version int, reads text[])"
             )
             connection.execute(
-                "insert into catalog.queries values ('a.b', 'How?', $line, [])", {"line": line}
+                "insert into catalog.queries values ('a.b', 'How?', $line, [], [])", {"line": line}
             )
-            return plot.picture_of(connection, Question(sql, {}, "a.b")).to_dict()
+            return picture(connection, Question(sql, {}, "a.b"))
 
     return vega_lite
 
 
-def draw(connection: DuckDBPyConnection, question: answer.Question, path: Path) -> None:
-    plot.check_path(path)
+def picture(connection: DuckDBPyConnection, question: Question, size: Size = ANY_SIZE, **given: str) -> dict:
+    """The Vega-Lite of the plot in a picture: marks, their first layer's encoding, texts, rows."""
+    whole = pictures.picture_of(connection, question, given, size).to_dict()
+    [plot] = whole["vconcat"]
+    inner = plot.get("spec", plot)
+    rows = plot.get("data", whole.get("data"))["values"]
+    layers = [(layer["mark"], layer["encoding"]) for layer in inner["layer"]]
+    return {
+        "rows": [{key: value for key, value in row.items() if not key.startswith("_")} for row in rows],
+        "layers": layers,
+        "marks": [mark["type"] for mark, _ in layers],
+        "encoding": layers[0][1],
+        "facet": plot.get("facet"),
+        "title": plot["title"],
+        "subtitle": plot["title"]["subtitle"],
+        "footer": " ".join(whole["title"]["text"]),
+        "width": inner["width"],
+    }
+
+
+def draw(connection: DuckDBPyConnection, question: Question, path: Path, size: Size = ANY_SIZE) -> None:
+    pictures.check_path(path)
     with output.spooled(path, path.parent) as spool:
-        plot.draw(connection, question, path.suffix, spool.file)
+        pictures.draw(connection, question, {}, path.suffix, size, spool.file)
 
 
 def spec(connection: DuckDBPyConnection, name: str, **parameters: str) -> dict:
-    return plot.picture_of(connection, answer.named_question(connection, name, parameters)).to_dict()
+    question = answer.named_question(connection, name, {**given_by_chart(name), **parameters})
+    return picture(connection, question, **parameters)
 
 
-def test_png_and_svg(opened: DuckDBPyConnection, tmp_path: Path) -> None:
+def test_png_svg_and_pdf(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     question = answer.named_question(opened, "unified.run_cdf", {})
     draw(opened, question, tmp_path / "new" / "cdf.png")
-    head = (tmp_path / "new" / "cdf.png").read_bytes()[:24]
-    width, height = struct.unpack(">II", head[16:])
-    assert head[:8] == b"\x89PNG\r\n\x1a\n"
-    assert width > 2 * plot.WIDTH and height > 2 * plot.HEIGHT
+    assert (tmp_path / "new" / "cdf.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    draw(opened, question, tmp_path / "cdf.pdf")
+    assert (tmp_path / "cdf.pdf").read_bytes()[:5] == b"%PDF-"
 
     draw(opened, question, tmp_path / "cdf.svg")
     root = ET.parse(tmp_path / "cdf.svg").getroot()
     assert root.tag == f"{SVG}svg"
-    texts = {element.text for element in root.iter(f"{SVG}text")}
-    assert {"How long do the jobs of each trace run?", "synthetic data", "run (s)", "percentile"} <= texts
-    assert {"acme", "itp", "openb", "pai"} <= texts
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cdf.svg", "new"]
+    found = {text for element in root.iter(f"{SVG}text") for text in element.itertext()}
+    assert {"How long do the jobs of each trace run?", "synthetic data", "run (s)", "percentile"} <= found
+    assert {"acme", "itp", "openb", "pai"} <= found
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cdf.pdf", "cdf.svg", "new"]
+
+
+@pytest.mark.parametrize(("width_mm", "name"), [(85, "unified.run_cdf"), (120, "itp.gpu_hours")])
+def test_a_picture_is_as_wide_as_asked(
+    opened: DuckDBPyConnection, tmp_path: Path, width_mm: float, name: str
+) -> None:
+    """On paper: a PDF and an SVG in points, a PNG in dots of which an inch has 300."""
+    question = answer.named_question(opened, name, {})
+    for ending in ("png", "svg", "pdf"):
+        draw(opened, question, tmp_path / f"a.{ending}", pictures.size_of(width_mm, None))
+    png = (tmp_path / "a.png").read_bytes()
+    [dots] = struct.unpack(">I", png[16:20])
+    assert dots / 300 * 25.4 == pytest.approx(width_mm, abs=0.5)
+    at = png.index(b"pHYs") + 4
+    assert struct.unpack(">II", png[at : at + 8]) == (11811, 11811)  # dots in a metre
+    svg = ET.parse(tmp_path / "a.svg").getroot()
+    assert svg.get("width", "").endswith("pt")
+    assert float(svg.get("width", "").removesuffix("pt")) == pytest.approx(width_mm * POINTS_PER_MM, abs=1)
+    box = re.search(rb"/MediaBox ?\[([-\d. ]+)\]", (tmp_path / "a.pdf").read_bytes())
+    assert box is not None
+    left, _, right, _ = map(float, box[1].split())
+    assert right - left == pytest.approx(width_mm * POINTS_PER_MM, abs=1)
+
+
+def test_letters_are_as_large_as_asked(opened: DuckDBPyConnection) -> None:
+    question = answer.named_question(opened, "itp.gpu_hours", {})
+    config = [
+        pictures.picture_of(opened, question, {}, pictures.size_of(*size)).to_dict()["config"]["axis"]
+        for size in ((None, None), (85, None), (85, 6))
+    ]
+    assert [axis["titleFontSize"] for axis in config] == [11, 8, 6]
+
+
+@pytest.mark.parametrize(
+    ("width", "font"), [(0, None), (-85, None), (3000, None), (85, 0), (float("nan"), None)]
+)
+def test_a_size_that_nothing_can_have_is_refused(width: float, font: float | None) -> None:
+    with pytest.raises(UsageError, match=r"--width is in millimetres|--font-size is in points"):
+        pictures.size_of(width, font)
 
 
 DRAWN = [query for query in query_files() if query.chart]
 
 
+# Their answer is one number or row, or has a class for each model, or an outcome for each size and trace.
+WITHOUT_A_CHART = {
+    "acme.arrivals",
+    "acme.curve_distance",
+    "itp.testbed",
+    "itp.top_jobs",
+    "openb.fragmentation_of",
+    "openb.peak_concurrency",
+    "openb.pending_fit",
+    "openb.sharing",
+    "openb.waits",
+    "pai.sharing_savings",
+    "pai.user_concentration",
+    "unified.failure_cost",
+}
+# In so small a dump they have one hour or one burst.
+ONE_NUMBER_IN_THE_SAMPLE = {"acme.xid_bursts", "genai.latency_by_hour", "genai.use_by_hour"}
+
+
 def test_nearly_every_query_has_a_chart() -> None:
-    # A class for each model, or an outcome for each size and trace: more than two axes and a color.
-    assert {query.full_name for query in query_files() if not query.chart} == {
-        "openb.pending_fit",
-        "unified.failure_cost",
-    }
+    assert {query.full_name for query in query_files() if not query.chart} == WITHOUT_A_CHART
 
 
 @pytest.mark.parametrize("query", DRAWN, ids=lambda query: query.full_name)
 def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
     chart = query.chart
+    if query.full_name in ONE_NUMBER_IN_THE_SAMPLE:
+        with pytest.raises(UserError, match="nothing to compare, its answer is one number"):
+            spec(opened, query.full_name)
+        return
     drawn = spec(opened, query.full_name)
-    encoding = drawn["encoding"]
-    assert (encoding["x"]["field"], encoding["y"]["field"]) == (chart.x.column, chart.y.column)
-    assert encoding.get("color", {}).get("field", "") == chart.color
-    values = drawn["data"]["values"]
-    assert values and all(row[chart.y.column] is not None for row in values)
+    fields = [
+        found["field"] for _, encoding in drawn["layers"] for found in encoding.values() if "field" in found
+    ]
+    assert {chart.x.column, *chart.heights} <= {*fields, *([chart.rule] if chart.rule else [])}
+    assert chart.color in [*fields, ""]
+    rows = drawn["rows"]
+    assert len(rows) > 1 and all(row[chart.heights[0]] is not None for row in rows)
     # Two marks in one place would hide each other, or be added up.
-    places = [(row[chart.x.column], row.get(chart.color)) for row in values]
-    if chart.kind != "point" and encoding["x"]["type"] == "ordinal":
+    places = [tuple(row.get(column) for column in (chart.x.column, chart.color, chart.facet)) for row in rows]
+    if chart.kind in ("bar", "stack", "box") or chart.kind == "line":
         assert len(set(places)) == len(places)
-    assert drawn["title"]["subtitle"][0] == "synthetic data"
+    assert drawn["subtitle"][0] == "synthetic data"
+    assert drawn["footer"].startswith(query.full_name)
+
+
+@pytest.mark.parametrize("query", DRAWN, ids=lambda query: query.full_name)
+def test_every_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
+    if query.full_name in ONE_NUMBER_IN_THE_SAMPLE:
+        return
+    question = answer.named_question(opened, query.full_name, given_by_chart(query.full_name))
+    lines = pictures.text_of(opened, question, {}, 80).splitlines()
+    assert lines[0] == query.header.title[: len(lines[0])]
+    assert max(map(len, lines)) <= 80
+    assert {"\x1b"}.isdisjoint("".join(lines))
+    assert len(lines) > 6
 
 
 def test_a_line_over_times_leaves_room_for_hours_without_a_row(opened: DuckDBPyConnection) -> None:
@@ -111,12 +217,107 @@ def test_a_line_over_times_leaves_room_for_hours_without_a_row(opened: DuckDBPyC
         assert (x["type"], x["scale"]) == ("temporal", {"type": "utc"})
 
 
+def test_no_time_is_a_bare_number(opened: DuckDBPyConnection) -> None:
+    """Dates where a calendar knows them; else days on the trace's own clock, hours and weekdays by name."""
+    assert spec(opened, "itp.load_by_day")["encoding"]["x"]["type"] == "temporal"
+    by_hour = spec(opened, "unified.arrival_series", in_trace="pai")
+    assert by_hour["encoding"]["x"]["title"] == "time (days)"
+    times = sorted({row["hour_start_s"] for row in by_hour["rows"]})
+    assert times[1] - times[0] == pytest.approx(1 / 24) and times[-1] < 1000
+    heat = spec(opened, "pai.demand_by_week_hour")
+    assert heat["marks"] == ["rect"]
+    assert heat["encoding"]["y"]["sort"] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    assert "':00'" in heat["encoding"]["x"]["axis"]["labelExpr"]
+    assert "':00'" in spec(opened, "unified.hour_profile")["encoding"]["x"]["axis"]["labelExpr"]
+
+
+def test_a_cumulative_distribution_is_steps_over_its_values(opened: DuckDBPyConnection) -> None:
+    for query in DRAWN:
+        if query.name.endswith("_cdf"):
+            drawn = spec(opened, query.full_name)
+            assert drawn["layers"][0][0]["interpolate"] == "step-after"
+            color = query.chart.color
+            sizes = [
+                len([row for row in drawn["rows"] if row[color] == name])
+                for name in {row[color] for row in drawn["rows"]}
+            ]
+            assert max(sizes) <= 501
+
+
+def test_a_thinned_distribution_is_never_a_fifth_of_a_percent_off(opened: DuckDBPyConnection) -> None:
+    runs = opened.execute(
+        "select run_s from unified.jobs where trace = 'pai' and requested_gpus > 0 and run_s >= 600"
+        " order by run_s"
+    ).fetchall()
+    steps = [row for row in spec(opened, "unified.run_cdf")["rows"] if row["trace"] == "pai"]
+    assert len(runs) > len(steps) > 100
+    place = -1
+    for rank, (run_s,) in enumerate(runs, 1):
+        while place + 1 < len(steps) and steps[place + 1]["run_s"] <= run_s:
+            place += 1
+        drawn_pct = steps[place]["percentile"] if place >= 0 else 0
+        # Of equal runs, the last has the height.
+        if rank == len(runs) or runs[rank][0] != run_s:
+            assert -1e-9 <= 100 * rank / len(runs) - drawn_pct <= 0.2 + 1e-9
+    assert steps[-1]["percentile"] == 100
+
+
+def test_lines_are_told_apart_without_colours(opened: DuckDBPyConnection) -> None:
+    drawn = spec(opened, "unified.run_cdf")
+    (line, of_line), (_, of_marks) = drawn["layers"]
+    dashes, shapes = of_line["strokeDash"]["scale"]["range"], of_marks["shape"]["scale"]["range"]
+    assert line["type"] == "line" and len({*map(tuple, dashes)}) == len(dashes) == len({*shapes}) >= 4
+    domains = [
+        found["scale"]["domain"] for found in (of_line["color"], of_line["strokeDash"], of_marks["shape"])
+    ]
+    assert domains[0] == domains[1] == domains[2] == sorted(domains[0])
+
+
+def test_boxes_say_what_they_are(opened: DuckDBPyConnection) -> None:
+    drawn = spec(opened, "pai.wait_by_gpu_type")
+    assert drawn["subtitle"][-1].startswith("boxes from the 25th to the 75th percentile")
+    assert sorted(drawn["marks"]) == ["bar", "rule", "tick", "tick", "tick"]
+
+
+def test_a_capacity_is_a_line_unless_it_is_far_away(opened: DuckDBPyConnection, drawn) -> None:
+    assert spec(opened, "pai.load_over_time")["subtitle"][-1] == "dashed line: capacity GPUs"
+    line = "line x=n y=gpus rule=capacity_gpus"
+    found = drawn("select unnest([1, 2]) as n, 5 as gpus, 1000 as capacity_gpus", line)
+    assert found["subtitle"] == ["not shown, being far above: capacity_gpus of 1000"]
+    assert {row["capacity_gpus"] for row in found["rows"]} == {None}
+
+
+def test_clusters_have_small_pictures(opened: DuckDBPyConnection) -> None:
+    drawn = spec(opened, "unified.allocation_hourly", in_trace="itp", offered="true")
+    assert drawn["facet"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
+
+
+def test_one_line_alone_is_named_above(drawn) -> None:
+    rows = "(values (1, 2, 'kalos', null), (2, 3, 'kalos', null)) as t(n, jobs, cluster, part)"
+    assert drawn(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
+    assert drawn(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
+    assert drawn(f"from {rows}", "line x=n y=jobs color=part")["subtitle"] == []
+
+
+def test_shares_lie_beside_equal_ones(opened: DuckDBPyConnection) -> None:
+    drawn = spec(opened, "unified.user_concentration")
+    assert [row["heaviest_pct"] for row in drawn["rows"] if row["trace"] == "pai"] == [*range(101)]
+    assert drawn["marks"] == ["line", "line", "point"]
+    assert drawn["subtitle"] == ["synthetic data"]
+
+
+def test_what_is_on_a_front_is_joined_and_labelled(opened: DuckDBPyConnection) -> None:
+    drawn = spec(opened, "zeus.pareto_front")
+    assert drawn["marks"] == ["line", "point", "text"]
+    assert drawn["subtitle"][-1] == "labels: batch size / power limit (W)"
+
+
 def test_bars_stand_in_the_order_of_the_answer(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "openb.request_tiers")
     tiers = ["whole GPUs", "501 to 999 milli", "251 to 500 milli", "up to 250 milli"]
     assert drawn["encoding"]["x"]["sort"] == tiers
-    assert drawn["mark"] == {"type": "bar"}
-    assert [row["gpu_tier"] for row in drawn["data"]["values"]] == tiers
+    assert drawn["marks"] == ["bar"]
+    assert [row["gpu_tier"] for row in drawn["rows"]] == tiers
 
 
 def test_an_axis_names_its_quantity(opened: DuckDBPyConnection) -> None:
@@ -130,26 +331,64 @@ def test_lines_have_scales_and_a_color_each(opened: DuckDBPyConnection) -> None:
     assert encoding["x"]["type"] == encoding["y"]["type"] == "quantitative"
     assert encoding["x"]["scale"]["type"] == "log" and "scale" not in encoding["y"]
     assert set(encoding["x"]["axis"]["values"]) <= {10.0**power for power in range(9)}
-    traces = encoding["color"]["sort"]
+    assert "'~s'" in encoding["x"]["axis"]["labelExpr"]
+    traces = encoding["color"]["scale"]["domain"]
     assert traces == sorted(traces) and {"acme", "itp", "openb", "pai"} <= set(traces)
 
 
 def test_the_subtitle_says_what_was_asked(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "openb.phases", in_variant="cpu100", gpu_only="false")
-    assert drawn["title"]["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
+    assert drawn["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
+
+
+def test_the_subtitle_says_what_was_not_asked_but_matters(opened: DuckDBPyConnection) -> None:
+    assert "on_cluster = cluster04" in spec(opened, "itp.load_by_day")["subtitle"]
+    # Neither what the picture itself asks for, nor a default that leaves nothing out.
+    assert spec(opened, "unified.run_cdf")["subtitle"][1:] == ["min_run_s = 600"]
+    assert spec(opened, "unified.run_cdf", min_run_s="0")["subtitle"][1] == "min_run_s = 0"
+    assert "every = day" in spec(opened, "pai.load_over_time")["subtitle"]
+
+
+def test_below_stands_what_was_read_and_whom_to_cite(opened: DuckDBPyConnection) -> None:
+    assert spec(opened, "itp.gpu_hours")["footer"] == (
+        "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023"
+    )
+    # Of all traces that the view unites, those that are in the answer.
+    assert [part.split(":")[0] for part in spec(opened, "unified.hour_profile")["footer"].split(" · ")] == [
+        "unified.hour_profile",
+        "reads unified.jobs_v2",
+        "acme",
+        "pai",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("citation", "short"),
+    [
+        (
+            "Jie You, Jae-Won Chung, and Mosharaf Chowdhury. Zeus. In NSDI (NSDI 23), pages 1-2.",
+            "You et al., NSDI 23",
+        ),
+        ("Lin et al.: Understanding Serving (SoCC 2025).", "Lin et al., SoCC 2025"),
+        ("Alibaba Group: cluster-trace-gpu-v2025, https://github.com/x (2025).", "Alibaba Group, 2025"),
+        ("Ada Lovelace. Notes.", "Ada Lovelace"),
+    ],
+)
+def test_short_citations(citation: str, short: str) -> None:
+    assert texts.short_citation(citation) == short
 
 
 def test_measured_data_are_not_called_synthetic(real_warehouse: Path) -> None:
     with answer.connect(real_warehouse) as connection:
-        assert spec(connection, "itp.gpu_hours")["title"]["subtitle"] == []
+        assert spec(connection, "itp.gpu_hours")["subtitle"] == ["min_gpus = 1"]
 
 
 def test_a_logarithmic_axis_says_what_it_leaves_out(drawn) -> None:
     found = drawn(
         "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct", "line x=wait_s:log y=share_pct"
     )
-    assert [row["wait_s"] for row in found["data"]["values"]] == [1, 100]
-    assert found["title"]["subtitle"] == ["without wait_s of 0: its axis is logarithmic"]
+    assert [row["wait_s"] for row in found["rows"]] == [1, 100]
+    assert found["subtitle"] == ["without wait_s of 0: its axis is logarithmic"]
     assert found["encoding"]["y"]["title"] == "share (%)"
 
 
@@ -159,15 +398,15 @@ def test_bars_of_colors_stand_side_by_side_and_parts_on_each_other(drawn) -> Non
     bars = drawn(sql, "bar x=name y=jobs color=part")
     assert bars["encoding"]["xOffset"]["field"] == "part"
     assert bars["encoding"]["x"]["sort"] == ["a", "NULL"]
-    assert [row["jobs"] for row in bars["data"]["values"]] == [1, 2, 3]
+    assert [row["jobs"] for row in bars["rows"]] == [1, 2, 3]
     stack = drawn(sql, "stack x=name y=jobs color=part")
-    assert "xOffset" not in stack["encoding"] and stack["mark"] == {"type": "bar"}
+    assert "xOffset" not in stack["encoding"] and stack["marks"] == ["bar"]
 
 
 def test_values_of_any_number_type_can_be_drawn(drawn) -> None:
     days = "(date '2020-07-01', 1.5::decimal(4, 1)), (date '2020-07-02', 2)"
     found = drawn(f"from (values {days}) as t(day, gpu_h)", "line x=day y=gpu_h")
-    assert found["data"]["values"] == [
+    assert found["rows"] == [
         {"day": "2020-07-01", "gpu_h": 1.5},
         {"day": "2020-07-02", "gpu_h": 2.0},
     ]
@@ -188,13 +427,13 @@ def test_values_of_any_number_type_can_be_drawn(drawn) -> None:
     ],
 )
 def test_axis_titles(column: str, title: str) -> None:
-    assert plot.axis_title(column) == title
+    assert texts.axis_title(column) == title
 
 
 def test_an_unknown_ending_or_a_folder_is_refused(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     question = answer.named_question(opened, "itp.gpu_hours", {})
     for name in ("hours.jpg", "hours"):
-        with pytest.raises(UsageError, match=r"ends in \.png or \.svg"):
+        with pytest.raises(UsageError, match=r"ends in \.png, \.svg or \.pdf"):
             draw(opened, question, tmp_path / name)
     (tmp_path / "hours.png").mkdir()
     with pytest.raises(UsageError, match="not a file"):
@@ -208,6 +447,26 @@ def test_an_empty_answer_leaves_the_old_picture(opened: DuckDBPyConnection, tmp_
     with pytest.raises(UserError, match=r"openb\.phases: there is nothing to draw"):
         draw(opened, question, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_one_number_is_not_drawn(drawn, real_warehouse: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"a\.b: there is nothing to compare, its answer is one number: jobs 7"
+    ):
+        drawn("select 'Philly' as cluster, 7 as jobs", "bar x=cluster y=jobs")
+    with (
+        answer.connect(real_warehouse) as connection,
+        pytest.raises(UserError, match=r"one number: failed_of_known_pct 90\.99"),
+    ):
+        spec(connection, "unified.failure_share")
+
+
+def test_nothing_but_zeros_is_no_heat_map(drawn) -> None:
+    with pytest.raises(UserError, match="every jobs is 0"):
+        drawn(
+            "select unnest([1, 2]) as weekday, 3 as hour_of_day, 0 as jobs",
+            "heat x=hour_of_day y=weekday color=jobs",
+        )
 
 
 def test_a_query_without_a_chart_is_not_drawn(drawn) -> None:
@@ -225,12 +484,22 @@ def test_without_the_extra_it_says_how_to_get_it(
         draw(opened, question, tmp_path / "hours.png")
 
 
+def test_without_the_extra_a_terminal_shows_no_picture(
+    opened: DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    with pytest.raises(UserError, match=r"need plotext, .*pip install 'tracehouse\[plot\]'"):
+        pictures.text_of(opened, answer.named_question(opened, "itp.gpu_hours", {}), {}, 80)
+
+
 @pytest.mark.parametrize(
     ("chart", "complaint"),
     [
         ("bar x=cluster y=no_such", "its chart shows no_such, which its answer does not have"),
         ("bar x=jobs y=cluster", "its chart has a scale of cluster, a string"),
         ("line x=cluster:log y=jobs", "its chart has a scale of cluster, a string"),
+        ("heat x=jobs y=jobs color=cluster", "its chart has a scale of cluster, a string"),
+        ("box x=cluster y=jobs", "its chart shows p5_jobs, which its answer does not have"),
     ],
 )
 def test_a_chart_of_other_columns_is_refused(

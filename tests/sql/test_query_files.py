@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.sql.query_files import Axis, Chart, Range, query_files, read_query_file
+from tracehouse.sql.query_files import (
+    Axis,
+    Chart,
+    Range,
+    given_by_chart,
+    query_files,
+    read_chart,
+    read_query_file,
+)
 from tracehouse.views.view_files import DefinitionError
 
 QUERY = """-- How many; and of what kind, as table?
@@ -79,11 +87,15 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
         (" := round(1.5, 1)", "", "write each parameter as `name type := default`"),
         ("macro itp.many(", "macro itp.few(", r"creates itp\.few; .* itp\.many"),
         ("from itp.raw_job", "from raw_job", "write raw_job with its schema"),
-        ("chart: point", "chart: pie", "write a chart as `bar | stack | line | point x="),
+        ("chart: point", "chart: pie", "write a chart as `bar | stack | line | step | point"),
         ("y=jobs:log ", "", "write a chart as"),
-        ("omit=all", "facet=kind", "write a chart as"),
+        ("omit=all", "size=kind", "write a chart as"),
         ("omit=all", "all", "write a chart as"),
         ("point x=kind y=jobs:log color=kind", "stack x=kind y=jobs", "a stack needs a color"),
+        ("point x=kind y=jobs:log color=kind", "heat x=kind y=jobs", "a heat map needs a color"),
+        ("point x=kind y=jobs:log color=kind", "pareto x=kind y=jobs", "a Pareto front needs a color"),
+        ("omit=all", "with=no_such", "no_such is no boolean parameter to chart with"),
+        ("omit=all", "with=kind", "kind is no boolean parameter to chart with"),
         ("chart: point", "chart: bar", "means nothing on a logarithmic axis"),
         ("create or replace macro", "create macro", "must hold `create or replace macro"),
     ],
@@ -126,3 +138,12 @@ def test_all_that_a_query_takes_has_limits() -> None:
 def test_no_two_queries_have_the_same_hash() -> None:
     queries = query_files()
     assert len({query.sha256 for query in queries}) == len(queries) > 10
+
+
+def test_a_chart_may_ask_for_more_than_the_table_shows() -> None:
+    assert given_by_chart("unified.run_cdf") == {"every_value": "true"}
+    assert given_by_chart("itp.gpu_hours") == given_by_chart("itp.no_such") == given_by_chart("itp") == {}
+    chart = read_chart("box x=a y=wait_s:log facet=b", "here")
+    assert chart.columns == ["a", *(f"{p}_wait_s" for p in ("p5", "p25", "median", "p75", "p95")), "b"]
+    chart = read_chart("pareto x=a y=b color=c label=d,e", "here")
+    assert chart.labels == ("d", "e") and chart.columns == ["a", "b", "c", "d", "e"]

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
 from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -457,11 +458,11 @@ def type_state_shares(raw: Path, on_cluster: str, gpu_only: bool, preempted_fail
     return rows.sort_values(["workload_type", "outcome"])
 
 
-def gpu_count_cdf(raw: Path) -> pd.DataFrame:
+def gpu_count_cdf(raw: Path, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
         gpus, gpu_h = jobs["requested_gpus"], jobs["gpu_h"]
-        for at_most in (2**power for power in range(12)):
+        for at_most in sorted(gpus.unique()) if every_value else [2**power for power in range(12)]:
             is_small, is_large = gpus <= at_most, gpus >= at_most
             counts = int(is_small.sum()), percent(is_small.sum(), len(jobs))
             hours = (percent(gpu_h[which].sum(), gpu_h.sum()) for which in (is_small, is_large))
@@ -475,19 +476,27 @@ def counts_up_to(values: pd.Series, at: list[int]) -> list[tuple[object, ...]]:
     return [(most, int((known <= most).sum()), percent((known <= most).sum(), len(known))) for most in at]
 
 
-def duration_cdf(raw: Path, by_publisher: bool) -> pd.DataFrame:
+def thinned(values: pd.Series) -> list[float]:
+    """The values that occur: of those in one fifth of a percent the least, and the greatest of all."""
+    shares = values.value_counts(normalize=True).sort_index().cumsum() * 500
+    fifths = shares.round(6).apply(math.floor)
+    return list(fifths.index[~fifths.duplicated(keep="first")])
+
+
+def duration_cdf(raw: Path, by_publisher: bool, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
         runs = jobs["published_duration_s" if by_publisher else "run_s"]
-        rows += [(cluster, *counts) for counts in counts_up_to(runs, [2**power for power in range(21)])]
+        at = thinned(runs) if every_value else [2**power for power in range(21)]
+        rows += [(cluster, *counts) for counts in counts_up_to(runs, at)]
     return pd.DataFrame(rows, columns=["cluster", "run_s", "jobs", "jobs_pct"])
 
 
-def wait_cdf(raw: Path, on_cluster: str, by_publisher: bool) -> pd.DataFrame:
+def wait_cdf(raw: Path, on_cluster: str, by_publisher: bool, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for workload_type, jobs in gpu_jobs_on(raw, on_cluster).groupby("workload_type", dropna=False):
         waits = jobs["published_queue_s" if by_publisher else "wait_s"]
-        at = [0, *(2**power for power in range(18))]
+        at = thinned(waits) if every_value else [0, *(2**power for power in range(18))]
         rows += [(workload_type, *counts) for counts in counts_up_to(waits, at)]
     return pd.DataFrame(rows, columns=["workload_type", "wait_s", "jobs", "jobs_pct"])
 
@@ -502,15 +511,19 @@ SIZES = {
 }
 
 
+WAIT_QUANTILES = {"p5_wait_s": 0.05, "p25_wait_s": 0.25, "median_wait_s": 0.5, "p75_wait_s": 0.75}
+WAIT_QUANTILES |= {"p90_wait_s": 0.9, "p95_wait_s": 0.95}
+
+
 def wait_by_size(raw: Path, by_publisher: bool) -> pd.DataFrame:
     rows = []
     for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
         for gpus, (least, most) in SIZES.items():
             mine = jobs[jobs["requested_gpus"].between(least, most)]
             waits = mine["published_queue_s" if by_publisher else "wait_s"]
-            rows.append((cluster, gpus, len(mine), waits.mean(), waits.median(), waits.quantile(0.9)))
-    names = ["cluster", "gpu_band", "jobs", "mean_wait_s", "median_wait_s", "p90_wait_s"]
-    return pd.DataFrame(rows, columns=names)
+            quantiles = (waits.quantile(part) for part in WAIT_QUANTILES.values())
+            rows.append((cluster, gpus, len(mine), waits.mean(), *quantiles))
+    return pd.DataFrame(rows, columns=["cluster", "gpu_band", "jobs", "mean_wait_s", *WAIT_QUANTILES])
 
 
 def failures(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
@@ -564,9 +577,9 @@ def arrivals_by_hour(raw: Path, on_cluster: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["hour_of_day", "weekday", "jobs"])
 
 
-def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+def user_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
     rows = []
-    for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
+    for top_pct, (cluster, jobs) in product(cuts, gpu_jobs(raw).groupby("cluster")):
         groups = jobs.groupby("user_id")
         users = pd.DataFrame({"jobs": groups.size(), "gpu_h": groups["gpu_h"].sum(min_count=1)})
         users = users.reset_index()
@@ -575,8 +588,8 @@ def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
         for name in ("jobs", "gpu_h"):
             ranked = users.sort_values([name, "user_id"], ascending=[False, True])[name]
             tops.append(percent(ranked.head(top_users).sum(), ranked.sum()))
-        rows.append((cluster, len(users), top_users, *tops, int((users["jobs"] == 1).sum())))
-    names = ["users", "top_users", "top_jobs_pct", "top_gpu_h_pct", "single_job_users"]
+        rows.append((cluster, len(users), top_pct, top_users, *tops, int((users["jobs"] == 1).sum())))
+    names = ["users", "heaviest_pct", "top_users", "top_jobs_pct", "top_gpu_h_pct", "single_job_users"]
     return pd.DataFrame(rows, columns=["cluster", *names])
 
 
@@ -700,8 +713,10 @@ def utilization_by_hour_of_day(raw: Path, on_metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", "hour_of_day", "mean_pct"])
 
 
-def metric_percentiles(raw: Path, on_metric: str) -> pd.DataFrame:
+def metric_percentiles(raw: Path, on_metric: str, every_value: bool = False) -> pd.DataFrame:
     rows = of_metric(metric_cdf(raw), on_metric)
+    if every_value:
+        return rows[[*SERIES, "percentile", "value"]]
     rows = rows[rows["percentile"].isin([0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100])]
     return rows[[*SERIES, "percentile", "value"]]
 
@@ -827,8 +842,7 @@ def wait_by_type(raw: Path, on_cluster: str) -> pd.DataFrame:
     types = groups.agg(
         jobs=("job_id", "size"),
         mean_wait_s=("wait_s", "mean"),
-        median_wait_s=("wait_s", "median"),
-        p90_wait_s=("wait_s", lambda waits: waits.quantile(0.9)),
+        **{name: ("wait_s", partial(pd.Series.quantile, q=part)) for name, part in WAIT_QUANTILES.items()},
         gpu_h=("gpu_h", "sum"),
     )
     return types.reset_index()
@@ -897,8 +911,11 @@ JOB_QUERIES = {
         None,
     ),
     "acme.gpu_count_cdf()": (gpu_count_cdf, (), None),
+    "acme.gpu_count_cdf(every_value := true)": (gpu_count_cdf, (True,), None),
     "acme.duration_cdf()": (duration_cdf, (False,), ["cluster", "run_s"]),
     "acme.duration_cdf(by_publisher := true)": (duration_cdf, (True,), ["cluster", "run_s"]),
+    "acme.duration_cdf(every_value := true)": (duration_cdf, (False, True), ["cluster", "run_s"]),
+    "acme.wait_cdf(every_value := true)": (wait_cdf, ("seren", True, True), ["workload_type", "wait_s"]),
     "acme.wait_cdf()": (wait_cdf, ("seren", True), ["workload_type", "wait_s"]),
     "acme.wait_cdf(on_cluster := 'kalos')": (wait_cdf, ("kalos", True), ["workload_type", "wait_s"]),
     "acme.wait_cdf(by_publisher := false)": (wait_cdf, ("seren", False), ["workload_type", "wait_s"]),
@@ -919,6 +936,11 @@ JOB_QUERIES = {
     ),
     "acme.user_concentration()": (user_concentration, (5,), ["cluster"]),
     "acme.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["cluster"]),
+    "acme.user_concentration(every_pct := true)": (
+        user_concentration,
+        tuple(range(101)),
+        ["cluster", "heaviest_pct"],
+    ),
     "acme.user_concentration(top_pct := 100)": (user_concentration, (100,), ["cluster"]),
     "acme.totals()": (totals, (False, False), None),
     "acme.totals(with_total := true)": (totals, (False, True), None),
@@ -959,6 +981,11 @@ TELEMETRY_QUERIES = {
         ["cluster", "hour_of_day"],
     ),
     "acme.metric_percentiles()": (metric_percentiles, ("GPU_UTIL",), [*SERIES, "percentile"]),
+    "acme.metric_percentiles(every_value := true)": (
+        metric_percentiles,
+        ("GPU_UTIL", True),
+        [*SERIES, "percentile"],
+    ),
     "acme.metric_percentiles(on_metric := 'POWER_USAGE')": (
         metric_percentiles,
         ("POWER_USAGE",),

@@ -53,7 +53,8 @@ def requests_by_role(raw: Path) -> pd.DataFrame:
 def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
     found = standard_job(raw).dropna(subset="wait_s")
     of_roles = found[found["partition_name"].isin(roles)].groupby("partition_name")["wait_s"]
-    quantiles = {"median_wait_s": of_roles.median(), "p99_wait_s": of_roles.quantile(0.99)}
+    parts = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
+    quantiles = {f"{name}_wait_s": of_roles.quantile(part) for name, part in parts.items()}
     rows = pd.DataFrame({"instances": of_roles.size(), **quantiles, "max_wait_s": of_roles.max()})
     return rows.rename_axis("role").reset_index()
 

@@ -203,7 +203,7 @@ def load(raw: Path) -> pd.DataFrame:
     return cluster_load(raw).sort_values("cluster")
 
 
-DAYS = ["day", "mean_offered_gpus", "peak_offered_gpus", "arrivals"]
+DAYS = ["day", "on_date", "mean_offered_gpus", "peak_offered_gpus", "arrivals", "simulated_gpus"]
 
 
 def load_by_day(raw: Path, on_cluster: str) -> pd.DataFrame:
@@ -212,6 +212,8 @@ def load_by_day(raw: Path, on_cluster: str) -> pd.DataFrame:
     if not len(jobs):
         return pd.DataFrame(columns=DAYS)
     start, end = jobs["submit_s"], jobs["submit_s"] + jobs["run_s"]
+    loads = cluster_load(raw)
+    [capacity] = loads.loc[loads["cluster"] == on_cluster, "simulated_gpus"]
     levels = offered_load(raw)
     levels = levels[levels["cluster"] == on_cluster]
     holds_from, holds_to = levels["from_s"].astype(float), levels["to_s"].astype(float).fillna(np.inf)
@@ -221,7 +223,8 @@ def load_by_day(raw: Path, on_cluster: str) -> pd.DataFrame:
         seconds = (np.minimum(end, finish) - np.maximum(start, begin)).clip(lower=0)
         mean = (jobs["requested_gpus"] * seconds).sum() / DAY_S
         peak = levels.loc[(holds_from < finish) & (holds_to > begin), "offered_gpus"].max()
-        rows.append((day, mean, peak, int((start // DAY_S == day).sum())))
+        on_date = COLLECTED_FROM + dt.timedelta(days=int(day))
+        rows.append((day, on_date, mean, peak, int((start // DAY_S == day).sum()), capacity))
     return pd.DataFrame(rows, columns=DAYS)
 
 

@@ -198,7 +198,19 @@ def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | 
     }
 
 
-def run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
+def first_of_each_fifth(ranks: pd.Series) -> pd.Series:
+    """Of shares in percent by value, in order, the first in each fifth of a percent, and the last of all."""
+    fifths = [math.floor(round(5 * rank, 6)) for rank in ranks]
+    last = len(fifths) - 1
+    return ranks[[i in (0, last) or fifth > fifths[i - 1] for i, fifth in enumerate(fifths)]]
+
+
+def shares_up_to(values: pd.Series) -> pd.Series:
+    """The percentage of values, unknown ones too, that do not exceed each that occurs."""
+    return 100 * values.value_counts().sort_index().cumsum() / len(values)
+
+
+def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFrame:
     """Each percentile is a run that occurs: the least that so many percent of the jobs do not exceed."""
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
@@ -208,6 +220,10 @@ def run_cdf(raw: Path, min_run_s: float) -> pd.DataFrame:
             percent((long["is_censored"] == True).sum(), len(long)),  # noqa: E712
         )
         ordered = sorted(long["run_s"])
+        if every_value:
+            shares_pct = first_of_each_fifth(shares_up_to(long["run_s"].astype(float)))
+            rows += [(trace, percentile, run_s, *shares) for run_s, percentile in shares_pct.items()]
+            continue
         for percentile in PERCENTILES if ordered else ():
             rank = -(-percentile * len(ordered) // 100)
             rows.append((trace, percentile, ordered[rank - 1], *shares))
@@ -273,10 +289,11 @@ def summary_against_published(raw: Path) -> pd.DataFrame:
 SIZES = (0.25, 0.5, *(2**power for power in range(11)))
 
 
-def size_cdf(raw: Path) -> pd.DataFrame:
+def size_cdf(raw: Path, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
-        for at_most in SIZES:
+        occurring = first_of_each_fifth(shares_up_to(jobs["requested_gpus"].astype(float))).index
+        for at_most in occurring if every_value else SIZES:
             small = jobs[jobs["requested_gpus"] <= at_most]
             row = {"trace": trace, "at_most_gpus": at_most, "jobs_pct": percent(len(small), len(jobs))}
             row |= {"gpu_time_pct": percent(small["held_gpu_s"].sum(), jobs["held_gpu_s"].sum())}
@@ -291,23 +308,32 @@ def top_share(held: pd.Series, top_pct: float) -> tuple[int, int, float | None]:
     return len(ranked), top, percent(ranked.head(top).sum(), ranked.sum())
 
 
-def gpu_time_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+EVERY_PCT = tuple(range(101))
+
+
+def concentration(jobs: pd.DataFrame, held: pd.Series, cuts: tuple[float, ...]) -> Iterator[tuple]:
+    covered = coverage_of(jobs).values()
+    for cut_pct in cuts:
+        count, top, share_pct = top_share(held, cut_pct)
+        yield count, cut_pct, top, share_pct, *covered
+
+
+def gpu_time_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
-        count, top, share_pct = top_share(jobs["held_gpu_s"], top_pct)
-        row = {"trace": trace, "gpu_jobs": count, "top_jobs": top, "top_gpu_time_pct": share_pct}
-        rows.append(row | coverage_of(jobs))
-    return pd.DataFrame(rows)
+        rows += [(trace, *row) for row in concentration(jobs, jobs["held_gpu_s"], cuts)]
+    return pd.DataFrame(rows, columns=["trace", "gpu_jobs", "heaviest_pct", "top_jobs", *CONCENTRATION])
 
 
-def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:
+def user_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
     rows = []
     for trace, jobs in gpu_jobs_of(raw).dropna(subset="user_id").groupby("trace"):
-        count, top, share_pct = top_share(jobs.groupby("user_id")["held_gpu_s"].sum(), top_pct)
-        row = {"trace": trace, "users": count, "top_users": top, "top_gpu_time_pct": share_pct}
-        rows.append(row | coverage_of(jobs))
-    names = ["trace", "users", "top_users", "top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct"]
-    return pd.DataFrame(rows, columns=names)
+        held = jobs.groupby("user_id")["held_gpu_s"].sum()
+        rows += [(trace, *row) for row in concentration(jobs, held, cuts)]
+    return pd.DataFrame(rows, columns=["trace", "users", "heaviest_pct", "top_users", *CONCENTRATION])
+
+
+CONCENTRATION = ["top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct"]
 
 
 def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
@@ -370,7 +396,7 @@ def size_correlation(raw: Path, preempted_fails: bool) -> pd.DataFrame:
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
-def wait_cdf(raw: Path, in_trace: str) -> pd.DataFrame:
+def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFrame:
     """Of all jobs of a band in order, those without a wait last: the wait at so many percent of them."""
     rows = []
     of_trace = gpu_jobs_of(raw)
@@ -381,6 +407,10 @@ def wait_cdf(raw: Path, in_trace: str) -> pd.DataFrame:
             continue
         ordered = sorted(waits.fillna(math.inf))
         without = percent(waits.isna().sum(), len(waits))
+        if every_value:
+            ranks = first_of_each_fifth(shares_up_to(waits.astype(float)))
+            rows += [(band, len(waits), without, percentile, wait) for wait, percentile in ranks.items()]
+            continue
         for percentile in WAIT_PERCENTILES:
             wait = ordered[-(-percentile * len(ordered) // 100) - 1]
             rows.append((band, len(waits), without, percentile, None if wait == math.inf else wait))
@@ -732,13 +762,25 @@ QUERIES = {
     "unified.traces(gpu_only := false, preempted_fails := true)": (traces, (False, True), CLUSTER),
     "unified.run_cdf()": (run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 0)": (run_cdf, (0,), ["trace", "percentile"]),
+    "unified.run_cdf(every_value := true)": (run_cdf, (600, True), ["trace", "run_s"]),
     "unified.summary_against_published()": (summary_against_published, (), [*CLUSTER, "measure"]),
     "unified.size_cdf()": (size_cdf, (), ["trace", "at_most_gpus"]),
+    "unified.size_cdf(every_value := true)": (size_cdf, (True,), ["trace", "at_most_gpus"]),
     "unified.gpu_time_concentration()": (gpu_time_concentration, (1,), ["trace"]),
     "unified.gpu_time_concentration(top_pct := 12.5)": (gpu_time_concentration, (12.5,), ["trace"]),
     "unified.gpu_time_concentration(top_pct := 100)": (gpu_time_concentration, (100,), ["trace"]),
+    "unified.gpu_time_concentration(every_pct := true)": (
+        gpu_time_concentration,
+        EVERY_PCT,
+        ["trace", "heaviest_pct"],
+    ),
     "unified.user_concentration()": (user_concentration, (5,), ["trace"]),
     "unified.user_concentration(top_pct := 37.5)": (user_concentration, (37.5,), ["trace"]),
+    "unified.user_concentration(every_pct := true)": (
+        user_concentration,
+        EVERY_PCT,
+        ["trace", "heaviest_pct"],
+    ),
     "unified.failure_share()": (failure_share, (True, False), CLUSTER),
     "unified.failure_share(gpu_only := false, preempted_fails := true)": (
         failure_share,
@@ -751,6 +793,8 @@ QUERIES = {
     "unified.run_by_size(preempted_fails := true)": (run_by_size, (True,), None),
     "unified.wait_cdf()": (wait_cdf, ("openb",), None),
     "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
+    "unified.wait_cdf(every_value := true)": (wait_cdf, ("openb", True), None),
+    "unified.wait_cdf('acme', every_value := true)": (wait_cdf, ("acme", True), None),
     "unified.arrivals()": (arrivals, (1,), CLUSTER),
     "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (33.5,), CLUSTER),
     "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),

@@ -79,9 +79,9 @@ def test_cluster_load(itp: duckdb.DuckDBPyConnection) -> None:
 def test_load_by_day(itp: duckdb.DuckDBPyConnection) -> None:
     first = 4_000 + 8_000 + 1_000 + (DAY - 2_400)
     assert rows(itp, "from itp.load_by_day(on_cluster := 'cluster02')") == [
-        (0, pytest.approx(first / DAY), 10, 4),
-        (1, 1, 1, 0),
-        (2, pytest.approx(2_400 / DAY), 1, 0),
+        (0, dt.date(2021, 3, 4), pytest.approx(first / DAY), 10, 4, 512),
+        (1, dt.date(2021, 3, 5), 1, 1, 0, 512),
+        (2, dt.date(2021, 3, 6), pytest.approx(2_400 / DAY), 1, 0, 512),
     ]
     assert rows(itp, "from itp.load_by_day(on_cluster := 'cluster01')") == []
 

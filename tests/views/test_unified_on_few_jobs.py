@@ -253,25 +253,25 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
 
 def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.gpu_time_concentration()") == [
-        ("acme", 4, 1, 64.0, 100.0, 0.0),
-        ("openb", 4, 1, pytest.approx(500 / 9), 75.0, 0.0),
-        ("pai", 4, 1, pytest.approx(800 / 13), 50.0, 0.0),
+        ("acme", 4, 1, 1, 64.0, 100.0, 0.0),
+        ("openb", 4, 1, 1, pytest.approx(500 / 9), 75.0, 0.0),
+        ("pai", 4, 1, 1, pytest.approx(800 / 13), 50.0, 0.0),
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 26) where trace = 'acme'") == [
-        ("acme", 4, 2, 96.0, 100.0, 0.0)
+        ("acme", 4, 26, 2, 96.0, 100.0, 0.0)
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 0) where trace = 'acme'") == [
-        ("acme", 4, 0, 0.0, 100.0, 0.0)
+        ("acme", 4, 0, 0, 0.0, 100.0, 0.0)
     ]
 
 
 def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.user_concentration()") == [
-        ("acme", 3, 1, 96.0, 100.0, 0.0),
-        ("pai", 2, 1, 100.0, 50.0, 0.0),
+        ("acme", 3, 5, 1, 96.0, 100.0, 0.0),
+        ("pai", 2, 5, 1, 100.0, 50.0, 0.0),
     ]
     assert rows(few, "from unified.user_concentration(top_pct := 50) where trace = 'acme'") == [
-        ("acme", 3, 2, pytest.approx(99.2), 100.0, 0.0)
+        ("acme", 3, 50, 2, pytest.approx(99.2), 100.0, 0.0)
     ]
 
 
@@ -413,7 +413,7 @@ def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.Du
 
 def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
     assert rows(real, "from unified.gpu_time_concentration() where trace = 'itp'") == [
-        ("itp", 69_351, 694, pytest.approx(47.2, abs=0.05), 100.0, 0.0)
+        ("itp", 69_351, 1, 694, pytest.approx(47.2, abs=0.05), 100.0, 0.0)
     ]
 
 

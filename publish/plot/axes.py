@@ -1,0 +1,187 @@
+"""Axes, colours and legends of a picture, in Vega-Lite."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tracehouse.publish.plot.rows import Drawable, as_name, names
+from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
+from tracehouse.sql.query_files import Axis
+
+# Okabe and Ito's colours, told apart by people who are colour-blind, the yellow last; then darker ones.
+COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#F0E442",
+    "#004466",
+    "#7A3500",
+    "#005C43",
+    "#7C3A5E",
+    "#9A9A9A",
+)
+PALE = "#a8a8a8"
+# So many of each that no two lines have both alike before all pairs are used.
+DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+
+# 12000 as 12k, but 0.5 not as 500m.
+NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
+PLAIN = "format(datum.value, '~r')"
+ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
+CLOCK = "format(datum.value, '02d') + ':00'"
+# Of each mark as much as tells it from the one before.
+TIMES = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "week": "%d %b",
+    "date": "%d %b",
+    "day": "%d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+}
+# What counts in powers of two.
+BINARY = ("gpus", "batch_size")
+# How wide a letter is, in parts of its size.
+LETTER = 0.55
+
+
+def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
+    """Type, title, order and scale of an axis of a view so wide, in letters of a size."""
+    import altair
+
+    column = axis.column
+    title = axis_title(column)
+    if drawable.is_category(column):
+        return {"type": "ordinal", "title": title, **_categories(drawable, column, width, size)}
+    if column in drawable.times:
+        # An hour or day without a row leaves its place empty. The warehouse's times are in UTC.
+        labels = altair.Axis(format=TIMES, labelOverlap=True, labelSeparation=3)
+        return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc"), "axis": labels}
+    if column in drawable.on_clock:
+        return {"type": "quantitative", "title": CLOCK_TITLE, "scale": _from_the_first(), **_numbers()}
+    if column == "hour_of_day":
+        hours = altair.Axis(
+            values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3
+        )
+        return {"type": "quantitative", "title": title, "scale": altair.Scale(domain=[0, 23]), "axis": hours}
+    return {"type": "quantitative", "title": title, **_scale(drawable, axis)}
+
+
+def height(drawable: Drawable, field: str) -> dict[str, Any]:
+    """The y axis of a field: all heights of a chart stand on one scale, with one title."""
+    title = axis_title(drawable.chart.y.column)
+    return {"field": field, "type": "quantitative", "title": title, **_scale(drawable, drawable.chart.y)}
+
+
+def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
+    """The colour of each series; what is not on a front is pale."""
+    if drawable.chart.kind == "pareto":
+        return _series(drawable, legend, [COLORS[1] if name == "true" else PALE for name in drawable.series])
+    return _series(drawable, legend, COLORS)
+
+
+def dashes(drawable: Drawable) -> dict[str, Any]:
+    """The dashes of the line of each series, which its mark in the legend does not need."""
+    return _series(drawable, None, DASHES)
+
+
+def shapes(drawable: Drawable, legend: Any) -> dict[str, Any]:
+    """The shape of the marks of each series."""
+    return _series(drawable, legend, SHAPES)
+
+
+def _series(drawable: Drawable, legend: Any, values: Sequence[Any]) -> dict[str, Any]:
+    import altair
+
+    found = drawable.series
+    # With one domain, in so many words, the legends of all of them are one.
+    scale = altair.Scale(domain=found, range=[values[index % len(values)] for index in range(len(found))])
+    return {
+        "field": drawable.chart.color,
+        "type": "nominal",
+        "title": axis_title(drawable.chart.color),
+        "scale": scale,
+        "legend": legend,
+    }
+
+
+def _categories(drawable: Drawable, column: str, width: float, size: float) -> dict[str, Any]:
+    import altair
+
+    # In the order of the answer, which the query chose with care.
+    found = names(drawable.rows, column)
+    if drawable.chart.kind == "heat" and column == "hour_of_day":
+        expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
+        axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
+        return {"sort": found, "axis": axis}
+    is_tight = column == drawable.chart.x.column and (
+        max(map(len, found)) + 1.5
+    ) * size * LETTER > width / len(found)
+    # A bar without its name would mean nothing; only where even slanted ones do not fit are some left out.
+    is_too_tight = column == drawable.chart.x.column and 1.3 * size * len(found) > width
+    axis = altair.Axis(
+        labelAngle=-35 if is_tight else 0, labelLimit=max(width / 3, 6 * size), labelOverlap=is_too_tight
+    )
+    return {"sort": found, "axis": axis}
+
+
+def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
+    import altair
+
+    columns = drawable.chart.heights if axis is drawable.chart.y else [axis.column]
+    values = [row[column] for row in drawable.rows for column in columns if row[column] is not None]
+    if axis.is_log and min(values) <= 0:
+        tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
+        return {"scale": altair.Scale(type="symlog", constant=1), **_numbers(values=[0, *tens])}
+    if axis.is_log:
+        scale = altair.Scale(type="log", nice=False, padding=8)
+        if drawable.chart.labels:
+            # They stand before the first point of a front and below its last.
+            low, high = min(values), max(values)
+            scale = altair.Scale(type="log", nice=False, domain=[low * (low / high) ** 0.2, 1.05 * high])
+        return {"scale": scale, **_numbers(**powers(axis.column, values))}
+    if drawable.chart.kind == "lorenz":
+        return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
+    if axis is drawable.chart.x:
+        return {"scale": _from_the_first(), **_numbers()}
+    return _numbers()
+
+
+def _from_the_first() -> Any:
+    """A scale from the first value to the last: what is measured along it need not begin at 0."""
+    import altair
+
+    return altair.Scale(zero=False, nice=False, padding=8)
+
+
+def _numbers(**options: Any) -> dict[str, Any]:
+    import altair
+
+    return {"axis": altair.Axis(labelOverlap=True, labelSeparation=3, **{"labelExpr": NUMBER, **options})}
+
+
+def powers(column: str, values: Sequence[float]) -> dict[str, Any]:
+    """Marks of a logarithmic axis: the powers of ten, where at least two are in its range.
+
+    Of GPUs and batches those of two.
+    """
+    if column.endswith(BINARY):
+        first, last = math.ceil(math.log2(min(values))), math.floor(math.log2(max(values)))
+        return {"values": [2.0**power for power in range(first, last + 1)], "labelExpr": PLAIN}
+    first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
+    return {"values": [10.0**power for power in range(first, last + 1)]} if last > first else {}
+
+
+def as_text(drawable: Drawable) -> list[dict[str, Any]]:
+    """The rows, with names in place of the values of categories."""
+    texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
+    return [
+        {column: as_name(value) if column in texts else value for column, value in row.items()}
+        for row in drawable.rows
+    ]

@@ -1,0 +1,164 @@
+"""The marks of each kind of chart, in Vega-Lite: layers that share their axes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracehouse.publish.plot import axes
+from tracehouse.publish.plot.rows import Drawable, Row
+from tracehouse.publish.plot.texts import axis_title
+
+# A line has marks at every value up to so many, and at about so few where it has more.
+MOST_MARKED = 25
+MARKS = 8
+# A single line needs none to be told from others.
+MOST_MARKED_ALONE = 60
+GREY = "#777777"
+
+IS_MARKED, LABEL = "_marked", "_label"
+
+
+def values(drawable: Drawable) -> list[Row]:
+    """The rows as the layers read them: with the label of each, and whether its line has a mark there."""
+    rows = axes.as_text(drawable)
+    chart = drawable.chart
+    if chart.kind in ("line", "step", "lorenz"):
+        _mark(rows, (chart.color, chart.facet), alone=len(drawable.series) < 2)
+    for row in rows if chart.labels else ():
+        row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels)
+    return rows
+
+
+def layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) -> list[Any]:
+    """What is drawn on each other, for an x axis laid out already; `scale` is 1 for letters of 11 points."""
+    import altair
+
+    chart = drawable.chart
+    across = altair.X(chart.x.column, **x)
+    up = altair.Y(**axes.height(drawable, chart.heights[0])) if chart.kind != "heat" else None
+    one = altair.value(axes.COLORS[0])
+    color = altair.Color(**axes.colors(drawable, legend)) if chart.color and chart.kind != "heat" else one
+    base = altair.Chart().encode(x=across, y=up or altair.Y())
+    found: list[Any]
+    if chart.kind in ("line", "step", "lorenz"):
+        found = _lines(drawable, base.encode(color=color), legend, scale)
+    elif chart.kind == "point":
+        shape = {"shape": altair.Shape(**axes.shapes(drawable, legend))} if chart.color else {}
+        found = [base.mark_point(filled=True, size=60 * scale, opacity=0.85).encode(color=color, **shape)]
+    elif chart.kind == "heat":
+        found = [_heat(drawable, altair.Chart().encode(x=across), legend)]
+    elif chart.kind == "box":
+        found = _boxes(drawable, altair.Chart().encode(x=across), scale)
+    elif chart.kind == "pareto":
+        found = _front(drawable, base, color, legend, scale)
+    else:
+        offset = (
+            {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
+        )
+        # A white edge tells parts of one bar apart without their colours.
+        found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
+    return [*found, *_rule(drawable, across, scale)]
+
+
+def _lines(drawable: Drawable, base: Any, legend: Any, scale: float) -> list[Any]:
+    import altair
+
+    chart = drawable.chart
+    line = base.mark_line(
+        interpolate="step-after" if chart.kind == "step" else "linear", strokeWidth=1.6 * scale, clip=True
+    )
+    marks = base.transform_filter(f"datum.{IS_MARKED}").mark_point(filled=True, size=36 * scale)
+    if chart.color:
+        line = line.encode(strokeDash=altair.StrokeDash(**axes.dashes(drawable)))
+        marks = marks.encode(shape=altair.Shape(**axes.shapes(drawable, legend)))
+    if chart.kind != "lorenz":
+        return [line, marks]
+    ends = [{chart.x.column: share, chart.y.column: share} for share in (0, 100)]
+    equal = altair.Chart(altair.Data(values=ends)).mark_line(strokeWidth=scale, color=GREY)
+    return [equal.encode(x=base.encoding.x, y=base.encoding.y), line, marks]
+
+
+def _heat(drawable: Drawable, base: Any, legend: Any) -> Any:
+    import altair
+
+    chart = drawable.chart
+    return base.mark_rect().encode(
+        y=altair.Y(chart.y.column, **axes.place(drawable, chart.y, 0, 0)),
+        color=altair.Color(
+            chart.color,
+            type="quantitative",
+            title=axis_title(chart.color),
+            # Dark stands for much, in print as on a screen.
+            scale=altair.Scale(scheme="viridis", reverse=True),
+            legend=legend,
+        ),
+    )
+
+
+def _boxes(drawable: Drawable, base: Any, scale: float) -> list[Any]:
+    import altair
+
+    p5, p25, median, _, p95 = (altair.Y(**axes.height(drawable, field)) for field in drawable.chart.heights)
+    *_, third_quarter, highest = drawable.chart.heights
+    edges = {"stroke": "black", "strokeWidth": 0.8 * scale}
+    width = altair.RelativeBandSize(0.5)
+    return [
+        base.mark_rule(color="black", strokeWidth=scale).encode(y=p5, y2=altair.Y2(highest)),
+        base.mark_tick(color="black", width=12 * scale, thickness=scale).encode(y=p5),
+        base.mark_tick(color="black", width=12 * scale, thickness=scale).encode(y=p95),
+        base.mark_bar(color="#9ECAE9", width=width, **edges).encode(y=p25, y2=altair.Y2(third_quarter)),
+        base.mark_tick(color=axes.COLORS[1], thickness=2.2 * scale, width=width).encode(y=median),
+    ]
+
+
+def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float) -> list[Any]:
+    import altair
+
+    on_it = base.transform_filter(f"datum.{drawable.chart.color} === 'true'")
+    shape = altair.Shape(**axes.shapes(drawable, legend))
+    found = [
+        on_it.mark_line(color=GREY, strokeWidth=scale),
+        base.mark_point(filled=True, size=32 * scale, opacity=0.9).encode(color=color, shape=shape),
+    ]
+    if drawable.chart.labels:
+        # Below the front, where nothing is, and aslant, as its points may be near each other.
+        label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=8 * scale)
+        found.append(label.encode(text=f"{LABEL}:N"))
+    return found
+
+
+def _rule(drawable: Drawable, across: Any, scale: float) -> list[Any]:
+    import altair
+
+    if not drawable.chart.rule:
+        return []
+    base = altair.Chart().encode(x=across, y=altair.Y(**axes.height(drawable, drawable.chart.rule)))
+    if drawable.is_category(drawable.chart.x.column):
+        return [base.mark_tick(color="black", thickness=2 * scale, width=altair.RelativeBandSize(0.9))]
+    detail = {"detail": f"{drawable.chart.color}:N"} if drawable.chart.color else {}
+    return [base.mark_line(color="black", strokeDash=[4, 3], strokeWidth=scale).encode(**detail)]
+
+
+def _is_side_by_side(drawable: Drawable) -> bool:
+    """Whether any place on the x axis holds bars of several colours."""
+    chart = drawable.chart
+    places = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
+    return bool(chart.color) and len(set(places)) < len(places)
+
+
+def _side_by_side(drawable: Drawable) -> Any:
+    import altair
+
+    return altair.XOffset(drawable.chart.color, type="nominal", sort=drawable.series)
+
+
+def _mark(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:
+    """Choose the rows of each line where it has a mark, evenly among them; a long line alone has none."""
+    lines: dict[tuple, list[Row]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row.get(column) for column in by), []).append(row)
+    for number, line in enumerate(lines.values()):
+        every = 1 if len(line) <= (MOST_MARKED_ALONE if alone else MOST_MARKED) else len(line) // MARKS
+        for index, row in enumerate(line):
+            # Not at the same places on each line, where they would hide each other.
+            is_chosen = index % every == number * every // len(lines) % every
+            row[IS_MARKED] = is_chosen and not (alone and every > 1)

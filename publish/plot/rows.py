@@ -1,0 +1,174 @@
+"""What is drawn of an answer: rows of plain values, and remarks on those that cannot be."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from pyarrow import types
+
+from tracehouse.engines.duckdb.read.answer import Question, run
+from tracehouse.ingest.errors import UserError
+from tracehouse.sql.query_files import Chart, read_chart
+from tracehouse.views.view_files import DefinitionError
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DAY_S = 86_400
+# Columns that count on a trace's own clock, and how many seconds each counts.
+CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
+# Columns of seconds on it.
+CLOCK_ENDINGS = ("_at_s", "_start_s")
+
+# How many times as high as all that is drawn a capacity may be that is drawn beside it.
+FAR = 4
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """Rows to draw as a chart says.
+
+    `times` are the columns that are dates or times, `on_clock` those that count days on a trace's own clock,
+    with a fraction. `remarks` are for whoever looks at the picture; `traces` those that the answer names.
+    """
+
+    name: str
+    title: str
+    chart: Chart
+    rows: Sequence[Row]
+    times: frozenset[str]
+    on_clock: frozenset[str]
+    remarks: Sequence[str]
+    traces: Sequence[str]
+
+    @property
+    def series(self) -> list[str]:
+        """The names that tell lines, bars or points apart, in the order of the answer."""
+        return names(self.rows, self.chart.color) if self.chart.color else []
+
+    def is_category(self, column: str) -> bool:
+        """Whether the values of a column are names, each with a place of its own, not points of a scale."""
+        chart = self.chart
+        if chart.kind == "heat":
+            return column != chart.color
+        if column in chart.heights or (chart.kind == "lorenz" and column == chart.x.column):
+            return False
+        if column in (chart.color, chart.facet) or chart.kind in ("bar", "stack", "box"):
+            return True
+        if column in self.times:
+            return any(row[column] is None for row in self.rows)
+        return any(isinstance(row[column], str | bool | None) for row in self.rows)
+
+
+def drawable(connection: duckdb.DuckDBPyConnection, question: Question) -> Drawable:
+    """Answer a named question. Raises UserError where there is nothing to draw, or but one number."""
+    found = connection.execute(
+        "select title, chart from catalog.queries where query_name = $name", {"name": question.name}
+    ).fetchall()
+    # A view or base table has none.
+    title, line = found[0] if found else ("", "")
+    if not line:
+        raise UserError(f"{question.name} has no chart")
+    chart = read_chart(line, question.name)
+    answered = run(connection, question).read_all()
+    _check(chart, answered.schema, question.name)
+    kinds = {column: answered.schema.field(column).type for column in chart.columns}
+    times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
+    on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
+    everything = answered.to_pylist()
+    rows, remarks = _of_numbers(everything, chart)
+    rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
+    if not rows:
+        raise UserError(f"{question.name}: there is nothing to draw, the answer holds no {chart.heights[0]}")
+    if len(rows) == 1 and chart.kind != "box":
+        [row] = rows
+        raise UserError(
+            f"{question.name}: there is nothing to compare, its answer is one number: "
+            f"{chart.heights[0]} {row[chart.heights[0]]}"
+        )
+    if chart.kind == "heat" and not any(row[chart.color] for row in rows):
+        raise UserError(f"{question.name}: there is nothing to draw, every {chart.color} is 0")
+    if chart.rule:
+        remarks += _without_far_rules(rows, chart)
+    traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
+    return Drawable(question.name, title, chart, rows, times, on_clock, remarks, traces)
+
+
+def is_on_clock(column: str, kind: pa.DataType) -> bool:
+    """Whether a column counts from the zero of a trace's own clock, which no calendar knows."""
+    return not types.is_temporal(kind) and (column in CLOCK_S or column.endswith(CLOCK_ENDINGS))
+
+
+def names(rows: Sequence[Row], column: str) -> list[str]:
+    """The different values of a column as names, in the order of the answer."""
+    return list(dict.fromkeys(as_name(row[column]) for row in rows))
+
+
+def as_name(value: Any) -> str:
+    """A value as a name on an axis or in a legend."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "NULL" if value is None else str(value)
+
+
+def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
+    """Raise DefinitionError where a chart shows a column that the answer lacks, or a scale of no numbers."""
+    missing = [column for column in chart.columns if column not in answered.names]
+    if missing:
+        raise DefinitionError(f"{name}: its chart shows {missing[0]}, which its answer does not have")
+    scales = [chart.color] if chart.kind == "heat" else chart.heights
+    for column in [*scales, *([chart.x.column] if chart.x.is_log or chart.kind == "lorenz" else [])]:
+        kind = answered.field(column).type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+            raise DefinitionError(f"{name}: its chart has a scale of {column}, a {kind}")
+
+
+def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
+    """The rows that can be drawn, and remarks on those that a logarithmic axis cannot show."""
+    needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
+    rows = [
+        row
+        for row in answered
+        if all(row[column] is not None for column in needed)
+        and (not chart.omit or row[chart.x.column] != chart.omit)
+    ]
+    remarks = []
+    # The scale of boxes has a place for 0.
+    for axis in (chart.x, chart.y) if chart.kind != "box" else ():
+        if axis.is_log:
+            placed = [row for row in rows if row[axis.column] is not None and row[axis.column] > 0]
+            if len(placed) < len(rows):
+                remarks.append(f"without {axis.column} of 0: its axis is logarithmic")
+            rows = placed
+    return rows, remarks
+
+
+def _without_far_rules(rows: list[Row], chart: Chart) -> list[str]:
+    """Take out heights so far above the others of their small picture that these could not be seen."""
+    panels: dict[Any, list[Row]] = {}
+    for row in rows:
+        panels.setdefault(row.get(chart.facet), []).append(row)
+    far: set[float] = set()
+    for panel in panels.values():
+        highest = max(row[chart.y.column] for row in panel)
+        rules = {row[chart.rule] for row in panel if row[chart.rule] is not None}
+        if rules and min(rules) > FAR * highest:
+            far |= rules
+            for row in panel:
+                row[chart.rule] = None
+    return [f"not shown, being far above: {chart.rule} of {', '.join(map(str, sorted(far)))}"] if far else []
+
+
+def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:
+    """A value as JSON has it: a time of a trace's clock in days, a day of the week by its name."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if value is not None and column in on_clock:
+        return value * CLOCK_S.get(column, 1) / DAY_S
+    if column == "weekday" and value in range(1, 8):
+        return WEEKDAYS[value - 1]
+    return value.isoformat() if isinstance(value, dt.date) else value

@@ -1,0 +1,137 @@
+"""Draws the answer of a named query in characters, without colours, as wide as the terminal."""
+
+import datetime as dt
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tracehouse.publish.plot.axes import powers
+from tracehouse.publish.plot.rows import Drawable, Row, as_name, names
+from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
+
+HEIGHT = 20
+# A line alone is drawn in dots, eight to a letter; several are told apart by what they are drawn with.
+ALONE, MARKERS = "braille", "●■▲◆+x○□△◇*%"
+SHADES = " ░▒▓█"
+MOST_TICKS = 6
+
+
+def drawn(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
+    """The picture as text, no line of it longer than a width in letters."""
+    around = [[found.title, *subtitle], [footer]]
+    above, below = ([line for text in texts for line in textwrap.wrap(text, width)] for texts in around)
+    kind = found.chart.kind
+    if kind == "heat":
+        lines = _fields(found)
+    elif kind in ("bar", "stack", "box") or (kind == "point" and found.is_category(found.chart.x.column)):
+        lines = _bars(found, width)
+    else:
+        lines = _curves(found, width)
+    return "\n".join([*above, "", *(line.rstrip() for line in lines), "", *below]) + "\n"
+
+
+def _curves(found: Drawable, width: int) -> list[str]:
+    import plotext
+
+    chart = found.chart
+    tell_apart = chart.facet or (chart.color if chart.kind != "pareto" else "")
+    series = names(found.rows, tell_apart) if tell_apart else [""]
+    categories = names(found.rows, chart.x.column) if found.is_category(chart.x.column) else []
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(width, HEIGHT)
+    for number, name in enumerate(series):
+        rows = [row for row in found.rows if not tell_apart or as_name(row[tell_apart]) == name]
+        points = sorted(_points(found, rows, categories))
+        marker = MARKERS[number % len(MARKERS)] if len(series) > 1 else ALONE
+        options = {"marker": marker, "label": name if len(series) > 1 else None}
+        if chart.kind in ("point", "pareto"):
+            plotext.scatter(*zip(*points, strict=True), **options)
+        else:
+            points = list(_corners(points)) if chart.kind == "step" else points
+            plotext.plot(*zip(*points, strict=True), **options)
+    for axis, scale, put in (
+        (chart.x, plotext.xscale, plotext.xticks),
+        (chart.y, plotext.yscale, plotext.yticks),
+    ):
+        if axis.is_log:
+            scale("log")
+            values = [row[axis.column] for row in found.rows]
+            ticks = powers(axis.column, values).get("values", [min(values), max(values)])
+            put(ticks, [f"{tick:,.12g}" for tick in ticks])
+    if categories:
+        plotext.xticks(range(len(categories)), categories)
+    elif chart.x.column in found.times:
+        plotext.xticks(*_times(found))
+    is_clock = chart.x.column in found.on_clock
+    plotext.xlabel(CLOCK_TITLE if is_clock else axis_title(chart.x.column))
+    plotext.ylabel(axis_title(chart.y.column))
+    return plotext.uncolorize(plotext.build()).splitlines()
+
+
+def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> Iterator[tuple[float, float]]:
+    for row in rows:
+        x = row[found.chart.x.column]
+        if categories:
+            x = categories.index(as_name(x))
+        elif found.chart.x.column in found.times:
+            x = _seconds(x)
+        if x is not None:
+            yield float(x), float(row[found.chart.y.column])
+
+
+def _corners(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The points of a line that keeps its height up to the next."""
+    for (x, y), (next_x, _) in pairwise(points):
+        yield x, y
+        yield next_x, y
+    yield points[-1]
+
+
+def _times(found: Drawable) -> tuple[list[float], list[str]]:
+    """Places on an axis of times, and what stands there."""
+    seconds = [_seconds(row[found.chart.x.column]) for row in found.rows]
+    first, last = min(seconds), max(seconds)
+    places = [first + part * (last - first) / (MOST_TICKS - 1) for part in range(MOST_TICKS)]
+    form = "%Y-%m-%d" if last - first > 3 * 86_400 else "%d %H:%M"
+    return places, [dt.datetime.fromtimestamp(place, dt.UTC).strftime(form) for place in places]
+
+
+def _seconds(text: str) -> float:
+    time = dt.datetime.fromisoformat(text)
+    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def _bars(found: Drawable, width: int) -> list[str]:
+    """A bar per row, with its name before it and its value behind; of boxes, their medians."""
+    chart = found.chart
+    height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
+    by = [column for column in dict.fromkeys((chart.facet, chart.x.column, chart.color)) if column]
+    named = [" ".join(as_name(row[column]) for column in by) for row in found.rows]
+    numbers = [f"{row[height]:,.6g}" for row in found.rows]
+    widest = min(max(map(len, named)), width // 2)
+    room = width - widest - max(map(len, numbers)) - 2
+    most = max(abs(row[height]) for row in found.rows) or 1
+    bars = ["█" * round(room * abs(row[height]) / most) for row in found.rows]
+    lines = [
+        f"{name[:widest]:<{widest}} {bar} {number}"
+        for name, bar, number in zip(named, bars, numbers, strict=True)
+    ]
+    return [f"{' / '.join(map(axis_title, by))}: {axis_title(height)}", *lines]
+
+
+def _fields(found: Drawable) -> list[str]:
+    """A row per y, in which the darkest field has the most."""
+    chart = found.chart
+    across, down = names(found.rows, chart.x.column), names(found.rows, chart.y.column)
+    values: dict[tuple[str, str], Any] = {
+        (as_name(row[chart.y.column]), as_name(row[chart.x.column])): row[chart.color] for row in found.rows
+    }
+    most = max(values.values())
+    margin = max(map(len, down)) + 1
+    lines = [" " * margin + "".join(f"{name:<3}"[:3] for name in across)]
+    for y in down:
+        shades = (SHADES[round((len(SHADES) - 1) * values.get((y, x), 0) / most)] * 3 for x in across)
+        lines.append(f"{y:<{margin}}{''.join(shades)}")
+    return [f"{axis_title(chart.color)}, up to {most:,.6g}", *lines]

@@ -1,0 +1,119 @@
+"""What stands beside the marks of a picture: what was asked, what it was read from, and whom to cite."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import duckdb
+
+from tracehouse.engines.duckdb.read.answer import base_tables, notes
+
+# Units that a column's name may end in, and how people write them.
+UNITS = {
+    "s": "s",
+    "ms": "ms",
+    "h": "h",
+    "w": "W",
+    "j": "J",
+    "kwh": "kWh",
+    "gb": "GB",
+    "gib": "GiB",
+    "mib": "MiB",
+    "pct": "%",
+}
+GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
+CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
+CLOCK_TITLE = "time (days)"
+
+# Defaults that leave nothing out and change nothing.
+NEUTRAL = ("false", "any", "all", "")
+
+
+def axis_title(column: str) -> str:
+    """A column's name for people: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
+    for ending, written in GPU_TIME.items():
+        if column.endswith(ending):
+            return f"{_words(column.removesuffix(ending))} {written}".strip()
+    words, _, last = column.rpartition("_")
+    if words and last in UNITS and not words.endswith("_per"):
+        return f"{axis_title(words)} ({UNITS[last]})"
+    return _words(column)
+
+
+def asked(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], hidden: str) -> str:
+    """The parameters that an answer rests on, those given and defaults that matter: `on_cluster = seren`.
+
+    A default does not where it leaves nothing out: false, `any`, `all`, NULL, or an end of its range.
+    `hidden` is the picture's own parameter; those that it takes the place of, by its meaning, do not matter.
+    """
+    found = connection.execute(
+        "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden",
+        {"name": name, "hidden": hidden},
+    ).fetchall()
+    replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
+    known = _asked(connection, name, given)
+    return ", ".join(f"{key} = {value}" for key, value in known if key not in replaced)
+
+
+def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
+    """What is to be known about where the numbers come from: whether they are synthetic."""
+    found = notes(connection, name, traces or None)
+    return ["synthetic data"] if any(note.name == "synthetic data" for note in found) else []
+
+
+def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
+    """The query, the views that it reads with their versions, and whom to cite for each trace."""
+    [(versions,)] = connection.execute(
+        "select reads_versions from catalog.queries where query_name = $name", {"name": name}
+    ).fetchall()
+    tables = list(base_tables(connection, [name]))
+    cited = connection.execute(
+        """
+        select trace, citation from catalog.traces
+        where
+            list_contains($traces, trace)
+            or (
+                len($traces) = 0
+                and trace in (
+                    select tables.trace from catalog.tables as tables
+                    where list_contains($tables, tables.table_name) and tables.row_count > 0
+                )
+            )
+        order by trace
+        """,
+        {"traces": list(traces), "tables": tables},
+    ).fetchall()
+    parts = [name, f"reads {', '.join(versions)}" if versions else ""]
+    parts += [f"{trace}: {short_citation(citation)}" for trace, citation in cited]
+    return " · ".join(part for part in parts if part)
+
+
+def short_citation(citation: str) -> str:
+    """The first author, the venue and the year of a citation: `Hu et al., NSDI 24`."""
+    authors = re.split(r"(?<!et al)\.|:", citation)[0]
+    first, *others = re.split(r",|\band\b", authors)
+    author = f"{first.split()[-1]} et al." if others else authors.strip()
+    venues = re.findall(r"\(([^()]*\d{2})\)", citation)
+    return f"{author}, {venues[-1]}" if venues else author
+
+
+def _words(column: str) -> str:
+    return " ".join(CAPITALS.get(word, word) for word in column.split("_")).strip()
+
+
+def _asked(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    parameters = connection.execute(
+        """
+        select parameter, default_value, at_least, at_most from catalog.query_parameters
+        where query_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+    for parameter, default, *ends in parameters:
+        if parameter in given:
+            yield parameter, given[parameter]
+            continue
+        [(value,)] = connection.execute(f"select cast({default} as varchar)").fetchall()
+        if value is not None and value not in (*NEUTRAL, *ends):
+            yield parameter, value
