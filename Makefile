@@ -23,7 +23,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	views/test_pai_by_hand.py views/test_pai_demand.py views/test_unified_by_hand.py \
 	views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py views/test_times_out_of_range.py \
 	sql engines/test_answer.py engines/test_build.py engines/test_checks.py engines/test_repeatable.py \
-	engines/test_verify.py publish/test_export.py hostile/test_escapes.py ingest/test_convert.py \
+	engines/test_verify.py publish/test_export.py publish/bi/test_database_file.py hostile/test_escapes.py ingest/test_convert.py \
 	clients/test_older_duckdb.py clients/test_sqlalchemy.py)
 # Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
 SUPERSET_VENV := .venv-superset

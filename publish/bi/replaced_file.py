@@ -38,8 +38,9 @@ def written_aside(path: Path) -> Iterator[Path]:
     """The path of a new database, which takes the place of the one before where the block ends well."""
     prefix = f".{path.name}-"
     for left in path.parent.glob(f"{prefix}*"):
-        # Of a process that was killed. What another publish writes to at this moment stays.
-        if not is_open_elsewhere(left):
+        # Of a process that was killed. What another publish writes to at this moment stays, and its log too.
+        its_database = left.with_name(prefix + left.name.removeprefix(prefix).split(".")[0])
+        if not is_open_elsewhere(its_database):
             left.unlink(missing_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=prefix, dir=path.parent)
     os.close(descriptor)

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from tracehouse.engines.duckdb.write import database
+from tracehouse.publish.bi import database_file
 
 # The oldest that is supported, and those that the tests run on; the one of this run is everywhere else.
 VERSIONS = [version for version in ("1.4.2", "1.5.6", "2.0.0") if version != duckdb.__version__]
@@ -52,3 +53,28 @@ def test_every_object_and_column_has_its_comment(answers: dict[str, Any]) -> Non
         if not comment
     ]
     assert bare == []
+
+
+COUNT_ALL = """
+import duckdb, sys
+connection = duckdb.connect(sys.argv[1], read_only=True)
+for name, rows in connection.execute("select name, row_count from catalog.contents").fetchall():
+    assert connection.execute(f"select count(*) from {name}").fetchall() == [(rows,)], name
+print(connection.execute("select sum(jobs) from itp.gpu_hours(min_gpus := 2)").fetchall())
+"""
+
+
+@pytest.fixture(scope="module")
+def published(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    assert not database.ingest([sample_raw], folder / "warehouse", ["itp"], lambda *_: None).problems
+    database_file.publish(folder / "warehouse", folder / "traces.duckdb", whole=False)
+    return folder / "traces.duckdb"
+
+
+def test_a_published_file_answers_too(python: Path, published: Path, run: Callable) -> None:
+    printed = run([python, "-c", COUNT_ALL, published]).stdout
+    with duckdb.connect(str(published), read_only=True) as connection:
+        expected = connection.execute("select sum(jobs) from itp.gpu_hours(min_gpus := 2)").fetchall()
+    assert expected[0][0] > 0
+    assert printed.strip() == str(expected)

@@ -65,8 +65,8 @@ def test_every_link_and_file_that_a_page_names_is_there(page: str) -> None:
 def test_every_make_target_that_a_page_names_is_there(page: str) -> None:
     text = (REPOSITORY / page).read_text()
     makefile = (REPOSITORY / "Makefile").read_text()
-    targets = set(re.findall(r"^(\w+):", makefile, re.M))
-    named = set(re.findall(r"(?:`|^    |&& )make (\w+)", text, re.M))
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.M))
+    named = set(re.findall(r"(?:`|^    |&& )make ([\w-]+)", text, re.M))
     assert named <= targets
 
 

@@ -248,10 +248,16 @@ def test_a_full_or_closed_folder_is_told(small_warehouse: Path, publish, tmp_pat
 
 
 def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path, publish) -> None:
-    left = small.with_name(f".{small.name}-killed")
-    left.write_text("half")
+    names = [f".{small.name}-{ending}" for ending in ("killed", "killed.wal")]
+    for name in names:
+        small.with_name(name).write_text("half")
+    running = Path(shutil.copy(small, small.with_name(f".{small.name}-running")))
+    holder = held(running, "write")
+    running.with_name(f"{running.name}.wal").write_text("half")
     publish(small_warehouse, "--out", small)
-    assert [found.name for found in small.parent.iterdir()] == [small.name]
+    left = {found.name for found in small.parent.iterdir()}
+    assert left == {small.name, running.name, f"{running.name}.wal"}
+    holder.communicate("")
 
 
 def test_it_says_what_to_give(small_warehouse: Path) -> None:
