@@ -6,7 +6,7 @@
 -- range: min_gpus: 0 to 64
 -- values: in_variant: openb.pod.variant
 -- any: residual_table: a table of the user's own
--- chart: bar x=cluster y=gpu_h omit=all
+-- chart: bar x=cluster y=gpu_h
 -- column: jobs: jobs of so many GPUs or more
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
@@ -26,11 +26,10 @@ The chart line is a kind of chart, then columns of the answer:
     lorenz  a line per color over percentages from 0 to 100, beside that of equal shares
     pareto  a mark per x; those for which `color=` is true are joined, and labelled by `label=`
 
-`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `omit=all` leaves out the row
-whose x is `all`: a total, beside which its parts could not be seen. `facet=cluster` draws a small picture per
-cluster. `rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars, a mark.
-`with=every_value` answers with that boolean parameter true, unless it is given. Names stand in the order of
-the answer.
+`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `facet=cluster` draws a small
+picture per cluster. `rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars,
+a mark. `with=every_value` answers with that boolean parameter true, unless it is given. Names stand in the
+order of the answer.
 """
 
 import re
@@ -61,7 +60,7 @@ QUERY_KEYS = {
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
-CHART_KEYS = ("x", "y", "color", "omit", "facet", "rule", "label", "with")
+CHART_KEYS = ("x", "y", "color", "facet", "rule", "label", "with")
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
     "heat": "a heat map needs a color, for the number that it shows",
@@ -125,7 +124,6 @@ class Chart:
     x: Axis
     y: Axis
     color: str = ""
-    omit: str = ""
     facet: str = ""
     rule: str = ""
     labels: tuple[str, ...] = ()
@@ -251,7 +249,6 @@ def read_chart(line: str, place: Path | str) -> Chart:
         _axis(values["x"]),
         _axis(values["y"]),
         color=values.get("color", ""),
-        omit=values.get("omit", ""),
         facet=values.get("facet", ""),
         rule=values.get("rule", ""),
         labels=tuple(values["label"].split(",")) if "label" in values else (),

@@ -52,7 +52,7 @@ def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
         # Rows are told apart by x and color: the greatest of each one's values is the one that it has.
         "metrics": [_metric(chart.y.column, answer.columns[chart.y.column])],
         "groupby": [chart.color] if chart.color else [],
-        "adhoc_filters": _filters(chart),
+        "adhoc_filters": [],
         "row_limit": MOST_ROWS,
         "order_desc": False,
         "truncate_metric": True,
@@ -179,21 +179,6 @@ def _metric(column: str, kind: str) -> dict[str, Any]:
         "hasCustomLabel": True,
         "optionName": f"metric_{column}",
     }
-
-
-def _filters(chart: Chart) -> list[dict[str, Any]]:
-    if not chart.omit:
-        return []
-    return [
-        {
-            "expressionType": "SIMPLE",
-            "subject": chart.x.column,
-            "operator": "!=",
-            "operatorId": "NOT_EQUALS",
-            "comparator": chart.omit,
-            "clause": "WHERE",
-        }
-    ]
 
 
 def _table(answer: Answer) -> dict[str, Any]:

@@ -130,12 +130,7 @@ def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
 def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
     """The rows that can be drawn, and remarks on those that a logarithmic axis cannot show."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
-    rows = [
-        row
-        for row in answered
-        if all(row[column] is not None for column in needed)
-        and (not chart.omit or row[chart.x.column] != chart.omit)
-    ]
+    rows = [row for row in answered if all(row[column] is not None for column in needed)]
     remarks = []
     # The scale of boxes has a place for 0.
     for axis in (chart.x, chart.y) if chart.kind != "box" else ():

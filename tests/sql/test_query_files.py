@@ -27,7 +27,7 @@ QUERY = """-- How many; and of what kind, as table?
 -- param: note: what to call it
 -- any: note: a name of your own
 -- param: gpu_only: leave the others out
--- chart: point x=kind y=jobs:log color=kind omit=all
+-- chart: point x=kind y=jobs:log color=kind rule=limit
 create or replace macro itp.many(
     kind varchar := 'a, (b);', at_least decimal(10, 2) := round(1.5, 1), on_day date := null,
     of_user varchar := null, note varchar := '', gpu_only boolean := false
@@ -57,7 +57,7 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
     assert (on_day.range, of_user.values_of) == (Range("2023-01-01", "2023-12-31"), "itp.raw_job.job_id")
     assert [p.name for p in (note, gpu_only) if p.choices or p.range or p.values_of] == []
     assert query.references == {"itp.raw_job"}
-    assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", "all")
+    assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", rule="limit")
     assert query.header.title == "How many; and of what kind, as table?"
 
 
@@ -89,15 +89,15 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
         ("from itp.raw_job", "from raw_job", "write raw_job with its schema"),
         ("chart: point", "chart: pie", "write a chart as `bar | stack | line | step | point"),
         ("y=jobs:log ", "", "write a chart as"),
-        ("omit=all", "size=kind", "write a chart as"),
-        ("omit=all", "all", "write a chart as"),
+        ("rule=limit", "size=kind", "write a chart as"),
+        ("rule=limit", "all", "write a chart as"),
         ("point x=kind y=jobs:log color=kind", "stack x=kind y=jobs", "a stack needs a color"),
         ("point x=kind y=jobs:log color=kind", "heat x=kind y=jobs", "a heat map needs a color"),
         ("point x=kind y=jobs:log color=kind", "pareto x=kind y=jobs", "a Pareto front needs a color"),
-        ("omit=all", "with=no_such", "no_such is no boolean parameter to chart with"),
-        ("omit=all", "with=kind", "kind is no boolean parameter to chart with"),
+        ("rule=limit", "with=no_such", "no_such is no boolean parameter to chart with"),
+        ("rule=limit", "with=kind", "kind is no boolean parameter to chart with"),
         ("chart: point", "chart: bar", "means nothing on a logarithmic axis"),
-        ("create or replace macro", "create macro", "must hold `create or replace macro"),
+        ("create or replace macro", "create view", "must hold `create or replace macro"),
     ],
 )
 def test_what_breaks_the_rules_is_refused(tmp_path: Path, found: str, instead: str, complaint: str) -> None:
