@@ -1,14 +1,14 @@
 """Stores one relation as a table of a PostgreSQL, with types, comments and key."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.answer import BATCH_ROWS
-from tracehouse.publish.bi.contents import Relation
+from tracehouse.publish.bi.contents import Kind, Relation
 from tracehouse.publish.bi.postgresql_schemas import ASIDE
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _TYPES = {
     "TIMESTAMP": "timestamp",
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
 }
+_AT_HAND = "rows_at_hand"
 _MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
@@ -66,7 +67,7 @@ class _Column:
         """PostgreSQL's type."""
         if self.type.endswith("[]") and self.type[:-2] in _TYPES:
             return f"{_TYPES[self.type[:-2]]}[]"
-        return _TYPES.get(self.type, "text")
+        return "numeric" if self.type.startswith("DECIMAL(") else _TYPES.get(self.type, "text")
 
     @property
     def sent_as(self) -> str:
@@ -104,6 +105,10 @@ def store(
         server.ask(f'create view {place} as select {listed} from "{of_schema}{ASIDE}"."{of_table}"')
         server.ask(_comments("view", place, relation))
         return counts[relation.same_as]
+    if relation.kind is not Kind.TABLE:
+        # It is looked at more than once, and may have taken long to compute.
+        source.execute(f"create or replace temp table {_AT_HAND} as {relation.sql}")
+        relation = replace(relation, sql=f"from {_AT_HAND}")
     columns = _columns(source, relation)
     typed = ", ".join(f'"{column.name}" {column.sent_as}' for column in columns)
     server.ask(f"create table {place} ({typed})")

@@ -16,7 +16,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import duckdb
 
@@ -79,9 +78,12 @@ def _metadata() -> dict[str, Any]:
 
 
 def _database(path: Path) -> dict[str, Any]:
+    if "?" in str(path.absolute()):
+        raise UserError(f"{path}: Superset cannot open a file below a folder with ? in its name")
     return {
         "database_name": DATABASE,
-        "sqlalchemy_uri": f"duckdb:///{quote(str(path.absolute()))}",
+        # SQLAlchemy 1.4 takes a path as it is written.
+        "sqlalchemy_uri": f"duckdb:///{path.absolute()}",
         "expose_in_sqllab": True,
         "allow_run_async": False,
         "allow_ctas": False,

@@ -316,9 +316,10 @@ def test_what_the_driver_would_spoil(server: Server) -> None:
             'infinity'::date as d,
             'a' || chr(0) || 'b' as s,
             12345678901234567890123456789012345678::hugeint as h,
-            'nan'::double as f
+            'nan'::double as f,
+            1.50 as e
         union all
-        select 1, '2023-01-02 03:04:05.000006+00', null, '2023-01-02', null, -1, 'inf'::double
+        select 1, '2023-01-02 03:04:05.000006+00', null, '2023-01-02', null, -1, 'inf'::double, 2.25
     """
     relation = Relation("odd.values", Kind.TABLE, sql, "It's odd.", {"n": "The $number$."}, ("n",))
     notes: list[str] = []
@@ -330,7 +331,7 @@ def test_what_the_driver_would_spoil(server: Server) -> None:
         connection.commit()
     rows = server.psql(f"set timezone = 'UTC'; select * from odd{ASIDE}.values order by h")
     assert rows.splitlines() == [
-        "1|2023-01-02 03:04:05.000006+00||2023-01-02||-1|Infinity",
-        "1|infinity|-infinity|infinity|a␀b|12345678901234567890123456789012345678|NaN",
+        "1|2023-01-02 03:04:05.000006+00||2023-01-02||-1|Infinity|2.25",
+        "1|infinity|-infinity|infinity|a␀b|12345678901234567890123456789012345678|NaN|1.5",
     ]
     assert ["odd.values.s holds the character NUL" in notes[0], "no primary key" in notes[1]] == [True, True]
