@@ -6,6 +6,8 @@
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
+# make docs                build the documentation with the dictionary as a site, in build/site
+# make docs-test           check that site: every link and anchor, nothing from elsewhere, and its search in Chromium
 # make tables              write the tables of the documentation that are made from the code
 # make clean               remove what the others made, synthetic dumps and demo warehouses too
 
@@ -30,7 +32,8 @@ SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
 DEMO := demo
 
-.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified tables venvs clean
+.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified docs docs-test tables \
+	venvs clean
 
 # uv installs in seconds what takes pip a minute and a half, but knows nothing of an index that pip was told of.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -118,6 +121,18 @@ bench: $(VENV)/ready
 
 verified: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.verified $(RAW)
+
+$(VENV)/documented: $(VENV)/ready
+	$(call install,$(VENV),--editable '.[docs]')
+	touch $@
+
+docs: $(VENV)/documented
+	$(BIN)/python -m tracehouse.docs.site
+	$(BIN)/sphinx-build --quiet --jobs auto --nitpicky --fail-on-warning --keep-going -c docs build/pages build/site
+	@echo 'Open build/site/index.html'
+
+docs-test: $(VENV)/documented
+	TRACEHOUSE_DOCS=all $(BIN)/pytest tests/docs/test_site.py
 
 tables: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.tables
