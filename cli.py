@@ -555,6 +555,26 @@ def verify(
 
 
 @app.command()
+def report(
+    traces: TraceNames = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write to.")] = Path("report.html"),
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
+) -> None:
+    """Write a page on what is loaded, what it tells and how far it agrees: traces report itp --out itp.html.
+
+    One file of HTML, to read, send and print: sources, coverage, the traces side by side, published figures
+    beside measured ones, charts, caveats, citations. It needs no network.
+    """
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.publish import answers
+
+    answers.write_report(traces or [], warehouse, asking.Limits(timeout, memory_limit), out)
+    _say(f"Wrote {out}")
+
+
+@app.command()
 def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     """Open the database in the DuckDB shell, read-only: traces shell."""
     from tracehouse.engines.duckdb.read.shell import command

@@ -1,6 +1,6 @@
-"""Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
+"""Answers to where the answer is wanted, whole or not at all: a file, a stream, a picture or a report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +11,7 @@ from tracehouse.engines.duckdb.read import answer, asking
 from tracehouse.engines.duckdb.read.answer import Asked, Note
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import export, output, plot
+from tracehouse.publish import export, output, plot, report
 from tracehouse.publish.formats import Format
 from tracehouse.publish.output import Spool
 
@@ -56,6 +56,15 @@ def draw_answer(asked: Asked, warehouse: Path, limits: Limits, path: Path) -> li
         return list(notes)
 
     return _ask(path, warehouse, limits, work)
+
+
+def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
+    """Write the report on traces, on all if none is named, as a page of HTML."""
+
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
+        report.write(connection, traces, spool.file)
+
+    _ask(path, warehouse, limits, work)
 
 
 def _ask(
