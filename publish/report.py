@@ -2,14 +2,10 @@
 
 import datetime as dt
 import io
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
@@ -18,7 +14,7 @@ from tracehouse.engines.duckdb.read import answer, verify
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
 from tracehouse.ingest.errors import UserError
-from tracehouse.publish import plot
+from tracehouse.publish import pages, plot
 from tracehouse.publish.inline_svg import inline_svg
 
 MOST_CHARTS = 4
@@ -134,9 +130,10 @@ def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: Bi
 
     Raises UsageError where a trace does not exist, and UserError where what writes pages is not installed.
     """
-    _check_extra()
+    pages.check_installed("report", "jinja2", "altair", "vl_convert")
     answer.check_traces(connection, traces)
-    file.write(_page(gathered(connection, traces)).encode())
+    page = pages.rendered(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
+    file.write(page.encode())
 
 
 def gathered(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Report:
@@ -163,43 +160,6 @@ def gathered(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Re
         charts=across,
         definitions=_definitions(connection, [*used, *([COMPARISON] if comparison else [])]),
     )
-
-
-def number(value: Any) -> str:
-    """A value for people: thousands apart, about seven digits, at most four of them decimals."""
-    if value is None:
-        return "–"
-    if not isinstance(value, float | Decimal):
-        return f"{value:,}" if type(value) is int else str(value)
-    real = float(value)
-    if not math.isfinite(real) or (real and abs(real) < 0.001):
-        return f"{real:.4g}"
-    places = max(1, min(4, 7 - len(str(int(abs(real))))))
-    return f"{real:,.{places}f}".rstrip("0").rstrip(".")
-
-
-def _check_extra() -> None:
-    for module in ("jinja2", "altair", "vl_convert"):
-        try:
-            import_module(module)
-        except ModuleNotFoundError:
-            raise UserError(
-                f"a report needs {module}, which is not installed: pip install 'tracehouse[report]'"
-            ) from None
-
-
-def _page(report: Report) -> str:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    return environment.get_template(TEMPLATE).render(report=report, verdicts=list(Verdict))
 
 
 def _section(connection: duckdb.DuckDBPyConnection, facts: Row) -> TraceSection:
