@@ -42,8 +42,8 @@ MOST_AT_ONCE = 2
 DOWNLOADS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet", ".png": "image/png"}
 FORMATS = {".csv": Format.CSV, ".parquet": Format.PARQUET}
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -202,7 +202,14 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
 
 
 def _rendered(**values: Any) -> str:
-    nothing = {"words": "", "found": [], "error": "", "form": None, "answer": None, "texts": {}}
+    nothing: dict[str, Any] = {
+        "words": "",
+        "found": [],
+        "error": "",
+        "form": None,
+        "answer": None,
+        "texts": {},
+    }
     return pages.rendered(TEMPLATE, **nothing | values)
 
 

@@ -15,7 +15,7 @@ from tracehouse.sql.query_files import query_files
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.S)
-PICTURES = re.findall(r"!\[.*?\]\(docs/(.*?)\)", README)
+PICTURES = re.findall(r"!\[.*?\]\(docs/(.*?\.svg)\)", README)
 # Whatever other traces there are by now.
 IN_THE_EXAMPLE = ("acme", "itp", "openb", "pai", "zeus")
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
