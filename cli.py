@@ -779,6 +779,54 @@ def publish(
 
 
 @app.command()
+def report(
+    traces: TraceNames = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write to.")] = Path("report.html"),
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    timeout: Timeout = None,
+    memory_limit: MemoryLimit = "",
+) -> None:
+    """Write a page on what is loaded, what it tells and how far it agrees: traces report itp --out itp.html.
+
+    One file of HTML, to read, send and print: sources, coverage, the traces side by side, published figures
+    beside measured ones, charts, caveats, citations. It needs no network.
+    """
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.publish import answers
+
+    answers.write_report(traces or [], warehouse, asking.Limits(timeout, memory_limit), out)
+    _say(f"Wrote {out}")
+
+
+@app.command()
+def explore(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for any that is free.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="A question may take so long.")
+    ] = 60,
+    memory_limit: MemoryLimit = "",
+) -> None:
+    """Ask the named queries in the browser: traces explore. Ctrl-C ends it.
+
+    To search them, set their parameters, see answer, picture, caveats, SQL and sources, and download. Pages
+    go to this machine alone, and to whoever has the token in the address that is printed.
+    """
+    from tracehouse.engines.duckdb.read import asking
+    from tracehouse.publish import explore as exploring
+
+    def tell(address: str) -> None:
+        _say(f"Open {address}\nCtrl-C ends it")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    exploring.serve(warehouse, asking.Limits(timeout, memory_limit), port, tell)
+
+
+@app.command()
 def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     """Open the database in the DuckDB shell, read-only: traces shell."""
     from tracehouse.engines.duckdb.read.shell import command

@@ -79,15 +79,11 @@ class Answer:
         Asks again. Raises UserError where the query has none, or nothing is installed to draw with.
         """
         from tracehouse.publish.plot import pictures
-        from tracehouse.sql.query_files import given_by_chart
 
         size = pictures.size_of(width_mm, font_size)
         given = _texts(self.values)
-        values = {**given_by_chart(self.name), **given}
         return self._warehouse._ask(
-            lambda connection: pictures.picture_of(
-                connection, answer.named_question(connection, self.name, values), given, size
-            )
+            lambda connection: pictures.picture_of_query(connection, self.name, given, size)
         )
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Answers a question to where the answer is wanted: a file, a stream or a picture, whole or not at all."""
+"""Answers to where the answer is wanted, whole or not at all: a file, a stream, a picture or a report."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from tracehouse.engines.duckdb.read import answer, asking, empty
 from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import export, output
+from tracehouse.publish import export, output, report
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
 from tracehouse.publish.plot import pictures
@@ -88,6 +88,15 @@ def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[st
         return list(notes)
 
     return _ask(None, warehouse, limits, work, shows_escapes=True)
+
+
+def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
+    """Write the report on traces, on all if none is named, as a page of HTML."""
+
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
+        report.write(connection, traces, spool.file)
+
+    _ask(path, warehouse, limits, work)
 
 
 def _ask(

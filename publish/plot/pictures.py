@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
+from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
 from tracehouse.publish.plot.rows import Drawable, drawable, names
+from tracehouse.sql.query_files import given_by_chart
 
 if TYPE_CHECKING:
     import altair
 
+ANY_SIZE = Size()
 ENDINGS = (".png", ".svg", ".pdf")
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
@@ -92,6 +95,17 @@ def picture_of(
             break
         view = max(0.2 * size.width, view + off)
     return laid_out(found, subtitle, footer, size, view)
+
+
+def picture_of_query(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], size: Size = ANY_SIZE
+) -> "altair.VConcatChart":
+    """Answer a named query, some of its parameters given as texts, and lay its picture out.
+
+    Raises UserError where it has no picture, and UsageError where a parameter is none.
+    """
+    question = answer.named_question(connection, name, {**given_by_chart(name), **given})
+    return picture_of(connection, question, given, size)
 
 
 def text_of(

@@ -1,0 +1,33 @@
+"""Makes of a picture in SVG one that stands in an HTML page: named for who cannot see it, its ids its own."""
+
+import re
+import xml.etree.ElementTree as ET
+
+SVG = "http://www.w3.org/2000/svg"
+_OF_PARTS = ("role", "aria-")
+_REFERENCE = re.compile(r"(url\(#|^#)")
+
+
+def inline_svg(svg: str, key: str, title: str, description: str) -> str:
+    """The picture as an element of HTML, scaled to its place. `key` tells its ids from those of others.
+
+    Parts of it are not read out: the title and the description stand for them.
+    """
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(svg)
+    for element in root.iter():
+        for name, value in list(element.attrib.items()):
+            if name.startswith(_OF_PARTS):
+                del element.attrib[name]
+            elif name == "id":
+                element.set(name, f"{key}-{value}")
+            elif name.rpartition("}")[2] == "href" or "url(#" in value:
+                element.set(name, _REFERENCE.sub(rf"\g<1>{key}-", value))
+    root.attrib.pop("height", None)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{key}-title {key}-description")
+    for place, (name, text) in enumerate((("title", title), ("desc", description))):
+        label = ET.Element(f"{{{SVG}}}{name}", id=f"{key}-{'title' if name == 'title' else 'description'}")
+        label.text = text
+        root.insert(place, label)
+    return ET.tostring(root, encoding="unicode")

@@ -1,0 +1,343 @@
+"""Writes the report on a warehouse: one HTML page that needs no network, no script and no other file."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, BinaryIO
+
+import duckdb
+
+from tracehouse.engines.duckdb.read import answer, verify
+from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read.verify import Result, Verdict
+from tracehouse.ingest.errors import UserError
+from tracehouse.publish import pages
+from tracehouse.publish.inline_svg import inline_svg
+from tracehouse.publish.plot import pictures
+
+MOST_CHARTS = 4
+"""Charts of a trace; the others are named."""
+
+TEMPLATE = "report.html.j2"
+COMPARISON = "unified.traces"
+ACROSS = "unified"
+DIFFERENT = (Verdict.DIFFERS, Verdict.EXPLAINED)
+UNMEASURED = (Verdict.NO_DATA, Verdict.NOT_MEASURABLE)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ChartOf:
+    """The picture of a named query as an element of HTML, and the names of the caveats that it touches."""
+
+    query: str
+    title: str
+    description: str
+    svg: str
+    caveats: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The pictures of a schema's queries: those drawn, names of others, and why some could not be drawn."""
+
+    drawn: Sequence[ChartOf] = ()
+    others: Sequence[str] = ()
+    failed: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The headline figures, published beside measured; where each was printed; how many have each verdict.
+
+    Headlines are measured here, and are the publisher's own or differ: what others counted on the files and
+    the warehouse counts as well is in `others`, a number.
+    """
+
+    headlines: Sequence[Result]
+    others: int
+    printed_in: dict[str, str]
+    counts: Counter[str]
+
+
+@dataclass(frozen=True)
+class TraceSection:
+    """What the page says of one trace that has data. Rows are those of the catalog's tables."""
+
+    facts: Row
+    tables: Sequence[Row]
+    sources: Sequence[Row]
+    metrics: Sequence[Row]
+    figures: Figures
+    charts: Charts
+    caveats: Sequence[Row]
+
+    @property
+    def name(self) -> str:
+        """The trace."""
+        return str(self.facts["trace"])
+
+    @property
+    def row_count(self) -> int:
+        """Rows of all its tables."""
+        return sum(table["row_count"] for table in self.tables)
+
+    @property
+    def synthetic(self) -> Sequence[str]:
+        """The tables that a generator wrote."""
+        return [table["table_name"] for table in self.tables if table["synthetic"]]
+
+    @property
+    def empty(self) -> Sequence[str]:
+        """The tables without rows."""
+        return [table["table_name"] for table in self.tables if not table["row_count"]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answer of the query that sets traces beside each other, its columns with their units."""
+
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[Any]]
+    description: str
+    caveats: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the page says."""
+
+    made: dt.datetime
+    versions: dict[str, str]
+    sections: Sequence[TraceSection]
+    without_data: Sequence[Row]
+    coverage: dict[str, dict[str, Row]]
+    comparison: Comparison | None
+    charts: Charts
+    definitions: Sequence[Row]
+
+    @property
+    def synthetic(self) -> Sequence[str]:
+        """The traces of whose tables a generator wrote some."""
+        return [section.name for section in self.sections if section.synthetic]
+
+
+def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: BinaryIO) -> None:
+    """Write the report on the named traces, on all if none is named.
+
+    Raises UsageError where a trace does not exist, and UserError where what writes pages is not installed.
+    """
+    pages.check_installed("report", "jinja2", "altair", "vl_convert")
+    answer.check_traces(connection, traces)
+    page = pages.rendered(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
+    file.write(page.encode())
+
+
+def gathered(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Report:
+    """What there is to say of the named traces, of all if none is named."""
+    known = _rows(
+        connection,
+        "from catalog.traces where len($traces) = 0 or list_contains($traces, trace) order by trace",
+        traces=list(traces),
+    )
+    with_rows = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
+    sections = [_section(connection, facts) for facts in known if facts["trace"] in with_rows]
+    named = [section.name for section in sections]
+    # Pictures of all traces together show what is not asked for as well.
+    across = _charts(connection, ACROSS, named) if len(named) > 1 and set(named) == with_rows else Charts()
+    comparison = _comparison(connection, named)
+    used = [chart.query for charts in (*(s.charts for s in sections), across) for chart in charts.drawn]
+    return Report(
+        made=dt.datetime.now(dt.UTC),
+        versions={"Tracehouse": version("tracehouse"), "DuckDB": duckdb.__version__},
+        sections=sections,
+        without_data=[facts for facts in known if facts["trace"] not in with_rows],
+        coverage=_coverage(connection, [facts["trace"] for facts in known]),
+        comparison=comparison,
+        charts=across,
+        definitions=_definitions(connection, [*used, *([COMPARISON] if comparison else [])]),
+    )
+
+
+def _section(connection: duckdb.DuckDBPyConnection, facts: Row) -> TraceSection:
+    trace = facts["trace"]
+
+    def of_trace(table: str, order: str) -> list[Row]:
+        return _rows(connection, f"from catalog.{table} where trace = $trace order by {order}", trace=trace)
+
+    return TraceSection(
+        facts=facts,
+        tables=of_trace("tables", "table_name"),
+        sources=of_trace("sources", "all"),
+        metrics=of_trace("metrics", "rowid"),
+        figures=_figures(connection, trace),
+        charts=_charts(connection, trace, [trace]),
+        caveats=of_trace("caveats", "caveat"),
+    )
+
+
+def _figures(connection: duckdb.DuckDBPyConnection, trace: str) -> Figures:
+    results = verify.figures(connection, [trace])
+    printed = _rows(
+        connection,
+        "select figure, printed_in, trust from catalog.published where trace = $trace",
+        trace=trace,
+    )
+    by_others = {row["figure"] for row in printed if row["trust"] == "third party"}
+    measured = [result for result in results if result.verdict not in UNMEASURED]
+    headlines = [r for r in measured if r.figure not in by_others or r.verdict in DIFFERENT]
+    return Figures(
+        headlines=headlines,
+        others=len(measured) - len(headlines),
+        printed_in={row["figure"]: f"{row['printed_in']} ({row['trust']})" for row in printed},
+        counts=Counter(result.verdict.value for result in results),
+    )
+
+
+def _coverage(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> dict[str, dict[str, Row]]:
+    """By metric, then by trace, what a trace can tell."""
+    coverage: dict[str, dict[str, Row]] = {}
+    for row in _rows(connection, "from catalog.metrics order by rowid"):
+        if row["trace"] in traces:
+            coverage.setdefault(row["metric"], {})[row["trace"]] = row
+    return coverage
+
+
+def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Comparison | None:
+    """The traces side by side; None where none of them has jobs."""
+    asked = answer.named_question(connection, COMPARISON, {})
+    chosen = Question(
+        f"from ({asked.sql}) where list_contains($traces, trace)", {"traces": list(traces)}, COMPARISON
+    )
+    table = answer.run(connection, chosen).read_all()
+    if not table.num_rows:
+        return None
+    units = dict(
+        connection.execute(
+            "select column_name, unit from catalog.columns where object_name = $name", {"name": COMPARISON}
+        ).fetchall()
+    )
+    compared = sorted(set(table["trace"].to_pylist()))
+    [facts] = _rows(connection, "from catalog.queries where query_name = $name", name=COMPARISON)
+    return Comparison(
+        columns=[(name, units.get(name) or "") for name in table.column_names],
+        rows=[list(row.values()) for row in table.to_pylist()],
+        description=facts["description"],
+        caveats=_caveats(connection, COMPARISON, compared),
+    )
+
+
+def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> Charts:
+    """Pictures of a schema's queries whose tables have data, each over views that no other before it read."""
+    candidates = _candidates(connection, schema, traces)
+    charts = Charts()
+    seen: set[str] = set()
+    later = []
+    for query in candidates:
+        if len(charts.drawn) < MOST_CHARTS and not set(query["reads"]) <= seen:
+            before = len(charts.drawn)
+            charts = _drawn(connection, charts, query, traces)
+            if len(charts.drawn) > before:
+                seen |= set(query["reads"])
+        else:
+            later.append(query)
+    while later and len(charts.drawn) < MOST_CHARTS:
+        charts = _drawn(connection, charts, later.pop(0), traces)
+    return replace(charts, others=sorted(query["query_name"] for query in later))
+
+
+def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> list[Row]:
+    """The queries that have a chart and data: what every trace is asked for first, then distributions.
+
+    Of those across traces, these that set traces beside each other, not one of them that is chosen.
+    """
+    empty = _names(connection, "select table_name from catalog.tables where row_count = 0")
+    found = _rows(
+        connection,
+        r"""
+        select
+            query_name,
+            title,
+            description,
+            reads,
+            query_name in (select object_name from catalog.columns where column_name = 'trace')
+            and query_name not in (
+                select query_name from catalog.query_parameters where parameter in ('in_trace', 'of_trace')
+            ) as compares_traces
+        from catalog.queries
+        where trace = $schema and chart <> ''
+        order by
+            query_name not in (select answered_by from catalog.metrics),
+            query_name not like '%\_cdf' escape '\',
+            query_name
+        """,
+        schema=schema,
+    )
+    if schema == ACROSS:
+        return [query for query in found if query["compares_traces"]]
+    return [query for query in found if not answer.base_tables(connection, [query["query_name"]]) & empty]
+
+
+def _drawn(
+    connection: duckdb.DuckDBPyConnection, charts: Charts, query: Row, traces: Sequence[str]
+) -> Charts:
+    """The charts with one more, or with the reason why there is none."""
+    name = query["query_name"]
+    try:
+        picture = pictures.picture_of_query(connection, name, {})
+    except UserError as error:
+        return replace(charts, failed=[*charts.failed, str(error)])
+    description = f"{query['description']} The numbers: traces query {name}"
+    svg = inline_svg(pictures.svg_of(picture), name.replace(".", "-"), query["title"], description)
+    chart = ChartOf(name, query["title"], query["description"], svg, _caveats(connection, name, traces))
+    return replace(charts, drawn=[*charts.drawn, chart])
+
+
+def _caveats(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
+    """The names of the caveats on a query that concern some traces."""
+    known = _names(connection, "select caveat from catalog.caveats")
+    return [note.name for note in answer.notes(connection, name, traces) if note.name in known]
+
+
+def _definitions(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> list[Row]:
+    """The queries and all views below them, in the versions that they have here, with their hashes."""
+    return _rows(
+        connection,
+        """
+        with recursive
+        defined as (
+            select query_name as name, 'query' as kind, sha256, reads_versions as reads from catalog.queries
+            union all
+            select versioned_name, 'view, ' || status, sha256, reads from catalog.views
+        ),
+
+        used as (
+            select unnest($queries) as name
+            union
+            select unnest(defined.reads) from used inner join defined on used.name = defined.name
+        )
+
+        select defined.name, defined.kind, defined.sha256
+        from defined
+        inner join used on defined.name = used.name
+        order by defined.kind, defined.name
+        """,
+        queries=list(queries),
+    )
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[Row]:
+    return list(_as_rows(connection.execute(sql, values)))
+
+
+def _as_rows(answered: duckdb.DuckDBPyConnection) -> Iterator[Row]:
+    names = [column[0] for column in answered.description or ()]
+    for row in answered.fetchall():
+        yield dict(zip(names, row, strict=True))
+
+
+def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+    return {name for (name,) in connection.execute(sql).fetchall()}

@@ -1,0 +1,40 @@
+"""What tests of pages share: Chromium, where there is one, and which of them are run.
+
+With TRACEHOUSE_BROWSER=all those in a browser are run, too; `make browser-test` does it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+ALL = os.environ.get("TRACEHOUSE_BROWSER") == "all"
+CHROMIUM = shutil.which("chromium") or ""
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+in_browser = pytest.mark.skipif(
+    not ALL or not CHROMIUM,
+    reason="there is no chromium" if ALL else "it takes a browser and long: TRACEHOUSE_BROWSER=all does it",
+)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """A headless Chromium (`playwright.sync_api.Browser`)."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield opened
+        opened.close()

@@ -1,0 +1,282 @@
+"""The pages to explore in: for who has the token, the answers of the command line, and nothing of others."""
+
+import csv
+import html
+import io
+import os
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import browser_tests
+import command_line
+import pyarrow.parquet as pq
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+
+SLOW = """-- How long does it take to count for ever?
+create or replace macro mine.slow() as table
+select count(*) as pairs from range(10000000) as a, range(10000000) as b where a.range > b.range;
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server: its process, the address that it printed, and its folder for what is temporary."""
+
+    process: subprocess.Popen[str]
+    address: str
+    scratch: Path
+
+    @property
+    def root(self) -> str:
+        """The address without the token, and without a slash at the end."""
+        return self.address.partition("/?")[0]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server replied."""
+
+    status: int
+    body: bytes
+    headers: Message
+
+    @property
+    def text(self) -> str:
+        return html.unescape(self.body.decode())
+
+
+def start(warehouse: Path, scratch: Path, *options: str) -> Served:
+    process = subprocess.Popen(
+        [command_line.TRACES, "explore", "-w", warehouse, "--no-browser", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout
+    said = process.stdout.readline()
+    assert said.startswith("Open http://127.0.0.1:"), said + process.stdout.read()
+    return Served(process, said.split()[1], scratch)
+
+
+def interrupt(served: Served) -> int:
+    served.process.send_signal(signal.SIGINT)
+    return served.process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of two synthetic traces, with a query of its own that never ends."""
+    folder = tmp_path_factory.mktemp("explore") / "house"
+    (folder / "local" / "sql" / "mine").mkdir(parents=True)
+    (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW)
+    assert not database.ingest([sample_raw], folder, ["itp", "openb"], lambda *_: None).problems
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    started = start(warehouse, tmp_path_factory.mktemp("scratch"), "--timeout", "20")
+    yield started
+    interrupt(started)
+
+
+def reply(opener: urllib.request.OpenerDirector, address: str, **headers: str) -> Reply:
+    try:
+        with opener.open(urllib.request.Request(address, headers=headers), timeout=60) as got:
+            return Reply(got.status, got.read(), got.headers)
+    except urllib.error.HTTPError as error:
+        return Reply(error.code, error.read(), error.headers)
+
+
+@pytest.fixture(scope="module")
+def visitor(served: Served) -> urllib.request.OpenerDirector:
+    """Who has opened the address that was printed, and keeps its cookie."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    assert reply(opener, served.address).status == 200
+    return opener
+
+
+def queried(warehouse: Path, *arguments: str) -> str:
+    run = command_line.server().run("query", *arguments, "--format", "csv", "-w", warehouse)
+    assert run.code == 0, run.stderr
+    return run.stdout
+
+
+PAGES = ["/", "/?search=wait", "/query/itp.gpu_hours", "/query/itp.gpu_hours/answer.csv", "/?token=wrong"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_without_the_token_nothing_is_shown(served: Served, page: str) -> None:
+    stranger = urllib.request.build_opener()
+    port = urllib.parse.urlsplit(served.address).port
+    for headers in ({}, {"Cookie": f"tracehouse-{port}=wrong"}):
+        refused = reply(stranger, served.root + page, **headers)
+        assert refused.status == 403
+        assert b"itp" not in refused.body and "Set-Cookie" not in refused.headers
+
+
+def test_another_name_for_this_machine_is_turned_away(
+    served: Served, visitor: urllib.request.OpenerDirector
+) -> None:
+    assert reply(visitor, served.root, Host="evil.example").status == 400
+
+
+def test_it_listens_on_loopback_alone(served: Served) -> None:
+    port = urllib.parse.urlsplit(served.address).port
+    table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    listening = [local for local, _, state in table if state == "0A" and local.endswith(f":{port:04X}")]
+    assert listening == [f"0100007F:{port:04X}"]
+
+
+def test_nothing_can_be_sent(served: Served, visitor: urllib.request.OpenerDirector) -> None:
+    sent = urllib.request.Request(f"{served.root}/query/itp.gpu_hours", data=b"min_gpus=8")
+    with pytest.raises(urllib.error.HTTPError, match="405"):
+        visitor.open(sent)
+
+
+def test_queries_are_found_by_what_they_mean(served: Served, visitor: urllib.request.OpenerDirector) -> None:
+    everything = re.findall(r'href="/query/(.*?)"', reply(visitor, served.root).text)
+    assert len(everything) > 100
+    assert everything[0].startswith(("itp.", "openb.")), "those with data come first"
+    found = reply(visitor, f"{served.root}/?search=queueing+delay").text
+    assert "openb.waits" in re.findall(r'href="/query/(.*?)"', found)
+    nothing = reply(visitor, f"{served.root}/?search=giraffe")
+    assert "none of the queries has the words 'giraffe'" in nothing.text
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("itp.gpu_hours", {"min_gpus": "8"}),
+        # As the form sends it: every field, and a switch that is on twice.
+        ("itp.gpu_hours", {"min_gpus": "1", "with_total": ["false", "true"]}),
+        ("openb.request_tiers", {"in_variant": "default"}),
+        ("unified.run_cdf", {}),
+    ],
+)
+def test_the_answer_is_that_of_the_command_line(
+    name: str,
+    options: dict[str, str | list[str]],
+    served: Served,
+    visitor: urllib.request.OpenerDirector,
+    warehouse: Path,
+) -> None:
+    given = [f"{key}={text if isinstance(text, str) else text[-1]}" for key, text in options.items()]
+    expected = queried(warehouse, name, *(part for pair in given for part in ("-p", pair)))
+    address = f"{served.root}/query/{name}"
+    asked = urllib.parse.urlencode(options, doseq=True)
+
+    download = reply(visitor, f"{address}/answer.csv?{asked}")
+    assert download.body.decode() == expected
+    assert download.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
+    table = pq.read_table(io.BytesIO(reply(visitor, f"{address}/answer.parquet?{asked}").body))
+    rows = list(csv.reader(io.StringIO(expected)))
+    assert [table.column_names, table.num_rows] == [rows[0], len(rows) - 1]
+    assert reply(visitor, f"{address}/answer.png?{asked}").body[:8] == b"\x89PNG\r\n\x1a\n"
+
+    page = reply(visitor, f"{address}?{asked}")
+    assert page.status == 200
+    assert f"<p>{len(rows) - 1} row" in page.text
+    assert all(f"<td>{row[0]}</td>" in page.text for row in rows[1:])
+    assert "synthetic data" in page.text and "Sources" in page.text and "create or replace macro" in page.text
+    assert 'role="img"' in page.text
+
+
+def test_a_form_has_a_widget_for_each_kind_of_parameter(
+    served: Served, visitor: urllib.request.OpenerDirector
+) -> None:
+    numbers = reply(visitor, f"{served.root}/query/itp.gpu_hours").text
+    assert re.search(r'name="min_gpus" value="1"[^>]*type="number" min="0" max="10000">', numbers)
+    assert re.search(r'type="checkbox" role="switch" id="with_total"', numbers)
+    [select] = re.findall(
+        r'<select id="in_variant".*?</select>',
+        reply(visitor, f"{served.root}/query/openb.request_tiers?in_variant=gpushare40").text,
+        re.S,
+    )
+    assert "<option selected>gpushare40</option>" in select and "<option>default</option>" in select
+
+
+@pytest.mark.parametrize("ending", ["", "/answer.csv"])
+def test_a_wrong_value_is_answered_as_on_the_command_line(
+    ending: str, served: Served, visitor: urllib.request.OpenerDirector, warehouse: Path
+) -> None:
+    wrong = reply(visitor, f"{served.root}/query/itp.gpu_hours{ending}?min_gpus=%3Cb%3E")
+    run = command_line.server().run("query", "itp.gpu_hours", "-p", "min_gpus=<b>", "-w", warehouse)
+    assert run.code == 2
+    assert wrong.status == 400
+    assert run.errors[0].removeprefix("error: ") in wrong.text
+    assert b"<b>" not in wrong.body and "Traceback" not in wrong.text
+
+
+def test_what_is_no_query_is_not_found(served: Served, visitor: urllib.request.OpenerDirector) -> None:
+    for name in ("itp.nix", "itp.raw_job", "itp.gpu_hours()%20union%20select%201"):
+        assert reply(visitor, f"{served.root}/query/{name}").status == 404
+    assert reply(visitor, f"{served.root}/query/itp.gpu_hours/answer.exe").status == 404
+
+
+def test_a_question_that_takes_too_long_is_ended(warehouse: Path, tmp_path: Path) -> None:
+    started = start(warehouse, tmp_path, "--timeout", "1.5")
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    reply(opener, started.address)
+    late = reply(opener, f"{started.root}/query/mine.slow")
+    assert late.status == 503
+    assert "no answer within 1.5 s: ask for less, or raise --timeout" in late.text
+    assert interrupt(started) == 128 + signal.SIGINT
+    # Nothing is left, and nothing was said beside the address.
+    assert list(tmp_path.iterdir()) == []
+    assert started.process.stdout and started.process.stdout.read() == "Ctrl-C ends it\n"
+
+
+def test_a_port_that_is_taken_is_said(served: Served, warehouse: Path) -> None:
+    port = str(urllib.parse.urlsplit(served.address).port)
+    run = command_line.server().run("explore", "--no-browser", "--port", port, "-w", warehouse)
+    assert run.code == 1 and f"port {port} cannot be had" in run.stderr
+
+
+def test_where_there_is_no_warehouse_nothing_is_served(tmp_path: Path) -> None:
+    run = command_line.server().run("explore", "--no-browser", "-w", tmp_path)
+    assert run.code == 1 and "there is no database" in run.stderr
+
+
+@browser_tests.in_browser
+def test_in_a_browser(served: Served, warehouse: Path) -> None:
+    with browser_tests.browser() as opened:
+        page = opened.new_page(viewport={"width": 360, "height": 740})
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(served.address)
+        assert "token" not in page.url
+        page.get_by_label("Search the queries").fill("gpu hours cluster itp")
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name="itp.gpu_hours").click()
+        page.get_by_label("min_gpus").fill("8")
+        page.get_by_label("with_total").check()
+        page.get_by_role("button", name="Ask").click()
+        page.wait_for_url("**min_gpus=8**")
+        expected = queried(warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
+        rows = list(csv.reader(io.StringIO(expected)))
+        assert page.locator("#answer tbody tr").count() == len(rows) - 1
+        assert page.locator("#answer tbody tr:last-child td").first.inner_text() == "all"
+        assert page.get_by_role("img", name="Chart of itp.gpu_hours").is_visible()
+        assert "min_gpus = 8" in page.locator("svg").text_content()
+        assert "itp.min_duration_600" in page.locator(".note strong").all_inner_texts()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="CSV").click()
+        assert Path(download.value.path()).read_text() == expected
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert said == []
+        assert asked and all(url.startswith(served.root) for url in asked)
