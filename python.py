@@ -21,7 +21,6 @@ import pyarrow as pa
 from tracehouse.engines.duckdb.read import answer, asking, describe, listing, provenance
 from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.engines.duckdb.read.describe import Description
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.lists import Kind
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Answer", "Description", "Note", "UsageError", "UserError", "Value", "Warehouse"]
+__all__ = ["Answer", "Meaning", "Note", "UsageError", "UserError", "Value", "Warehouse"]
 
 Value = str | int | float | bool | dt.date
 """What a parameter may be."""
@@ -113,6 +112,26 @@ class Answer:
             return ""
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """What a name means: facts by their names, and frames, as of its columns and parameters, by theirs."""
+
+    name: str
+    title: str
+    facts: Mapping[str, str]
+    grids: Mapping[str, "polars.DataFrame"]
+    caveats: Sequence[Note]
+    sql: str
+    _said: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self._said
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: what the command line says."""
+        return f"<pre>{html.escape(self._said)}</pre>"
+
+
 class Warehouse:
     """A warehouse to ask. Each question opens its database anew, and so sees its newest version."""
 
@@ -163,9 +182,22 @@ class Warehouse:
         )
         return polars.DataFrame(rows)
 
-    def describe(self, name: str) -> Description:
-        """What a table, view or query means: facts, columns, parameters, caveats, SQL."""
-        return self._ask(lambda connection: describe.describe(connection, name))
+    def describe(self, name: str) -> Meaning:
+        """What the name of a table, view, query, trace, column or caveat means.
+
+        Raises UsageError, which suggests similar names, where nothing has it.
+        """
+        import polars
+
+        from tracehouse.publish import description
+
+        found = self._ask(lambda connection: describe.describe(connection, name))
+        grids = {
+            grid.title: polars.DataFrame(list(grid.rows), schema=list(grid.names), orient="row")
+            for grid in found.grids
+        }
+        said = description.as_text(found, to_terminal=False)
+        return Meaning(found.name, found.title, found.facts, grids, found.notes, found.sql, said)
 
     def __repr__(self) -> str:
         return f"tracehouse.open({str(self.folder)!r})"

@@ -18,6 +18,7 @@ from tracehouse.engines.duckdb.read import answer, asking, describe, listing, pr
 from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.publish import description
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def server_of(house: House) -> "MCPServer":
         name: Annotated[str, Field(description="As itp.job, itp.raw_job or itp.gpu_hours.")],
     ) -> dict[str, Any]:
         """Say what a table, view or named query means: columns, units, parameters, caveats, SQL."""
-        return house.ask(lambda connection: _described(connection, name))
+        return house.ask(lambda connection: description.as_data(describe.describe(connection, name)))
 
     @server.tool(annotations=reads)
     def query(
@@ -173,20 +174,6 @@ def _answer(
 def _dicts(connection: duckdb.DuckDBPyConnection, question: Question) -> list[dict[str, Any]]:
     rows = answer.run(connection, question).read_all().to_pylist()
     return [{name: _plain(value) for name, value in row.items()} for row in rows]
-
-
-def _described(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
-    found = describe.describe(connection, name)
-    return {
-        "name": found.name,
-        "title": found.title,
-        **{fact: text for fact, text in found.facts.items() if text},
-        **{
-            grid.title: [dict(zip(grid.names, row, strict=True)) for row in grid.rows] for grid in found.grids
-        },
-        "caveats": [asdict(note) for note in found.notes],
-        "sql": found.sql,
-    }
 
 
 def _text(value: Parameter) -> str:

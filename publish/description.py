@@ -34,12 +34,17 @@ def as_text(found: Description, to_terminal: bool) -> str:
 
 
 def as_json(found: Description) -> str:
-    """A description as one JSON object; each of its grids is a list of objects."""
+    """A description as one JSON object."""
+    return json.dumps(as_data(found), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_data(found: Description) -> dict[str, Any]:
+    """A description in lists and dictionaries of texts; each of its grids is a list."""
     whole: dict[str, Any] = {"name": found.name, "title": found.title, **found.facts}
     for grid in found.grids:
         whole[grid.title] = [dict(zip(grid.names, row, strict=True)) for row in grid.rows]
     whole["notes"] = [{"name": note.name, "text": note.text} for note in found.notes]
-    return json.dumps(whole | {"sql": found.sql}, indent=2, ensure_ascii=False) + "\n"
+    return whole | {"sql": found.sql}
 
 
 def _drawn(grid: Grid) -> Table:

@@ -119,7 +119,13 @@ def test_lists_and_descriptions(house: Warehouse) -> None:
     assert "itp.gpu_hours" in house.list("queries", "itp")["query_name"]
     assert house.list("queries", search="gpu hours")["query_name"][0].endswith("gpu_hours")
     assert house.list()["trace"].to_list() == sorted(house.list()["trace"])
-    assert house.describe("itp.gpu_hours").title.endswith("?")
+    hours = house.describe("itp.gpu_hours")
+    assert hours.title.endswith("?")
+    assert hours.grids["parameters"]["parameter"].to_list() == ["min_gpus", "with_total"]
+    assert hours.sql in str(hours)
+    assert house.describe("itp.job").grids["columns"]["unit"].to_list().count("s") > 3
+    assert house.describe("itp.min_duration_600").name == "itp.min_duration_600"
+    assert "&lt;" in house.describe("itp.job")._repr_html_()
 
 
 def test_an_answer_shows_itself(house: Warehouse) -> None:
