@@ -20,6 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tracehouse.docs import dictionary, site
+from tracehouse.docs.house import House
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
 from tracehouse.views.sql_text import first_statement
 
@@ -35,7 +36,7 @@ def definitions() -> Definitions:
 
 @pytest.fixture(scope="module")
 def pages(definitions: Definitions) -> dict[str, str]:
-    return dictionary.pages(dictionary.House(definitions))
+    return dictionary.pages(House(definitions))
 
 
 @pytest.fixture(scope="module")
