@@ -9,6 +9,8 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "fieldlist"]
 myst_heading_anchors = 3
 smartquotes = False
+# Jinja in SQL is shown all the same.
+suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]

@@ -1,99 +1,33 @@
 """Writes the dictionary as Markdown: a page for each table, view and named query, its traps and its figures.
 
-Everything comes from the catalog of a database without data. Links go by labels, which stand behind what they
-name: `(itp.job)=` above a heading, `{id="itp.job_v1.run_s"}` behind a column.
+Everything comes from the catalog of a database without data.
 """
 
-import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
-from tracehouse.ingest.declare import all_traces
-from tracehouse.views.ledgers import Check
-from tracehouse.views.rules import all_rules
-from tracehouse.views.sql_text import first_statement
+from tracehouse.docs.house import SHARED, House, Row
+from tracehouse.docs.markdown import (
+    anchored,
+    caveat_links,
+    clock_links,
+    code,
+    document,
+    facts,
+    grid,
+    heading,
+    link,
+    links,
+    prose,
+    sql_block,
+    stacked,
+    text,
+    toctree,
+)
+from tracehouse.engines.duckdb.write.definitions import definitions_over
 
-Row = Mapping[str, Any]
 Pages = dict[str, str]
-
-# Schemas of no trace.
-SHARED = {
-    "unified": "What all traces have in common",
-    "catalog": "What the numbers mean and where they come from",
-}
-
-
-class House:
-    """The catalog, looked up by name."""
-
-    def __init__(self, definitions: Definitions) -> None:
-        self.definitions = definitions
-        self.traces = self._rows("traces")
-        self.caveats = self._rows("caveats")
-        self.clocks = self._rows("clocks")
-        self.metrics = self._rows("metrics")
-        self.figures = self._rows("published")
-        self.tables = {row["table_name"]: row for row in self._rows("tables")}
-        self.versions = {row["versioned_name"]: row for row in self._rows("views")}
-        self.queries = {row["query_name"]: row for row in self._rows("queries")}
-        self.parameters = _grouped(self._rows("query_parameters"), "query_name")
-        self.columns = _grouped(self._rows("columns"), "object_name")
-        self.rules = _by(all_rules(all_traces().values()))
-
-    def _rows(self, name: str) -> list[Row]:
-        return self.definitions.catalog[f"catalog.{name}"].to_pylist()
-
-    @cached_property
-    def views(self) -> dict[str, list[Row]]:
-        """The versions of each view, the newest first, by its plain name."""
-        found = _grouped(self.versions.values(), "view_name")
-        return {name: sorted(rows, key=lambda row: -row["version"]) for name, rows in found.items()}
-
-    @cached_property
-    def catalog_tables(self) -> dict[str, Defined]:
-        """The catalog's own tables."""
-        relations = self.definitions.relations.items()
-        return {name: defined for name, defined in relations if name.startswith("catalog.")}
-
-    @cached_property
-    def read_by(self) -> dict[str, list[str]]:
-        """The views and queries that read a table or view, by the name that they read it by."""
-        readers = defaultdict(list)
-        for name, row in (self.versions | self.queries).items():
-            for read in row["reads"]:
-                readers[read].append(name)
-        return readers
-
-    @cached_property
-    def caveats_on(self) -> dict[str, list[str]]:
-        """The caveats that a ledger or a view's header names of an object or a column."""
-        on = defaultdict(list)
-        for caveat in self.caveats:
-            for touched in caveat["objects"]:
-                on[touched].append(caveat["caveat"])
-        return on
-
-    @cached_property
-    def clocks_of(self) -> dict[str, list[str]]:
-        """The clocks that tell the times of a table or column."""
-        of = defaultdict(list)
-        for clock in self.clocks:
-            for touched in clock["objects"]:
-                of[touched].append(clock["clock"])
-        return of
-
-    def link(self, name: str) -> str:
-        """A link to an object or a column; to the newest version's, where a view has its plain name."""
-        relation, _, column = name.rpartition(".")
-        versions = self.views.get(relation)
-        return link(name, f"{versions[0]['versioned_name']}.{column}" if versions else name)
-
-    def schemas(self) -> list[str]:
-        """The traces' schemas, and those of all."""
-        return [*(trace["trace"] for trace in self.traces), *SHARED]
+"""Markdown by path."""
 
 
 def dictionary() -> Pages:
@@ -115,9 +49,9 @@ def pages(house: House) -> Pages:
             written[_path(name)] = _view(house, name)
         for name in _in_schema(house.queries, schema):
             written[_path(name)] = _query(house, name)
-        if _of(house.caveats, schema):
+        if _of_trace(house.caveats, schema):
             written[f"{folder}/all-caveats.md"] = _caveats(house, schema)
-        if _of(house.figures, schema):
+        if _of_trace(house.figures, schema):
             written[f"{folder}/published-figures.md"] = _figures(house, schema)
     return written
 
@@ -125,7 +59,12 @@ def pages(house: House) -> Pages:
 def _start(house: House) -> str:
     rows = []
     for schema in house.schemas():
-        counts = (house.tables | house.catalog_tables, house.views, house.queries, _of(house.caveats, schema))
+        counts = (
+            house.tables | house.catalog_tables,
+            house.views,
+            house.queries,
+            _of_trace(house.caveats, schema),
+        )
         rows.append(
             (
                 f"[`{schema}`](#schema.{schema})",
@@ -134,27 +73,27 @@ def _start(house: House) -> str:
                 str(len(counts[3]) or ""),
             )
         )
-    return _document(
+    return document(
         "(dictionary)=\n# Dictionary",
         "Every table, view and named query: its columns with unit, provenance and meaning, what each is "
         "computed from, the traps that its numbers hold, its SQL. `catalog` in the database holds the same, "
         "and `traces describe NAME` prints it.",
         grid(("schema", "what it is", "tables", "views", "queries", "caveats"), rows),
         "- [What each trace can tell](#dictionary.coverage)",
-        _toctree(["coverage", *(f"{schema} <{schema}/index>" for schema in house.schemas())]),
+        toctree(["coverage", *(f"{schema} <{schema}/index>" for schema in house.schemas())]),
     )
 
 
 def _schema(house: House, schema: str) -> str:
     trace = next((row for row in house.traces if row["trace"] == schema), None)
-    caveats, figures = _of(house.caveats, schema), _of(house.figures, schema)
+    caveats, figures = _of_trace(house.caveats, schema), _of_trace(house.figures, schema)
     tables = _in_schema(house.tables | house.catalog_tables, schema)
     views, queries = _in_schema(house.views, schema), _in_schema(house.queries, schema)
     files = [name.partition(".")[2] for name in (*tables, *views, *queries)]
     more = [name for name, rows in (("all-caveats", caveats), ("published-figures", figures)) if rows]
-    return _document(
+    return document(
         f"(schema.{schema})=\n# {schema}: {text(_title(house, schema))}",
-        _facts(
+        facts(
             {
                 "Publisher": text(trace["publisher"]),
                 "Described in": prose(trace["homepage"]),
@@ -172,7 +111,7 @@ def _schema(house: House, schema: str) -> str:
         _listed("Queries", "query", queries, lambda name: house.queries[name]["title"]),
         _schema_metrics(house, schema),
         _clocks(house, schema),
-        _toctree([*files, *more]),
+        toctree([*files, *more]),
     )
 
 
@@ -186,7 +125,7 @@ def _listed(title: str, kind: str, names: Sequence[str], about: Any) -> str:
 def _schema_metrics(house: House, schema: str) -> str:
     rows = [
         (text(row["metric"]), row["exactness"], prose(row["reason"]) + _answered(row))
-        for row in _of(house.metrics, schema)
+        for row in _of_trace(house.metrics, schema)
     ]
     return "## What it can tell\n\n" + grid(("metric", "exactness", "why"), rows) if rows else ""
 
@@ -197,9 +136,9 @@ def _answered(metric: Row) -> str:
 
 def _clocks(house: House, schema: str) -> str:
     parts = []
-    for clock in _of(house.clocks, schema):
+    for clock in _of_trace(house.clocks, schema):
         offset, scale = clock["local_offset_s"], clock["scale"]
-        facts = {
+        described = {
             "Zero": text(clock["epoch"]),
             "Zone": text(clock["zone"]),
             "To local time": "unknown" if offset is None else f"add {offset:,.10g} s",
@@ -210,7 +149,7 @@ def _clocks(house: House, schema: str) -> str:
             "Documented in": prose(clock["documented_in"]),
             "Times": ", ".join(house.link(name) for name in clock["objects"]),
         }
-        parts += [f"(clock.{clock['clock'].lower()})=\n### `{clock['clock']}`", _facts(facts)]
+        parts += [f"(clock.{clock['clock'].lower()})=\n### `{clock['clock']}`", facts(described)]
     return "\n\n".join(["## Clocks", *parts]) if parts else ""
 
 
@@ -219,7 +158,7 @@ def _metrics(house: House) -> str:
     found = {(row["metric"], row["trace"]): row for row in house.metrics}
     metrics = dict.fromkeys(row["metric"] for row in house.metrics)
     rows = [(text(metric), *(_cell(found[metric, name]) for name in names)) for metric in metrics]
-    return _document(
+    return document(
         "(dictionary.coverage)=\n# What each trace can tell",
         "A link goes to the view or query that answers; – is what the trace does not record. Each schema's "
         "page says why.",
@@ -235,17 +174,17 @@ def _cell(metric: Row) -> str:
 
 def _table(house: House, name: str) -> str:
     row = house.tables[name]
-    return _document(
-        _heading(name),
+    return document(
+        heading(name),
         prose(_comment(house, name)),
-        _facts(
+        facts(
             {
                 "Kind": "base table: the publisher's names and values, typed",
                 "Grain": text(row["grain"]),
                 "Documented in": prose(row["source"]),
-                "Clock": _clock_links(house.clocks_of[name]),
-                "Caveats": _caveat_links(house.caveats_on[name]),
-                "Read by": _links(house.read_by[name]),
+                "Clock": clock_links(house.clocks_of[name]),
+                "Caveats": caveat_links(house.caveats_on[name]),
+                "Read by": links(house.read_by[name]),
             }
         ),
         "## Columns",
@@ -257,13 +196,13 @@ def _table(house: House, name: str) -> str:
 def _catalog_table(house: House, name: str) -> str:
     defined = house.catalog_tables[name]
     rows = [
-        (_anchored(name, column), f"`{kind}`", prose(comment or ""))
+        (anchored(name, column), f"`{kind}`", prose(comment or ""))
         for column, (kind, comment) in defined.columns.items()
     ]
-    return _document(
-        _heading(name),
+    return document(
+        heading(name),
         prose(defined.comment),
-        _facts({"Caveats": _caveat_links(house.caveats_on[name])}),
+        facts({"Caveats": caveat_links(house.caveats_on[name])}),
         "## Columns",
         stacked(("column", "type", "meaning"), rows),
     )
@@ -272,12 +211,12 @@ def _catalog_table(house: House, name: str) -> str:
 def _view(house: House, name: str) -> str:
     rows = house.views[name]
     newest = rows[0]["versioned_name"]
-    return _document(
-        _heading(name),
+    return document(
+        heading(name),
         prose(rows[0]["title"]),
         f"`{name}` is the newest version, [`{newest}`](#{newest}); cite a version "
         "([how versions work](/docs/versions.md)).",
-        _facts({"Read by": _links(house.read_by[name])}),
+        facts({"Read by": links(house.read_by[name])}),
         *(_version(house, row) for row in rows),
         _rules(house, [name, *(row["versioned_name"] for row in rows)]),
     )
@@ -286,38 +225,38 @@ def _view(house: House, name: str) -> str:
 def _version(house: House, row: Row) -> str:
     name = row["versioned_name"]
     comment = house.definitions.relations[name].comment
-    return _document(
+    return document(
         f"({name})=\n## {name}",
         prose(comment) if comment != row["title"] else "",
-        _facts(
+        facts(
             {
                 "Status": f"{row['status']}, SHA-256 `{row['sha256']}`",
                 "Grain": text(row["grain"]),
                 "Documented in": prose(row["source"]),
                 "Engine": "" if row["engine"] == "any" else text(row["engine"]),
-                "Reads": _links(row["reads"]),
-                "Read by": _links(house.read_by[name]),
-                "Caveats": _caveat_links(row["caveats"]),
+                "Reads": links(row["reads"]),
+                "Read by": links(house.read_by[name]),
+                "Caveats": caveat_links(row["caveats"]),
             }
         ),
         _columns(house, name),
-        _sql(row["sql"]),
+        sql_block(row["sql"]),
     )
 
 
 def _query(house: House, name: str) -> str:
     row = house.queries[name]
-    return _document(
-        _heading(name),
+    return document(
+        heading(name),
         prose(row["title"]),
         prose(row["description"]),
-        _facts(
+        facts(
             {
                 "Kind": "named query",
-                "Reads": _links(row["reads"]),
-                "In versions": _links(row["reads_versions"]),
+                "Reads": links(row["reads"]),
+                "In versions": links(row["reads_versions"]),
                 "Chart": f"`{row['chart']}`" if row["chart"] else "",
-                "Caveats": _caveat_links(row["caveats"]),
+                "Caveats": caveat_links(row["caveats"]),
                 "SHA-256": f"`{row['sha256']}`",
             }
         ),
@@ -325,7 +264,7 @@ def _query(house: House, name: str) -> str:
         _parameters(house, name),
         "## Columns",
         _columns(house, name),
-        _sql(row["sql"]),
+        sql_block(row["sql"]),
     )
 
 
@@ -362,18 +301,18 @@ def _columns(house: House, name: str) -> str:
         label = f"{name}.{column}"
         notes = {
             "From": ", ".join(house.link(origin) for origin in row["lineage"]),
-            "Clock": _clock_links(house.clocks_of[label]),
-            "Caveat": _caveat_links(dict.fromkeys([*row["caveats"], *house.caveats_on[label]])),
+            "Clock": clock_links(house.clocks_of[label]),
+            "Caveat": caveat_links(dict.fromkeys([*row["caveats"], *house.caveats_on[label]])),
         }
         meaning = [prose(row["meaning"]), *(f"{word}: {found}" for word, found in notes.items() if found)]
         about = (f"`{kinds[column][0]}`", text(row["unit"]), row["provenance"], "<br>".join(meaning))
-        rows.append((_anchored(name, column), *about))
+        rows.append((anchored(name, column), *about))
     return stacked(("column", "type", "unit", "provenance", "meaning"), rows)
 
 
 def _rules(house: House, names: Sequence[str]) -> str:
     lines = [
-        f"- {text(rule.rule)}" + (f" Known breaches: {_caveat_links([rule.caveat])}" if rule.caveat else "")
+        f"- {text(rule.rule)}" + (f" Known breaches: {caveat_links([rule.caveat])}" if rule.caveat else "")
         for name in names
         for rule in house.rules.get(name, ())
     ]
@@ -384,7 +323,7 @@ def _rules(house: House, names: Sequence[str]) -> str:
 
 def _caveats(house: House, schema: str) -> str:
     parts = []
-    for row in _of(house.caveats, schema):
+    for row in _of_trace(house.caveats, schema):
         about = [
             f"{name}.{column['column_name']}"
             for name, columns in house.columns.items()
@@ -392,18 +331,18 @@ def _caveats(house: House, schema: str) -> str:
             for column in columns
             if row["caveat"] in column["caveats"]
         ]
-        facts = {
+        described = {
             "What to do": prose(row["what_to_do"]),
             "Documented in": prose(row["documented_in"]),
             "Touches": ", ".join(map(house.link, row["objects"])),
-            "About the columns": _links(name for name in about if name not in row["objects"]),
+            "About the columns": links(name for name in about if name not in row["objects"]),
         }
         parts += [
             f"(caveat.{row['caveat'].lower()})=\n## {row['caveat']}",
             prose(row["what_goes_wrong"]),
-            _facts(facts),
+            facts(described),
         ]
-    return _document(
+    return document(
         f"(caveats.{schema})=\n# Caveats of {schema}",
         "Ways to read these numbers wrongly; [how they follow columns](/docs/caveats.md).",
         *parts,
@@ -412,9 +351,10 @@ def _caveats(house: House, schema: str) -> str:
 
 def _figures(house: House, schema: str) -> str:
     rows = [
-        (_figure_claim(row), _figure_value(row), _figure_source(row)) for row in _of(house.figures, schema)
+        (_figure_claim(row), _figure_value(row), _figure_source(row))
+        for row in _of_trace(house.figures, schema)
     ]
-    return _document(
+    return document(
         f"(figures.{schema})=\n# Published figures of {schema}",
         "What its publisher and its readers printed; `traces verify` sets each beside what is measured.",
         stacked(("figure", "printed", "where, and how it is measured"), rows),
@@ -435,79 +375,11 @@ def _figure_value(figure: Row) -> str:
 def _figure_source(figure: Row) -> str:
     lines = (
         f"{prose(figure['printed_in'])} ({figure['trust']})",
-        f"Reads {_links(figure['reads'])}" if figure["reads"] else "",
+        f"Reads {links(figure['reads'])}" if figure["reads"] else "",
         code(figure["measured_by"]) if figure["measured_by"] else "Not measurable",
         prose(figure["explanation"]),
     )
     return "<br>".join(filter(None, lines))
-
-
-def text(plain: str) -> str:
-    """Text as Markdown that shows it as it is, in a table too."""
-    return re.sub(r"([\\`*_\[\]<>|#$~{}])", r"\\\1", plain or "")
-
-
-def prose(plain: str) -> str:
-    """Text as Markdown in which addresses are links."""
-    parts = re.split(r"(https?://[^\s,;()]*[^\s,;().])", plain or "")
-    return "".join(f"<{part}>" if index % 2 else text(part) for index, part in enumerate(parts))
-
-
-def code(sql: str) -> str:
-    """SQL in a line, also in a table."""
-    return "`" + " ".join(sql.split()).replace("|", r"\|") + "`"
-
-
-def link(name: str, target: str = "") -> str:
-    """A link to an object or a column by its name, or to another under that name."""
-    return f"[`{name}`](#{(target or name).lower()})"
-
-
-def grid(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose cells are Markdown."""
-    lines = [names, ["---"] * len(names), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def stacked(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose cells stand below each other where the screen is narrow."""
-    return "{.stacked}\n" + grid(names, rows)
-
-
-def _anchored(name: str, column: str) -> str:
-    return f'[`{column}`]{{id="{name}.{column.lower()}"}}'
-
-
-def _heading(name: str) -> str:
-    return f"({name})=\n# {name}"
-
-
-def _links(names: Iterable[str]) -> str:
-    return ", ".join(map(link, names))
-
-
-def _caveat_links(names: Iterable[str]) -> str:
-    return ", ".join(f"[{text(name)}](#caveat.{name.lower()})" for name in names)
-
-
-def _clock_links(names: Iterable[str]) -> str:
-    return ", ".join(f"[{text(name)}](#clock.{name.lower()})" for name in names)
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    return "\n".join(f":{name}: {fact}" for name, fact in facts.items() if fact)
-
-
-def _sql(sql: str) -> str:
-    return f"```sql\n{first_statement(sql).strip()}\n```"
-
-
-def _toctree(paths: Iterable[str]) -> str:
-    return "\n".join(["```{toctree}", ":hidden:", "", *paths, "```"])
-
-
-def _document(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _path(name: str) -> str:
@@ -518,7 +390,7 @@ def _in_schema(names: Collection[str], schema: str) -> list[str]:
     return sorted(name for name in names if name.startswith(f"{schema}."))
 
 
-def _of(rows: Iterable[Row], schema: str) -> list[Row]:
+def _of_trace(rows: Iterable[Row], schema: str) -> list[Row]:
     return [row for row in rows if row["trace"] == schema]
 
 
@@ -528,17 +400,3 @@ def _title(house: House, schema: str) -> str:
 
 def _comment(house: House, name: str) -> str:
     return house.definitions.relations[name].comment or ""
-
-
-def _grouped(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
-
-
-def _by(rules: Iterable[Check]) -> dict[str, list[Check]]:
-    found: dict[str, list[Check]] = {}
-    for rule in rules:
-        found.setdefault(rule.object_name, []).append(rule)
-    return found

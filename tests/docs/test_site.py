@@ -20,7 +20,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tracehouse.docs import dictionary, site
+from tracehouse.docs.house import House
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.ingest.declare import all_traces
+from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
 
 REPOSITORY = Path(__file__).parents[2]
@@ -35,7 +38,7 @@ def definitions() -> Definitions:
 
 @pytest.fixture(scope="module")
 def pages(definitions: Definitions) -> dict[str, str]:
-    return dictionary.pages(dictionary.House(definitions))
+    return dictionary.pages(House(definitions))
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +206,37 @@ def test_a_query_shows_its_parameters_hash_and_sql(
         assert all(choice in said for choice in row["choices"])
         assert row["at_least"] is None or f"From {row['at_least']} to {row['at_most']}" in said
         assert (row["values_of"] or "") in said
+
+
+def test_every_metric_figure_and_rule_says_what_the_catalog_does(
+    definitions: Definitions, pages: dict[str, str]
+) -> None:
+    said = {schema: "\n".join(lines_of(pages, schema)) for schema in pages_by_schema(pages)}
+    for row in rows(definitions, "metrics"):
+        answer = f" {row['answered_by']}" if row["answered_by"] else ""
+        expected = f"| {row['metric']} | {row['exactness']} | {row['reason']}{answer} |"
+        assert expected in said[row["trace"]]
+        there = row["exactness"] if row["answered_by"] else "–"
+        [line] = re.findall(rf"^\| {row['metric']} \| (.*) \|$", pages["dictionary/coverage.md"], re.M)
+        assert there in line and (f"(#{row['answered_by']})" in line or not row["answered_by"])
+    for row in rows(definitions, "published"):
+        assert row["statement"] in said[row["trace"]]
+        assert f"{row['value']:,.10g}" in said[row["trace"]]
+        assert " ".join(row["measured_by"].split()) in said[row["trace"]]
+    for rule in all_rules(all_traces().values()):
+        assert f"- {rule.rule}" in said[rule.object_name.partition(".")[0]]
+
+
+def pages_by_schema(pages: dict[str, str]) -> set[str]:
+    return {path.split("/")[1] for path in pages if path.count("/") == 2}
+
+
+def lines_of(pages: dict[str, str], schema: str) -> Iterator[str]:
+    """What the pages of a schema say: without escapes, anchors, and where links go."""
+    for path, page in pages.items():
+        if path.startswith(f"dictionary/{schema}/"):
+            plain = re.sub(r"\]\(#\S+?\)|(?<!\\)[\[`]", "", page)
+            yield re.sub(r"\\(.)", r"\1", plain)
 
 
 def test_any_guide_is_in_the_navigation() -> None:
