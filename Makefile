@@ -34,7 +34,7 @@ install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-v
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
 # As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,explore,fetch,lint,plot,report,spark,test]' duckdb==$(NEWER_DUCKDB)
+EXTRAS := --editable '.[bi,bench,browser,explore,fetch,lint,plot,report,spark,test]' duckdb==$(NEWER_DUCKDB)
 OLDER_EXTRAS := --editable '.[bi,plot,test]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
