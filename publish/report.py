@@ -287,13 +287,17 @@ def _drawn(
     """The charts with one more, or with the reason why there is none."""
     name = query["query_name"]
     try:
-        picture = plot.picture_of(connection, answer.named_question(connection, name, {}))
+        question = answer.named_question(connection, name, {})
+        picture = plot.picture_of(connection, question)
     except UserError as error:
         return replace(charts, failed=[*charts.failed, str(error)])
     text = io.StringIO()
     picture.save(text, format="svg")
     description = f"{query['description']} The numbers: traces query {name}"
     svg = inline_svg(text.getvalue(), name.replace(".", "-"), query["title"], description)
+    if query["compares_traces"]:
+        # Of those that have rows in it alone, as an answer has them.
+        traces = sorted(_names(connection, f"select distinct trace from ({question.sql})"))
     chart = ChartOf(name, query["title"], query["description"], svg, _caveats(connection, name, traces))
     return replace(charts, drawn=[*charts.drawn, chart])
 
