@@ -41,7 +41,7 @@ install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-v
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
 # As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,explore,fetch,lint,mcp,plot,report,spark,test,xlsx]' duckdb==$(NEWER_DUCKDB)
+EXTRAS := --editable '.[bi,bench,browser,explore,fetch,lint,mcp,plot,report,spark,test,xlsx]' duckdb==$(NEWER_DUCKDB)
 OLDER_EXTRAS := --editable '.[bi,plot,test,xlsx]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
@@ -90,7 +90,8 @@ $(SUPERSET_VENV)/ready: Makefile
 	touch $@
 
 bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready
-	TRACEHOUSE_BI=all $(BIN)/pytest tests/publish/bi
+	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/bi tests/publish/test_report.py \
+		tests/publish/test_explore.py
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile

@@ -269,8 +269,8 @@ def _fields(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str
                 name=parameter,
                 meaning=meaning,
                 kind=_kind(kind, occurring),
-                # What is not among the values is shown all the same, so that it is seen what was asked.
-                choices=list(dict.fromkeys([*occurring, *([default] if default and occurring else [])])),
+                # The default is one of them, whether or not it occurs, so that there is a way back to it.
+                choices=list(dict.fromkeys([*occurring, default or ""])) if occurring else [],
                 at_least=at_least or "",
                 at_most=at_most or "",
                 is_whole="INT" in kind,

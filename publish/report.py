@@ -292,6 +292,9 @@ def _drawn(
         return replace(charts, failed=[*charts.failed, str(error)])
     description = f"{query['description']} The numbers: traces query {name}"
     svg = inline_svg(pictures.svg_of(picture), name.replace(".", "-"), query["title"], description)
+    if query["compares_traces"]:
+        # Of those that have rows in it alone, as an answer has them.
+        traces = sorted(_names(connection, f"select distinct trace from {name}()"))
     chart = ChartOf(name, query["title"], query["description"], svg, _caveats(connection, name, traces))
     return replace(charts, drawn=[*charts.drawn, chart])
 

@@ -1,6 +1,6 @@
 """What tests of pages share: Chromium, where there is one, and which of them are run.
 
-With TRACEHOUSE_BROWSER=all those in a browser are run, too; `make browser-test` does it.
+With TRACEHOUSE_BROWSER=all those in a browser are run, too.
 """
 
 import os

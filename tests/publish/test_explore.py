@@ -28,6 +28,15 @@ create or replace macro mine.slow() as table
 select count(*) as pairs from range(10000000) as a, range(10000000) as b where a.range > b.range;
 """
 
+ONE_JOB = """-- How long did a job run?
+-- param: of_job: the job
+-- values: of_job: itp.raw_job.job_id
+-- param: in_cluster: only there
+-- values: in_cluster: itp.job.cluster
+create or replace macro mine.one_job(of_job varchar := null, in_cluster varchar := null) as table
+select job_id, run_s from itp.job where job_id = of_job and (in_cluster is null or cluster = in_cluster);
+"""
+
 
 @dataclass(frozen=True)
 class Served:
@@ -77,10 +86,11 @@ def interrupt(served: Served) -> int:
 
 @pytest.fixture(scope="module")
 def warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of two synthetic traces, with a query of its own that never ends."""
+    """A warehouse of two synthetic traces, with queries of its own, of which one never ends."""
     folder = tmp_path_factory.mktemp("explore") / "house"
     (folder / "local" / "sql" / "mine").mkdir(parents=True)
     (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW)
+    (folder / "local" / "sql" / "mine" / "one_job.sql").write_text(ONE_JOB)
     assert not database.ingest([sample_raw], folder, ["itp", "openb"], lambda *_: None).problems
     return folder
 
@@ -205,7 +215,21 @@ def test_a_form_has_a_widget_for_each_kind_of_parameter(
         reply(visitor, f"{served.root}/query/openb.request_tiers?in_variant=gpushare40").text,
         re.S,
     )
-    assert "<option selected>gpushare40</option>" in select and "<option>default</option>" in select
+    assert '<option value="gpushare40" selected>' in select and '<option value="default">' in select
+
+
+def test_a_long_list_of_values_is_typed_into_and_a_default_of_nothing_can_be_had_again(
+    served: Served, visitor: urllib.request.OpenerDirector, warehouse: Path
+) -> None:
+    listed = queried(warehouse, "itp.raw_job", "--limit", "200").splitlines()
+    job = listed[1].split(",")[listed[0].split(",").index("job_id")]
+    page = reply(visitor, f"{served.root}/query/mine.one_job?of_job={job}&in_cluster=").text
+    assert re.search(rf'name="of_job" value="{job}"[^>]*type="text" list="of_job-values">', page)
+    assert page.count("<option value=") > 100 and f'<option value="{job}"></option>' in page
+    assert '<option value="" selected>–</option>' in page
+    assert f"<td>{job}</td>" in page
+    again = reply(visitor, f"{served.root}/query/mine.one_job?in_cluster=cluster04").text
+    assert '<option value="">–</option>' in again and '<option value="cluster04" selected>' in again
 
 
 @pytest.mark.parametrize("ending", ["", "/answer.csv"])

@@ -88,8 +88,12 @@ def made(warehouse: Path, folder: Path, *traces: str) -> str:
 
 @pytest.fixture(scope="module")
 def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of two synthetic traces with jobs: all of them take a report a minute."""
+    """Synthetic: two traces with jobs, and the machines of PAI. On all traces a report takes a minute."""
     folder = tmp_path_factory.mktemp("two") / "house"
+    (folder.parent / "raw").mkdir()
+    for path in (*sample_raw.rglob("pai_machine_spec*"), *sample_raw.rglob("SYNTHETIC.txt")):
+        (folder.parent / "raw" / path.name).write_bytes(path.read_bytes())
+    assert not database.ingest([folder.parent / "raw"], folder, ["pai"], lambda *_: None).problems
     assert not database.ingest([sample_raw], folder, ["dlrm", "itp"], lambda *_: None).problems
     return folder
 
@@ -138,7 +142,7 @@ def test_it_says_what_each_trace_can_tell(synthetic_text: str, synthetic: DuckDB
 
 def test_synthetic_data_are_said_to_be_at_the_top(synthetic_text: str, itp_text: str) -> None:
     above = synthetic_text[: synthetic_text.index("What is loaded")]
-    assert "Synthetic data." in above and "dlrm, itp" in above and "dlrm.instance" in synthetic_text
+    assert "Synthetic data." in above and "dlrm, itp, pai" in above and "dlrm.instance" in synthetic_text
     assert "Synthetic data" not in itp_text
     assert "reproduced" not in {row[1] for row in Page(synthetic_text).rows_of("Published figures")[1:]}
 
@@ -228,6 +232,8 @@ def test_traces_are_drawn_beside_each_other(synthetic_text: str, itp_text: str) 
     drawn = synthetic_text.partition("Charts over all traces")[2].partition('<h2 id="figures">')[0]
     assert drawn.count("<svg") == report.MOST_CHARTS
     assert "traces query unified.run_cdf" in drawn
+    # PAI has no jobs here, and so no part in the pictures.
+    assert 'href="#dlrm.services_not_jobs"' in drawn and 'href="#pai.' not in drawn
     # One trace, however many others there are, has nothing beside it.
     assert "Charts over all traces" not in itp_text
 

@@ -272,7 +272,7 @@ def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple
     columns = [row[0] for row in connection.execute(f"describe {question.sql}", question.values).fetchall()]
     if "trace" not in columns:
         return question, notes(connection, question.name)
-    connection.execute(f"create temp table answer as {question.sql}", question.values)
+    connection.execute(f"create or replace temp table answer as {question.sql}", question.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
     at_hand = replace(question, sql="from temp.answer", values={})
     return at_hand, notes(connection, question.name, [trace for (trace,) in rows] or None)
