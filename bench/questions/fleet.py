@@ -34,14 +34,13 @@ def machines_pandas(parquet: Path) -> pd.DataFrame:
     spec = read(parquet, "machine_spec", ["gpu_type", "cap_cpu", "cap_mem", "cap_gpu"])
     sums = {"machines": ("cap_gpu", "size"), "gpus": ("cap_gpu", "sum"), "cpus": ("cap_cpu", "sum")}
     groups = spec.groupby("gpu_type").agg(**sums, memory_gb=("cap_mem", "sum")).reset_index()
-    groups = pd.concat([groups, groups.sum(numeric_only=True).to_frame().T.assign(gpu_type="all")])
     groups["gpus_per_machine"] = groups["gpus"] / groups["machines"]
     groups["cpus_per_gpu"] = groups["cpus"] / groups["gpus"].where(groups["gpus"] > 0)
     return groups
 
 
 def machines_polars(parquet: Path) -> pl.DataFrame:
-    groups = (
+    return (
         scan(parquet, "machine_spec")
         .group_by("gpu_type")
         .agg(
@@ -50,13 +49,12 @@ def machines_polars(parquet: Path) -> pl.DataFrame:
             cpus=pl.col("cap_cpu").sum(),
             memory_gb=pl.col("cap_mem").sum(),
         )
+        .with_columns(
+            gpus_per_machine=pl.col("gpus") / pl.col("machines"),
+            cpus_per_gpu=pl.col("cpus") / pl.when(pl.col("gpus") > 0).then(pl.col("gpus")),
+        )
         .sort("gpu_type")
         .collect()
-    )
-    total = groups.select(pl.lit("all").alias("gpu_type"), pl.exclude("gpu_type").sum())
-    return pl.concat([groups, total]).with_columns(
-        gpus_per_machine=pl.col("gpus") / pl.col("machines"),
-        cpus_per_gpu=pl.col("cpus") / pl.when(pl.col("gpus") > 0).then(pl.col("gpus")),
     )
 
 

@@ -128,7 +128,7 @@ def test_the_terminal_decides_how_wide_it_is(sample_warehouse: Path) -> None:
     assert left_out[0] > left_out[1] > 0
     with terminal("query", "itp.job", "--wide", "-n", "3", warehouse=sample_warehouse, PAGER="") as opened:
         assert opened.end() == 0
-    assert "needed_speedup" in opened.text and "left out" not in opened.text
+    assert "needed_speedup" in opened.text and "columns left out" not in opened.text
 
 
 @pytest.mark.parametrize("kind", ["traces", "tables", "views", "queries"])

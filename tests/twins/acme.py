@@ -1023,8 +1023,6 @@ TELEMETRY_QUERIES = {
             "seren.ib_send",
             "seren.gpu_server_power_w",
             "seren.cpu_server_power_w",
-            "kalos.gpu_util_pct_nonfull",
-            "philly.gpu_util_pct",
         )
     },
 }

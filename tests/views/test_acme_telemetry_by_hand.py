@@ -480,8 +480,8 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
         ]
         assert distance("seren.cpu_server_power_w", [(30, 540.0)]) == [("seren.cpu_server_power_w", 1, 30)]
         assert distance("kalos.gpu_temp_c", [(30, 40.0)]) == [("kalos.gpu_temp_c", 1, None)]
-        assert distance("philly.gpu_util_pct", [(30, 40.0)]) == [("philly.gpu_util_pct", 1, None)]
-        assert answer(connection, "from acme.curve_distance('no.such')") == []
+        with pytest.raises(duckdb.InvalidInputException, match="on_curve is kalos"):
+            answer(connection, "from acme.curve_distance('no.such')")
 
 
 def test_times_are_instants(tmp_path: Path) -> None:

@@ -25,18 +25,17 @@ def guarded(query: QueryFile, body: str) -> str:
     )
 
 
+# NULL is no value out of a range: where a query gives it a meaning, as `any`, its file says so.
 def _failure(query: QueryFile, parameter: Parameter) -> str:
     name = parameter.name
     if parameter.range:
         bounds = (parameter.range.at_least, parameter.range.at_most)
         listed = " and ".join(f"cast({quoted(bound)} as {parameter.type})" for bound in bounds)
-        allowed, wanted = f"{name} between {listed}", " to ".join(bounds)
+        allowed, wanted = f"{name} is null or {name} between {listed}", " to ".join(bounds)
     else:
         choices = ", ".join(quoted(choice) for choice in parameter.choices)
         allowed, wanted = f"cast({name} as varchar) in ({choices})", " or ".join(parameter.choices)
     said = quoted(f"{query.full_name}: {name} is {wanted}, not ")
-    absent = "true" if parameter.default.lower() == "null" else "false"
     return (
-        f"when not coalesce({allowed}, {absent}) "
-        f"then error({said} || coalesce(cast({name} as varchar), 'NULL'))"
+        f"when not coalesce({allowed}, false) then error({said} || coalesce(cast({name} as varchar), 'NULL'))"
     )
