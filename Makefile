@@ -2,7 +2,8 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
 # make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
-# make bi-test             a real PostgreSQL, and Superset in headless Chromium; needs both from the system's packages
+# make bi-test             a real PostgreSQL, and Superset, the report and the pages to explore in headless Chromium, and
+#                          every picture; needs PostgreSQL and Chromium from the system's packages
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
@@ -25,7 +26,7 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 	views/test_pai_by_hand.py views/test_pai_demand.py views/test_unified_by_hand.py \
 	views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py views/test_times_out_of_range.py \
 	sql engines/test_answer.py engines/test_build.py engines/test_checks.py engines/test_repeatable.py \
-	engines/test_verify.py publish/test_export.py publish/bi/test_database_file.py hostile/test_escapes.py ingest/test_convert.py \
+	engines/test_verify.py publish/test_export.py hostile/test_escapes.py ingest/test_convert.py \
 	clients/test_older_duckdb.py clients/test_sqlalchemy.py)
 # Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
 SUPERSET_VENV := .venv-superset
@@ -89,9 +90,9 @@ $(SUPERSET_VENV)/ready: Makefile
 	$(call install,$(SUPERSET_VENV),$(SUPERSET))
 	touch $@
 
-bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready
-	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/bi tests/publish/test_report.py \
-		tests/publish/test_explore.py
+bi-test: venvs $(SUPERSET_VENV)/ready
+	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
+	$(OLDER_VENV)/bin/pytest tests/publish/bi/test_database_file.py
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile

@@ -57,9 +57,9 @@ def test_views_and_queries_are_listed_and_asked_like_ours(warehouse: Path) -> No
     assert asked(warehouse, "from mine.big") == asked(warehouse, "from mine.big_v1") == [("a", 1, 1.0)]
     assert asked(warehouse, "from mine.by_node(min_gpus := 1)") == [("a", 1)]
     assert asked(warehouse, "select status from catalog.views where view_name = 'mine.big'") == [("local",)]
-    listed = command_line.by_itself("list", "queries", "mine", "--warehouse", warehouse, "--format", "csv")
+    listed = command_line.server().run("list", "queries", "mine", "--warehouse", warehouse, "--format", "csv")
     assert listed.stdout.splitlines()[1] == "mine.by_node,How many nodes have so many GPUs?,min_gpus=1"
-    refused = command_line.by_itself("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
+    refused = command_line.server().run("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
     assert "min_gpus is of type INTEGER, not 'x'" in refused.stderr
 
 
@@ -137,7 +137,7 @@ def test_what_is_wrong_is_told_with_its_place_and_the_rest_works(warehouse: Path
     assert asked(warehouse, "select comment from duckdb_views() where view_name = 'job_v1'") != [("mine",)]
     assert asked(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG),)]
     for command in (("query", "mine.big"), ("describe", "mine.big")):
-        refused = command_line.by_itself(*command, "--warehouse", warehouse)
+        refused = command_line.server().run(*command, "--warehouse", warehouse)
         assert (refused.code, refused.stdout) == (1, "")
         assert "mine.big could not be built: " in refused.stderr
         assert "nosuch" in refused.stderr
@@ -154,12 +154,14 @@ def test_an_ingest_takes_them_up_and_says_what_is_wrong(warehouse: Path) -> None
 
 
 def test_a_build_with_errors_fails_and_one_after_they_are_mended_does_not(warehouse: Path) -> None:
-    built_with(warehouse, {"views/mine/big.v1.sql": BIG.replace("gpu > 0", "gpus > 0")})
-    failed = command_line.by_itself("build", "--warehouse", warehouse)
+    path = warehouse / "local" / "views" / "mine" / "big.v1.sql"
+    path.parent.mkdir(parents=True)
+    path.write_text(BIG.replace("gpu > 0", "gpus > 0"))
+    failed = command_line.server().run("build", "--warehouse", warehouse)
     assert failed.code == 1
     assert failed.stderr.endswith("error: 1 file of your own could not be built; all else was\n")
-    (warehouse / "local" / "views" / "mine" / "big.v1.sql").write_text(BIG)
-    assert command_line.by_itself("build", "--warehouse", warehouse).code == 0
+    path.write_text(BIG)
+    assert command_line.server().run("build", "--warehouse", warehouse).code == 0
     assert asked(warehouse, "select count(*) from catalog.not_built") == [(0,)]
     shutil.rmtree(warehouse / "local")
     database.build(warehouse)
