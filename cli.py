@@ -652,7 +652,7 @@ def sql(
     """Answer a query in SQL: traces sql "select count(*) from itp.job".
 
     The database is opened read-only, and no other file can be read or written. Caveats are those of the
-    columns that it names. With --engine spark it is Spark's SQL, and there are none.
+    columns that it names. With --engine spark it is Spark's SQL.
     """
     from tracehouse.engines.duckdb.read import answer, provenance
 

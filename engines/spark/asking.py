@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import duckdb
-
-from tracehouse.engines.duckdb.read import answer, asking
-from tracehouse.engines.duckdb.read.answer import Asked, Note, Question
+from tracehouse.engines.duckdb.read import answer, asking, provenance
+from tracehouse.engines.duckdb.read.answer import Asked, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.engines.spark import session, statement
 from tracehouse.engines.spark.register import register
@@ -55,26 +53,26 @@ def written(
 ) -> Asked:
     """Ask what somebody wrote in Spark's SQL, for no more rows than a limit; with `explain`, for its plan."""
 
-    def answered(spark: "SparkSession") -> "pa.Table | str":
+    def work(spark: "SparkSession") -> "tuple[pa.Table | str, frozenset[str]]":
         asked = statement.limited(statement.of_text(spark, text), limit)
-        return _answered(spark, warehouse, asked, explain)
+        return _answered(spark, warehouse, asked, explain), asked.reads
 
-    found = _ask(master, limits, answered)
-    return _of_plan(found) if isinstance(found, str) else _of_rows(found)
+    found, reads = _ask(master, limits, work)
+    if isinstance(found, str):
+        return _of_plan(found)
+    return lambda connection: (
+        answer.of_table(connection, found),
+        provenance.notes_on_statement(connection, text, reads),
+    )
 
 
 def _of_plan(plan: str) -> Asked:
     return lambda _: (Question("", {}, plan=plan), [])
 
 
-def _of_rows(rows: "pa.Table", name: str = "") -> Asked:
-    """What gives rows to DuckDB, with the notes on what is called so; there are none on a statement."""
-
-    def asked(connection: duckdb.DuckDBPyConnection) -> tuple[Question, list[Note]]:
-        question = answer.of_table(connection, rows, name)
-        return answer.answered(connection, question) if name else (question, [])
-
-    return asked
+def _of_rows(rows: "pa.Table", name: str) -> Asked:
+    """What gives rows to DuckDB, with the notes on what is called so."""
+    return lambda connection: answer.answered(connection, answer.of_table(connection, rows, name))
 
 
 def _answered(spark: "SparkSession", warehouse: Path, asked: Statement, explain: bool) -> "pa.Table | str":
