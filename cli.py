@@ -948,9 +948,7 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
         _say(f"error: {problem}", stderr=True)
     if outcome.problems:
         count = len(outcome.problems)
-        raise UserError(
-            f"{count} file{'s' * (count != 1)} could not be read: what was read of them before stays"
-        )
+        raise UserError(f"{count} file{'s' * (count != 1)} could not be read: what one gave before stays")
 
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:

@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -81,20 +81,36 @@ def spooled(
     for the terminal that is standard output is shown in a pager.
     """
     target = _target(output)
-    if target.opened is None:
-        target.path.parent.mkdir(parents=True, exist_ok=True)
-        folder = target.path.parent
-    with new_spool(folder) as spool:
+    with ExitStack() as stack:
+        with _explained(output):
+            if target.opened is None:
+                target.path.parent.mkdir(parents=True, exist_ok=True)
+                folder = target.path.parent
+            spool = stack.enter_context(new_spool(folder))
         yield spool
         spool.file.flush()
         if target.opened is None:
-            _place(spool, target.path)
+            with _explained(output):
+                _place(spool, target.path)
         else:
             to_terminal = is_terminal(output)
             shows = pager.command() if pages and output is None and to_terminal else ""
             is_paged = bool(shows) and pager.is_longer_than_screen(spool.file)
             with pager.opened(shows) if is_paged else target.opened() as stream:
                 _copy(spool, stream, shows_escapes and to_terminal)
+
+
+@contextmanager
+def _explained(output: Path | None) -> Iterator[None]:
+    """Turn the system's refusal to write a file into a UserError that names it."""
+    try:
+        yield
+    except OSError as error:
+        if output is None:
+            raise
+        raise UserError(
+            f"{output}: it cannot be written ({error.strerror}). Name a file where you may write"
+        ) from None
 
 
 def show(text: str, pages: bool) -> None:

@@ -121,8 +121,8 @@ def test_python_runs(place: int, printed: str, folder: Path) -> None:
 
 
 def test_a_users_own_views_and_queries_are_built(folder: Path) -> None:
-    files = re.findall(r"```sql\n(-- warehouse/local/(\S+): .*?)```", README, re.S)
-    for text, name in files:
+    files = re.findall(r"`warehouse/local/(\S+)`:\n\n```sql\n(.*?)```", README, re.S)
+    for name, text in files:
         path = folder / "warehouse" / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -140,7 +140,7 @@ def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list
     # Asked for once: DuckDB makes the list of all functions anew each time.
     definitions = connection.execute(
         """
-        select schema_name || '.' || function_name as name, macro_definition, comment
+        select schema_name || '.' || function_name as name, macro_definition, coalesce(comment, '') as comment
         from duckdb_functions()
         where database_name = $warehouse and list_contains($names, name)
         order by name

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.ingest.errors import UsageError
+from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish import output
 
 
@@ -91,3 +91,9 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         put(tmp_path, tmp_path)
     with pytest.raises(UsageError, match="no file can have this name"):
         put(tmp_path / "a\0b", tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_said_with_the_file(tmp_path: Path) -> None:
+    (tmp_path / "closed").touch()
+    with pytest.raises(UserError, match=r"closed/x\.csv: it cannot be written \("):
+        put(tmp_path / "closed" / "x.csv", tmp_path)

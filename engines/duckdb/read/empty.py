@@ -3,7 +3,6 @@
 import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Note, Question, base_tables
-from tracehouse.engines.duckdb.read.statement import names_read
 
 
 def why_empty(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Note]:
@@ -11,7 +10,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, question: Question) -> list
 
     There is none where the question reads no table of the warehouse.
     """
-    names = {question.name} if question.name else names_read(connection, question.sql)
+    names = {question.name} if question.name else question.reads
     tables = connection.execute(
         """
         select table_name, row_count from catalog.tables
@@ -46,5 +45,10 @@ def _limits(connection: duckdb.DuckDBPyConnection, question: Question) -> str:
         ).fetchall()
     )
     given = [f"{name}={value} (by default {defaults[name]})" for name, value in question.given.items()]
-    others = [f"{name}={default}" for name, default in defaults.items() if name not in question.given]
-    return f"What limits it: {', '.join([*given, *others])}" if defaults else ""
+    # What is not switched on leaves nothing out.
+    others = [
+        f"{name}={default}"
+        for name, default in defaults.items()
+        if name not in question.given and default.lower() != "false"
+    ]
+    return f"What limits it: {', '.join([*given, *others])}" if given or others else ""

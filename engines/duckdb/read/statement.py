@@ -128,18 +128,6 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     return Statement(query, explain, _check_parts(connection, query))
 
 
-def names_read(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
-    """The names that a query reads tables, views and named queries by, with their schemas, in lower case."""
-    [(serialized,)] = connection.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
-    found = set()
-    for part in _parts(json.loads(serialized)):
-        if part.get("type") == "BASE_TABLE":
-            found.add((_lower(part, "schema_name"), _lower(part, "table_name")))
-        elif part.get("type") == "TABLE_FUNCTION":
-            found.add((_lower(part["function"], "schema"), _lower(part["function"], "function_name")))
-    return {f"{schema}.{name}" for schema, name in found if schema}
-
-
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
     """Whether a text is a PIVOT that names no values: DuckDB makes it several statements, one that writes."""
     multi = getattr(duckdb.StatementType, "MULTI", None)
