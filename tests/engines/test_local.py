@@ -61,6 +61,11 @@ def test_views_and_queries_are_listed_and_asked_like_ours(warehouse: Path) -> No
     assert listed.stdout.splitlines()[1] == "mine.by_node,How many nodes have so many GPUs?,min_gpus=1"
     refused = command_line.server().run("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
     assert "min_gpus is of type INTEGER, not 'x'" in refused.stderr
+    file = warehouse.parent / "published.duckdb"
+    published = command_line.server().run("publish", "--out", file, "--warehouse", warehouse)
+    assert published.code == 0, published.stderr
+    with duckdb.connect(str(file), read_only=True) as connection:
+        assert connection.execute("from mine.by_node(min_gpus := 1)").fetchall() == [("a", 1)]
 
 
 def test_they_inherit_what_columns_mean_and_caveats(warehouse: Path) -> None:
