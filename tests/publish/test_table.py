@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from terminal import terminal
@@ -96,6 +96,7 @@ def test_records_show_every_column_whole() -> None:
     assert "─[ 2 ]─┬────────────────────" in lines and lines[-1] == "2 rows"
 
 
+@settings(deadline=None, max_examples=25)
 @given(
     kinds=st.lists(st.sampled_from(["text", "number", "time", "list"]), min_size=1, max_size=8),
     width=st.integers(20, 200),
