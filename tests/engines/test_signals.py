@@ -58,7 +58,11 @@ def test_a_signal_ends_a_question_at_once(
     for _ in range(times):
         running.send_signal(number)
     start_s = time.monotonic()
-    _, errors = running.communicate(timeout=20)
+    try:
+        _, errors = running.communicate(timeout=20)
+    finally:
+        # Where the signal is ignored, as below nohup, it would go on for ever.
+        running.kill()
     assert (running.returncode, errors) == (code, b"")
     assert time.monotonic() - start_s < 5
     assert list(temporary.iterdir()) == []
