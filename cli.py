@@ -698,7 +698,7 @@ def check(
         failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
         return answer.of_table(connection, found), []
 
-    how.write(asked)
+    how.write(asked, brief=checks.BRIEF)
     if failed:
         raise UserError(failed[0])
 
@@ -948,7 +948,8 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
         _say(f"error: {problem}", stderr=True)
     if outcome.problems:
         count = len(outcome.problems)
-        raise UserError(f"{count} file{'s' * (count != 1)} could not be read: what one gave before stays")
+        which = "file could not be read: what it" if count == 1 else "files could not be read: what each"
+        raise UserError(f"{count} {which} gave before stays")
 
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:

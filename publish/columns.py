@@ -22,8 +22,9 @@ _NO_TEXTS = re.compile(
 
 def columns_of(connection: duckdb.DuckDBPyConnection, question: Question) -> list[tuple[str, str]]:
     """The name and the type of each column of an answer, which is not computed for that."""
+    # On the same line, as an error names the line.
     try:
-        found = connection.execute(f"from (\n{question.sql}\n) limit 0", dict(question.values)).description
+        found = connection.execute(f"from ({question.sql}\n) limit 0", dict(question.values)).description
     except duckdb.Error as error:
         raise UserError(str(error)) from None
     return [(column[0], str(column[1])) for column in found or ()]
@@ -35,7 +36,7 @@ def selecting(question: Question, columns: Sequence[tuple[str, str]], values: Se
         f"{value} as {_identifier(name)}" for (name, _), value in zip(columns, values, strict=True)
     )
     places = ", ".join(f"c{place}" for place in range(len(columns)))
-    return Question(f"select {listed} from (\n{question.sql}\n) as answer({places})", question.values)
+    return Question(f"select {listed} from ({question.sql}\n) as answer({places})", question.values)
 
 
 def as_texts(question: Question, columns: Sequence[tuple[str, str]]) -> Question:

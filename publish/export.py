@@ -172,7 +172,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 def _copy(connection: duckdb.DuckDBPyConnection, question: Question, form: Format, spool: Spool) -> int:
     """Let DuckDB write an answer. Returns how many rows it has."""
     options = f"{_COPY_OPTIONS[form]}, use_tmp_file false"
-    sql = f"copy (from (\n{question.sql}\n)) to {quoted(spool.path)} ({options})"
+    sql = f"copy (from ({question.sql}\n)) to {quoted(spool.path)} ({options})"
     [(rows,)] = connection.execute(sql, dict(question.values)).fetchall()
     return int(rows)
 

@@ -155,7 +155,9 @@ def _fitted(columns: Sequence[_Column], look: Look) -> list[_Column]:
     room = look.width - 1
     fitting = [column for column in columns if not look.only or column.name in look.only]
     # What rows are called stays whole, where that leaves room for what they are.
-    fitting[0] = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, room // 2)))
+    whole = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, room // 2)))
+    if not look.only or _width([whole, *fitting[1:]], "least") <= room:
+        fitting[0] = whole
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     left_out = False
     while len(fitting) > 1 + left_out and _width(fitting, "least") > room:

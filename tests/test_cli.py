@@ -11,6 +11,7 @@ import command_line
 import pytest
 from command_line import TRACES, Run
 from openpyxl import load_workbook
+from terminal import end, screen, terminal
 
 COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "verify", "shell")
 
@@ -394,14 +395,10 @@ def test_the_device_of_standard_output_stays_what_it_is(sample_warehouse: Path, 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "json"])
 def test_a_terminal_gets_no_escape_from_data(form: str, sample_warehouse: Path) -> None:
     sql = "select chr(27) || '[2J' || chr(155) || 'x' as a"
-    ours, theirs = os.openpty()
-    command = [TRACES, "sql", sql, "--format", form, "--warehouse", sample_warehouse]
-    run = subprocess.run([str(part) for part in command], stdout=theirs, stderr=subprocess.PIPE)
-    os.close(theirs)
-    text = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert run.returncode == 0 and "[2J" in text
-    assert "\x1b[2J" not in text and "\x9b" not in text
+    with terminal("sql", sql, "--format", form, warehouse=sample_warehouse) as opened:
+        assert end(opened) == 0
+    assert "[2J" in screen(opened)
+    assert "\x1b[2J" not in screen(opened) and "\x9b" not in screen(opened)
 
 
 def test_a_closed_pipe_is_no_error(sample_warehouse: Path) -> None:

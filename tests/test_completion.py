@@ -96,12 +96,12 @@ def test_in_a_real_shell(shell: str, tmp_path: Path) -> None:
         pytest.skip(f"{shell} is not installed")
     options = ["--norc", "-i"] if shell == "bash" else ["-f", "-i"]
     with terminal(shell, *options, HOME=tmp_path, PS1="ready> ") as opened:
-        opened.until("ready> ")
+        opened.expect_exact("ready> ")
         if shell == "zsh":
-            opened.type("autoload -Uz compinit; compinit -u -D\n")
-        opened.type(f'eval "$(_TRACES_COMPLETE=source_{shell} traces)"; echo lo""aded\n')
-        opened.until("loaded")
-        opened.type("traces query itp.gpu_h\t")
-        opened.until("traces query itp.gpu_hours")
-        opened.type("-p min_\t")
-        opened.until("min_gpus=1")
+            opened.send("autoload -Uz compinit; compinit -u -D\n")
+        opened.send(f'eval "$(_TRACES_COMPLETE=source_{shell} traces)"; echo lo""aded\n')
+        opened.expect_exact("loaded")
+        opened.send("traces query itp.gpu_h\t")
+        opened.expect_exact("traces query itp.gpu_hours")
+        opened.send("-p min_\t")
+        opened.expect_exact("min_gpus=1")

@@ -97,7 +97,7 @@ def limited(statement: Statement, limit: int | None) -> Statement:
     if limit is None:
         return statement
     query = statement.sql.rstrip("; \n")
-    return Statement(f"select * from (\n{query}\n) limit {limit}", statement.reads)
+    return Statement(f"select * from ({query}\n) limit {limit}", statement.reads)
 
 
 def of_text(session: "SparkSession", text: str) -> Statement:

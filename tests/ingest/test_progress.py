@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from terminal import terminal
+from terminal import end, plain, screen, terminal
 
 SCRIPT = """
 from tracehouse.ingest.progress import byte_bars
@@ -19,12 +19,12 @@ print("done")
 @pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
 def test_it_shows_what_takes_long_while_nothing_more_is_told() -> None:
     with terminal(sys.executable, "-c", SCRIPT) as opened:
-        opened.until("raw folders")
-        opened.type("\n")
-        opened.until("itp.raw_job")
+        opened.expect_exact("raw folders")
+        opened.send("\n")
+        opened.expect_exact("itp.raw_job")
         # What has no size is over when something else begins.
-        later = opened.shown.rpartition("itp.raw_job")[2]
-        opened.type("\n")
-        assert opened.end() == 0
-    assert "raw folders" not in later and "done" in opened.text
-    assert opened.shown.rfind("\x1b[?25h") > opened.shown.rfind("\x1b[?25l"), "the cursor is back"
+        later = screen(opened).rpartition("itp.raw_job")[2]
+        opened.send("\n")
+        assert end(opened) == 0
+    assert "raw folders" not in later and "done" in plain(opened)
+    assert screen(opened).rfind("\x1b[?25h") > screen(opened).rfind("\x1b[?25l"), "the cursor is back"

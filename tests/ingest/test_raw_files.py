@@ -311,5 +311,5 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
         "Make it readable, or move it away",
         f"error: {locked[1]}: it cannot be read (Permission denied). Make it readable, or move it out of the"
         " raw folder",
-        "error: 2 files could not be read: what one gave before stays",
+        "error: 2 files could not be read: what each gave before stays",
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from terminal import terminal
+from terminal import end, plain, terminal
 
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.publish.table import Look, records, table
@@ -122,22 +122,22 @@ def test_the_terminal_decides_how_wide_it_is(sample_warehouse: Path) -> None:
     for columns in (80, 120):
         command = ("query", "itp.job", "-n", "3", "--no-pager")
         with terminal(*command, columns=columns, warehouse=sample_warehouse) as opened:
-            assert opened.end() == 0
-        shown[columns] = opened.text.split("caveat")[0].splitlines()
+            assert end(opened) == 0
+        shown[columns] = plain(opened).split("caveat")[0].splitlines()
         assert max(map(cell_len, shown[columns])) <= columns
     left_out = [int(re.search(r"(\d+) of 15 columns", shown[columns][-1])[1]) for columns in (80, 120)]
     assert left_out[0] > left_out[1] > 0
     with terminal("query", "itp.job", "--wide", "-n", "3", warehouse=sample_warehouse, PAGER="") as opened:
-        assert opened.end() == 0
-    assert "needed_speedup" in opened.text and "columns left out" not in opened.text
+        assert end(opened) == 0
+    assert "needed_speedup" in plain(opened) and "columns left out" not in plain(opened)
 
 
 @pytest.mark.parametrize("kind", ["traces", "tables", "views", "queries"])
 def test_lists_have_a_line_for_each_thing(kind: str, sample_warehouse: Path) -> None:
     with terminal("list", kind, "--no-pager", warehouse=sample_warehouse) as opened:
-        assert opened.end() == 0
-    lines = opened.text.splitlines()
+        assert end(opened) == 0
+    lines = plain(opened).splitlines()
     assert max(map(cell_len, lines)) <= 80
     names = [line.split()[0] for line in lines[2 : lines.index("")]]
     assert "…" not in "".join(names)
-    assert len(names) == int(re.search(r"(\d+) rows", opened.text)[1])
+    assert len(names) == int(re.search(r"(\d+) rows", plain(opened))[1])

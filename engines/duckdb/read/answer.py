@@ -227,7 +227,7 @@ def limited(question: Question, limit: int | None) -> Question:
     """A question for no more rows than a limit, if there is one."""
     if limit is None or question.explain or question.plan:
         return question
-    return replace(question, sql=f"from (\n{question.sql}\n) limit {limit}")
+    return replace(question, sql=f"from ({question.sql}\n) limit {limit}")
 
 
 def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:

@@ -9,6 +9,9 @@ import pyarrow.compute as pc
 
 from tracehouse.engines.duckdb.read.answer import Question, check_traces, run
 
+# What a terminal shows of the rules, where it has no room for all.
+BRIEF = ("check_name", "status", "violations", "rule")
+
 
 def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
     """Every rule of the named traces, of all if none is named, with what it finds now.

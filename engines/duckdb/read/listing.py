@@ -19,9 +19,13 @@ def listing(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words
     names = found(connection, kind, trace, words)
     if not names:
         of_trace = f" of {trace}" if trace else ""
-        raise UserError(
-            f"none of the {kind.value}{of_trace} has the words {words!r}. `traces list {kind.value}` has all"
+        others = [other.value for other in Kind if other != kind and found(connection, other, trace, words)]
+        where = (
+            f"`traces list {others[0]} --search` finds some"
+            if others
+            else f"`traces list {kind.value}` has all"
         )
+        raise UserError(f"none of the {kind.value}{of_trace} has the words {words!r}. {where}")
     return Question(
         f"""
         with listed as ({LISTS[kind]}),

@@ -15,7 +15,7 @@ from tracehouse.ingest.errors import UserError
 # Relative tolerance for what is lost where decimal fractions are read as binary ones.
 ROUNDING = 1e-9
 # What a terminal shows of the comparison, where it has no room for all.
-BRIEF = ("figure", "published", "measured", "unit", "verdict")
+BRIEF = ("figure", "published", "measured", "verdict")
 
 
 class Verdict(StrEnum):

@@ -20,9 +20,7 @@ def guarded(query: QueryFile, body: str) -> str:
     failures = " ".join(_failure(query, parameter) for parameter in limited)
     nulls = ", ".join("null" for _ in columns)
     # Beside the answer: a condition on it is left out where DuckDB sees that no row can fit.
-    return (
-        f"select * from (\n{body}\n) as answer union all select {nulls} where case {failures} else false end"
-    )
+    return f"select * from ({body}\n) as answer union all select {nulls} where case {failures} else false end"
 
 
 # NULL is no value out of a range: where a query gives it a meaning, as `any`, its file says so.
