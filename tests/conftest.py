@@ -7,6 +7,7 @@ from pathlib import Path
 import counting
 import duckdb
 import pytest
+from few_files import quiet
 from filelock import FileLock
 from hypothesis import settings
 
@@ -24,10 +25,6 @@ settings.register_profile("hostile", deadline=None, max_examples=10_000)
 
 def pytest_report_header() -> str:
     return f"duckdb {duckdb.__version__}"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def build_warehouse(raw: Path, warehouse: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from few_files import quiet
 
 from tracehouse.ingest import accumulate, pipeline, store
 from tracehouse.ingest.convert import RawInput
@@ -17,10 +18,6 @@ from tracehouse.ingest.pipeline import IngestResult
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def piece(first: int, last: int, value: int = 1) -> str:

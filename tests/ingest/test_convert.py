@@ -1,17 +1,16 @@
 import gzip
 import hashlib
-import io
 import lzma
 import subprocess
 import sysconfig
-import tarfile
 import tempfile
 from pathlib import Path
 
 import duckdb
 import pytest
+from few_files import ingest, only, refusal, stored, tar_gz, write
 
-from tracehouse.ingest import pipeline, store, synthetic
+from tracehouse.ingest import store, synthetic
 from tracehouse.ingest.manifest import Conversion, Source
 from tracehouse.ingest.pipeline import IngestResult
 
@@ -25,59 +24,6 @@ POWER = (
     b"d,n,%d,adam,100,1.5,90.5\n"
 )
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
-
-
-def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=level) as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return packed.getvalue()
-
-
-def write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
-
-
-def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> IngestResult:
-    """All of an ingest but the database, from files that are written first."""
-    raw = write(folder / "raw", files)
-    warehouse = folder / "warehouse"
-    with store.lock(warehouse):
-        store.clean(warehouse)
-        outcome = pipeline.ingest([raw], warehouse, [], progress)
-        store.publish(warehouse, outcome.conversions)
-    return outcome
-
-
-def only(outcome: IngestResult) -> Conversion:
-    assert outcome.problems == ()
-    (conversion,) = outcome.converted
-    return conversion
-
-
-def refusal(outcome: IngestResult) -> str:
-    """The one problem of an ingest that gave nothing."""
-    assert outcome.conversions == ()
-    (problem,) = outcome.problems
-    assert "\n" not in str(problem)
-    return str(problem)
-
-
-def stored(folder: Path, *conversions: Conversion) -> list[tuple]:
-    files = [str(folder / "warehouse" / file.path) for c in conversions for file in c.files]
-    rows = duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
-    return rows if len(conversions) == 1 else sorted(rows)
 
 
 def rejected(folder: Path, *conversions: Conversion) -> list[tuple]:

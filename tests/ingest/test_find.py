@@ -5,12 +5,12 @@ import lzma
 import os
 import socket
 import tarfile
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from few_files import write, zipped
 
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.errors import RawFileError
@@ -35,22 +35,6 @@ def tar_gz(**members: bytes) -> bytes:
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
     return packed.getvalue()
-
-
-def zip_of(members: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
-
-
-def write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
 
 
 def look(folders: Path | Sequence[Path], *names: str) -> Found:
@@ -163,8 +147,8 @@ PACKED = {
     "pai_machine_spec.tar.zst": pa.compress(
         gzip.decompress(tar_gz(pai_machine_spec=MACHINES)), "zstd", asbytes=True
     ),
-    "pai_machine_spec.zip": zip_of({"data/pai_machine_spec.csv": MACHINES}),
-    "whatever.zip": zip_of({"data/pai_machine_spec.csv": MACHINES}),
+    "pai_machine_spec.zip": zipped({"data/pai_machine_spec.csv": MACHINES}),
+    "whatever.zip": zipped({"data/pai_machine_spec.csv": MACHINES}),
     "whatever.tar": gzip.decompress(tar_gz(pai_machine_spec=MACHINES)),
 }
 

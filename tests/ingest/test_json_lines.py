@@ -5,7 +5,6 @@ import importlib
 import io
 import json
 import sys
-import tarfile
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,15 +12,15 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from few_files import ingest, tar_gz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracehouse.engines.duckdb.write import base_tables
-from tracehouse.ingest import pipeline, store, traces
+from tracehouse.ingest import traces
 from tracehouse.ingest.declare import Column, Table, all_traces
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.json_lines import read_json_lines
-from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.rejects import Reject
 
 TABLE = Table(
@@ -184,27 +183,6 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     sys.modules.pop(f"{traces.__name__}.probe", None)
     all_traces.cache_clear()
-
-
-def ingest(folder: Path, files: dict[str, bytes]) -> IngestResult:
-    raw, warehouse = folder / "raw", folder / "warehouse"
-    raw.mkdir(exist_ok=True)
-    for name, data in files.items():
-        (raw / name).write_bytes(data)
-    with store.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
-        store.publish(warehouse, outcome.conversions)
-    return outcome
-
-
-def tar_gz(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return packed.getvalue()
 
 
 DUMPS = {

@@ -1,11 +1,9 @@
 import gzip
-import io
 import json
 import os
 import signal
 import subprocess
 import sysconfig
-import tarfile
 import threading
 import time
 from collections import Counter
@@ -15,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from few_files import quiet, tar_gz, write
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import accumulate, pipeline, store
@@ -32,28 +31,6 @@ RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 PAGE = b"<!DOCTYPE html><html></html>"
 XML_ERROR = b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
-
-
-def tar_gz(members: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return packed.getvalue()
-
-
-def write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
 
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:

@@ -10,17 +10,15 @@ import shutil
 import subprocess
 import sysconfig
 import tarfile
-import zipfile
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
+from few_files import ingest, only, quiet, refusal, stored, tar_gz, write, zipped
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline, store
-from tracehouse.ingest.manifest import Conversion
-from tracehouse.ingest.pipeline import IngestResult
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
@@ -30,66 +28,6 @@ POWER = (
     b"dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
     b"d,n,%d,adam,100,1.5,90.5\n"
 )
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
-
-
-def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=level) as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return packed.getvalue()
-
-
-def zipped(members: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
-
-
-def write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
-
-
-def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> IngestResult:
-    """All of an ingest but the database, from files that are written first."""
-    raw = write(folder / "raw", files)
-    warehouse = folder / "warehouse"
-    with store.lock(warehouse):
-        store.clean(warehouse)
-        outcome = pipeline.ingest([raw], warehouse, [], progress)
-        store.publish(warehouse, outcome.conversions)
-    return outcome
-
-
-def only(outcome: IngestResult) -> Conversion:
-    assert outcome.problems == ()
-    (conversion,) = outcome.converted
-    return conversion
-
-
-def refusal(outcome: IngestResult) -> str:
-    """The one problem of an ingest that gave nothing."""
-    assert outcome.conversions == ()
-    (problem,) = outcome.problems
-    assert "\n" not in str(problem)
-    return str(problem)
-
-
-def stored(folder: Path, conversion: Conversion) -> list[tuple]:
-    files = [str(folder / "warehouse" / file.path) for file in conversion.files]
-    return duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
 
 
 def job_csv(*lines: str) -> bytes:

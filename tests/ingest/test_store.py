@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from few_files import quiet
 
 from tracehouse.ingest import integrity, manifest, pipeline, store
 from tracehouse.ingest.errors import UsageError, UserError
@@ -15,10 +16,6 @@ from tracehouse.ingest.store import StagedFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:

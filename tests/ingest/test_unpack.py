@@ -12,6 +12,7 @@ from typing import get_args
 
 import pyarrow as pa
 import pytest
+from few_files import zipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,14 +78,6 @@ def xz(data: bytes) -> bytes:
     return lzma.compress(data, preset=0)
 
 
-def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
-
-
 FORMS: dict[str, Callable[[bytes], bytes]] = {
     "csv": bytes,
     "csv.gz": gzip.compress,
@@ -96,7 +89,7 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
     "tar.bz2": lambda data: bz2.compress(tar_of({"x.csv": data})),
     "tar.xz": lambda data: xz(tar_of({"x.csv": data})),
     "tar.zst": lambda data: zstd(tar_of({"x.csv": data})),
-    "zip": lambda data: zip_of({"x.csv": data}),
+    "zip": lambda data: zipped({"x.csv": data}),
 }
 COMPRESSED = [form for form in FORMS if form not in ("csv", "tar")]
 
@@ -353,7 +346,7 @@ def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) 
     assert told == [f"b.csv in it is {'a link' if is_link else 'no file'}"]
 
 
-@pytest.mark.parametrize(("form", "pack"), [("tar", tar_of), ("zip", zip_of)])
+@pytest.mark.parametrize(("form", "pack"), [("tar", tar_of), ("zip", zipped)])
 def test_what_is_packed_once_more_in_an_archive_is_told_of(
     form: str, pack: Callable[[dict[str, bytes]], bytes], tmp_path: Path
 ) -> None:
@@ -438,15 +431,15 @@ def test_a_zip_gives_its_csvs_and_nothing_else(method: int, tmp_path: Path) -> N
         "b.CSV": b"x",
         "__MACOSX/._a.csv": b".",
     }
-    path = write(tmp_path, "x.zip", zip_of(members, method))
+    path = write(tmp_path, "x.zip", zipped(members, method))
     assert contents([path], "zip") == {"a.csv": CSV, "b.csv": b"x"}
     assert list(tmp_path.iterdir()) == [path]
-    path = write(tmp_path, "x.zip", zip_of({}))
+    path = write(tmp_path, "x.zip", zipped({}))
     assert contents([path], "zip") == {}
 
 
 def test_a_zip_that_python_cannot_unpack_is_refused(tmp_path: Path) -> None:
-    data = bytearray(zip_of({"a.csv": CSV}))
+    data = bytearray(zipped({"a.csv": CSV}))
     entry = data.index(b"PK\1\2")
     unknown = bytes(data[: entry + 10]) + b"\x63\0" + bytes(data[entry + 12 :])
     assert "cannot be read as it is packed (a.csv in it needs" in str(
@@ -465,7 +458,7 @@ def test_a_zip_that_python_cannot_unpack_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_zip_whose_directory_hides_a_file_is_refused(tmp_path: Path) -> None:
-    data = bytearray(zip_of({"a.csv": CSV, "b.csv": CSV}))
+    data = bytearray(zipped({"a.csv": CSV, "b.csv": CSV}))
     # The first entry's comment becomes as long as to swallow the second entry.
     entry = data.index(b"PK\1\2")
     data[entry + 33] = 0x40

@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from few_files import quiet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,10 +59,6 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
 main()
 """
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def at(second: int) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from few_files import quiet
 from spark_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HEADER = "sn,cpu_milli,memory_mib,gpu,model\n"
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def ingest(raw: Path, warehouse: Path, traces: Sequence[str], spark: "SparkSession") -> IngestResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from few_files import quiet
 from spark_tests import in_full
 
 from tracehouse.bench.cluster import Cluster, running_cluster
@@ -53,10 +54,6 @@ def at_work(folder: Path) -> list[int]:
 def started(*arguments: object) -> subprocess.Popen:
     command = [str(part) for part in (TRACES, *arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
 
 
 def test_in_the_middle_of_an_ingest(own_cluster: Cluster, tmp_path: Path) -> None:
