@@ -1,6 +1,6 @@
 """Asks a database everything that it can be asked, and prints the answers as JSON.
 
-    python ask_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files]
+    python ask_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files] [--schemas A B]
 
 Needs nothing but DuckDB, of whatever version. Of a table or view the answer is its comment, the type and
 comment of each column, how many values that has, the least and the greatest; of a query with its defaults,
@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--attach", default="")
     parser.add_argument("--data-root", default="")
     parser.add_argument("--no-files", action="store_true")
+    parser.add_argument("--schemas", nargs="*", default=[])
     options = parser.parse_args()
     if options.attach:
         connection = duckdb.connect()
@@ -31,23 +32,28 @@ def main() -> None:
         connection.execute(f"set variable data_root = {quoted(options.data_root)}")
     if options.no_files:
         connection.execute("set enable_external_access = false")
-    print(json.dumps(everything(connection, options.attach)))
+    print(json.dumps(everything(connection, options.attach, options.schemas)))
 
 
-def everything(connection: duckdb.DuckDBPyConnection, alias: str) -> dict:
+def everything(connection: duckdb.DuckDBPyConnection, alias: str, schemas: list[str]) -> dict:
     place = {"database": alias or connection.execute("select current_database()").fetchall()[0][0]}
     errors: dict = {}
-    tables = found_tables(connection, place)
+    tables = within(schemas, found_tables(connection, place))
     for name, table in tables.items():
         # Under an alias the name has it in front: nothing was said about which database to use.
         full_name = f"{alias}.{name}" if alias else name
         table["rows"] = answer(connection, summary(full_name, table["columns"]), errors, name)
     if alias:
         connection.execute(f"use {alias}")
-    queries = found_queries(connection, place)
+    queries = within(schemas, found_queries(connection, place))
     for name, query in queries.items():
         query["rows"] = answer(connection, f"select to_json(row) from {name}() as row", errors, name)
     return {"tables": tables, "queries": queries, "errors": errors}
+
+
+def within(schemas: list[str], found: dict) -> dict:
+    """What is in some schemas, of all that was found; everything, if none is named."""
+    return {name: about for name, about in found.items() if not schemas or name.split(".")[0] in schemas}
 
 
 def found_tables(connection: duckdb.DuckDBPyConnection, place: dict) -> dict:

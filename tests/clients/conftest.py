@@ -81,6 +81,21 @@ def sample_answers(ask_everything: Ask, sample_warehouse: Path) -> dict[str, Any
     return approximately(answers)
 
 
+@pytest.fixture(scope="session")
+def some_schemas() -> list[str]:
+    """Enough of a database where only its place or name differs; one of them reads what the others hold."""
+    return ["openb", "unified"]
+
+
+@pytest.fixture(scope="session")
+def some_sample_answers(sample_answers: dict, some_schemas: list[str]) -> dict[str, Any]:
+    """Of what the database of the sample answers, that of some schemas."""
+    return {
+        kind: {name: about for name, about in found.items() if name.split(".")[0] in some_schemas}
+        for kind, found in sample_answers.items()
+    }
+
+
 def approximately(value: Any) -> Any:
     """The same for comparison: threads add up floats in an order of their own, so the last digits differ."""
     if isinstance(value, dict):

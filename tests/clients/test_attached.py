@@ -118,13 +118,14 @@ def test_after_a_move_and_a_build_nothing_need_be_said(
     run: Callable,
     traces: Path,
     ask_everything: Callable,
-    sample_answers: dict,
+    some_schemas: list[str],
+    some_sample_answers: dict,
     tmp_path: Path,
 ) -> None:
     here = tmp_path / "here"
     shutil.copytree(moved_warehouse, here)
     run([traces, "build", "--warehouse", here])
-    assert ask_everything(here / database.NAME) == sample_answers
+    assert ask_everything(here / database.NAME, "--schemas", *some_schemas) == some_sample_answers
 
 
 def test_materialized_it_answers_alone(alone: Path, ask_everything: Callable, sample_answers: dict) -> None:

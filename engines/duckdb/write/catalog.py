@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
 
-import pyarrow as pa
 import sqlglot
 from duckdb import DuckDBPyConnection
 from sqlglot import exp
@@ -338,13 +337,12 @@ def _curve_rows() -> list[tuple]:
 def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
     """Add rows to a table of the catalog."""
     if rows:
-        # Bound one by one, thousands of values take longer than all else of a build.
-        schema = connection.sql(f"from catalog.{table} limit 0").to_arrow_table().schema
-        columns = zip(schema.types, zip(*rows, strict=True), strict=True)
-        at_hand = pa.table([pa.array(values, kind) for kind, values in columns], schema)
-        connection.register("rows_at_hand", at_hand)
-        connection.execute(f"insert into catalog.{table} from rows_at_hand")
-        connection.unregister("rows_at_hand")
+        # As a list a column: bound one by one, thousands of values take longer than all else of a build, and
+        # Arrow imports pandas, where it is installed, to make arrays of them.
+        kinds = connection.sql(f"from catalog.{table} limit 0").types
+        columns = ", ".join(f"unnest(cast(? as {kind}[]))" for kind in kinds)
+        values = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(f"insert into catalog.{table} select {columns}", values)
 
 
 def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
