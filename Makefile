@@ -42,7 +42,7 @@ install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-v
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
 # As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,browser,explore,fetch,lint,mcp,plot,report,spark,test,xlsx]' duckdb==$(NEWER_DUCKDB)
+EXTRAS := --editable '.[bi,bench,browser,explore,fetch,lint,mcp,plot,report,simulators,spark,test,xlsx]' duckdb==$(NEWER_DUCKDB)
 OLDER_EXTRAS := --editable '.[bi,plot,test,xlsx]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
@@ -107,7 +107,7 @@ lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
-		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli -m tracehouse.python \
+		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli -m tracehouse.exports -m tracehouse.python \
 		-m tracehouse.spark
 
 lint-sql: $(VENV)/ready

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 import typer
 from typer.core import TyperCommand
 
+from tracehouse import exports
 from tracehouse.engines import process
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest import signals
@@ -851,6 +852,9 @@ def mcp(
     from tracehouse.publish import agents
 
     agents.serve(warehouse, Limits(timeout, memory_limit), most_rows)
+
+
+app.add_typer(exports.app, name="export")
 
 
 def main() -> NoReturn:

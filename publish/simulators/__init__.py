@@ -1,0 +1,1 @@
+"""Jobs as schedulers' simulators take them, with an account of what each format cannot say."""

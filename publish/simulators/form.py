@@ -1,0 +1,100 @@
+"""What a simulator's format is made of: files of fields, each with the SQL that gives it of a job.
+
+That SQL is over the table `job`: the columns of `unified.jobs`; `number`, from 1 in the order of submission;
+`first_submit_s`; numbers of users, groups, workloads and partitions; and what only one trace tells of a job.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+NUMBERED = {
+    "user_number": "user_id",
+    "group_number": "group_id",
+    "executable_number": "workload",
+    "partition_number": "partition_name",
+}
+"""Numbers from 1 of the values of a column, in their order, by their names in `job`."""
+
+
+class Origin(StrEnum):
+    """Where a value comes from: the trace as it stands, the trace by a rule, an option, or nowhere."""
+
+    EXACT = "exact"
+    DERIVED = "derived"
+    DEFAULTED = "defaulted"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a format.
+
+    `sql` gives it of a job, NULL where the trace has none, and `rule` says how, empty where it is the column
+    as it stands. `rounded` is the function that makes a whole number of it, if it has to be one. Without a
+    value it is `default`, which `option` lets the user set, or which `otherwise` explains; or `missing`, the
+    SQL of what the format has for none. With neither, the option has to be set.
+    """
+
+    name: str
+    type: str
+    sql: str
+    rule: str = ""
+    rounded: str = ""
+    option: str = ""
+    default: str = ""
+    otherwise: str = ""
+    missing: str = ""
+
+    @property
+    def value(self) -> str:
+        """The SQL of what is written."""
+        whole = f"{self.rounded}({self.sql})" if self.rounded else f"({self.sql})"
+        choices = [f"cast({whole} as {self.type})", *filter(None, (self.default, self.missing))]
+        return f"coalesce({', '.join(choices)})" if len(choices) > 1 else choices[0]
+
+
+class Layout(StrEnum):
+    """How rows are written to a file."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SWF = "swf"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a format: its rows are those of `rows`, a FROM clause in which `job` is the table of jobs."""
+
+    name: str
+    layout: Layout
+    fields: Sequence[Field]
+    rows: str = "job"
+    order_by: str = "number"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which jobs a format cannot hold, as a condition, and why not."""
+
+    reason: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """A format, with the values of its options in the SQL of its files.
+
+    `details` has for a trace what it alone tells of a job: a SELECT of cluster, job_id and more columns,
+    which `more_columns` declares with their types. `notes` say what whoever reads the files has to know, and
+    `header` gives the first lines of a file from facts about the export.
+    """
+
+    name: str
+    left_out: Sequence[Rule]
+    files: Sequence[File]
+    more_columns: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    header: Callable[[Mapping[str, Any]], Sequence[str]] | None = None

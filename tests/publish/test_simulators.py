@@ -1,0 +1,368 @@
+"""What is exported for simulators, read back by others: the same jobs, and an account of what is not.
+
+The jobs come from the raw files by pandas. A file is read by a parser that this project did not write where
+there is one, by this project's ingest where it is a trace's own format, and else by the format's schema.
+"""
+
+import collections
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import command_line
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import raw_frames
+from command_line import Run
+from few_files import quiet
+
+from tracehouse.engines.duckdb.write import database
+
+# It was written for Python before 3.10, where these names stood in both modules.
+collections.Mapping = collections.abc.Mapping
+from accasim.utils.reader_class import DefaultWorkloadParser  # noqa: E402
+
+Export = Callable[..., Path]
+OPENDC_OPTIONS = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
+HELIOS_OPTIONS = ("--default-user", "nobody", "--default-cpus", 2, "--default-state", "COMPLETED")
+
+
+def exported(warehouse: Path, *arguments: object) -> Run:
+    environment = {"TRACES_WAREHOUSE": str(warehouse)}
+    return command_line.server().run("export", *arguments, environment=environment)
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Export:
+    """Exports a trace in a format to a new folder, which it returns."""
+
+    def write(warehouse: Path, form: str, trace: str, *options: object) -> Path:
+        folder = tmp_path / f"{trace}-{form}"
+        run = exported(warehouse, form, trace, "--out", folder, *options)
+        assert (run.code, run.stderr) == (0, "")
+        return folder
+
+    return write
+
+
+def report(folder: Path) -> dict:
+    return json.loads((folder / "export.json").read_text())
+
+
+def origins(folder: Path, file: str, field: str) -> dict[str, int]:
+    return {
+        one["origin"]: one["rows"]
+        for one in report(folder)["fields"]
+        if (one["file"], one["field"]) == (file, field)
+    }
+
+
+def in_order(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Jobs as they were submitted; of one second, by cluster and name."""
+    by = [name for name in ("submit_s", "cluster", "job_id") if name in jobs]
+    return jobs.sort_values(by, kind="stable").reset_index(drop=True)
+
+
+def swf_jobs(path: Path) -> pd.DataFrame:
+    parser = DefaultWorkloadParser()
+    lines = [parser.parse_line(line) for line in path.read_text().splitlines()]
+    return pd.DataFrame([line for line in lines if line])
+
+
+def whole(values: pd.Series, missing: int = -1) -> list[int]:
+    """Rounded as SQL does, away from zero, and what is missing by its word."""
+    return [missing if math.isnan(value) else math.floor(value + 0.5) for value in values.astype(float)]
+
+
+@pytest.mark.parametrize("trace", ["itp", "openb"])
+def test_swf_of_real_jobs_read_by_another_parser(
+    trace: str, export: Export, real_warehouse: Path, real_raw: Path
+) -> None:
+    jobs = getattr(raw_frames, f"unified_{trace}")(real_raw)
+    jobs = in_order(jobs[jobs["requested_gpus"] > 0])
+    check_swf(export(real_warehouse, "swf", trace), jobs, processors_per_gpu=1)
+
+
+@pytest.mark.parametrize("trace", ["pai", "acme"])
+def test_swf_of_a_sample_read_by_another_parser(
+    trace: str, export: Export, sample_warehouse: Path, sample_raw: Path
+) -> None:
+    jobs = getattr(raw_frames, f"unified_{trace}")(sample_raw)
+    jobs = in_order(jobs[(jobs["requested_gpus"] > 0) & jobs["submit_s"].notna()])
+    jobs = jobs[~((jobs["run_s"] < 0) | (jobs["wait_s"] < 0))].reset_index(drop=True)
+    folder = export(sample_warehouse, "swf", trace, "--processors-per-gpu", 100)
+    check_swf(folder, jobs, processors_per_gpu=100)
+
+
+def check_swf(folder: Path, jobs: pd.DataFrame, processors_per_gpu: int) -> None:
+    read = swf_jobs(folder / "jobs.swf")
+    assert len(read) == len(jobs) > 100
+    assert list(read["job_number"]) == list(range(1, len(jobs) + 1))
+    assert list(read["queued_time"]) == whole(jobs["submit_s"] - jobs["submit_s"].min())
+    assert list(read["duration"]) == whole(jobs["run_s"])
+    waits = jobs["wait_s"] if "wait_s" in jobs else pd.Series(np.nan, jobs.index)
+    assert list(read["wait_time"]) == whole(waits)
+    processors = np.ceil((jobs["requested_gpus"] * processors_per_gpu).round(9)).astype(int)
+    assert list(read["total_processors"]) == list(processors)
+    outcome = jobs["status"]
+    if "is_preempted" in jobs:
+        outcome = outcome.mask(jobs["is_preempted"], "preempted")
+    status = {"completed": 1, "failed": 0, "preempted": 0, "cancelled": 5, "unknown": -1}
+    assert list(read["status"]) == list(outcome.map(status))
+    numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str, keep_default_na=False)
+    assert list(numbers["job_id"]) == list(jobs["job_id"].astype(str))
+    # What the numbers stand for: one of each, and the same for the same.
+    for number, column in [("user_id", "user_id"), ("partition_number", "partition_name")]:
+        pairs = set(zip(read[number], numbers[column], strict=True))
+        assert len(pairs) == read[number].nunique() == numbers[column].nunique()
+        assert all((given == -1) == (name == "") for given, name in pairs)
+
+
+def test_swf_has_the_standards_header(export: Export, sample_warehouse: Path) -> None:
+    folder = export(sample_warehouse, "swf", "acme")
+    lines = (folder / "jobs.swf").read_text().splitlines()
+    header = [line for line in lines if line.startswith(";")]
+    keys = dict(line.removeprefix("; ").split(": ", 1) for line in header if "Note" not in line)
+    assert keys["Version"] == "2.2" and int(keys["MaxJobs"]) == len(lines) - len(header)
+    assert int(keys["UnixStartTime"]) > 1_600_000_000 and keys["Acknowledge"]
+    assert all(len(line.split()) == 18 for line in lines if not line.startswith(";"))
+
+
+def test_elasticflow_of_real_jobs_is_the_publishers_file(
+    export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
+) -> None:
+    published = raw_frames.itp_table(real_raw, "elasticflow-traces.tar.gz")
+    published = published[published["csv"] == "cluster03"].drop(columns="csv")
+    folder = export(real_warehouse, "elasticflow", "itp", "--cluster", "cluster03")
+    written = pd.read_csv(folder / "jobs.csv")
+    assert list(written) == list(published) and len(written) == 3011
+    assert written["submission_time"].is_monotonic_increasing
+    by_job = [frame.set_index("job_id").sort_index().astype(str) for frame in (written, published)]
+    pd.testing.assert_frame_equal(*by_job, check_dtype=False)
+    assert {one["origin"] for one in report(folder)["fields"]} == {"exact"}
+    # And our own ingest takes it for one of ITP's files.
+    (folder / "jobs.csv").rename(folder / "cluster03.csv")
+    outcome = database.ingest([folder], tmp_path / "again", ["itp"], quiet)
+    assert [(one.table_name, one.rows) for one in outcome.converted] == [("itp.elasticflow_job", 3011)]
+
+
+def test_elasticflow_of_another_trace_says_what_was_set(export: Export, sample_warehouse: Path) -> None:
+    options = ("--model", "it's", "--batch-size", 64, "--iterations-per-s", 2, "--deadline-factor", 1.5)
+    folder = export(sample_warehouse, "elasticflow", "acme", *options)
+    jobs = pd.read_csv(folder / "jobs.csv")
+    assert set(jobs["model_name"]) == {"it's"} and set(jobs["batch_size"]) == {64}
+    assert (abs(jobs["num_iteration"] - 2 * jobs["duration"]) <= 1).all()
+    assert (abs(jobs["deadline"] - jobs["submission_time"] - 1.5 * jobs["duration"]) <= 2).all()
+    assert origins(folder, "jobs.csv", "model_name") == {"defaulted": len(jobs)}
+
+
+def test_openb_of_itself_is_read_back_as_a_variant(
+    export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
+) -> None:
+    folder = export(real_warehouse, "openb", "openb")
+    outcome = database.ingest([folder], tmp_path / "again", ["openb"], quiet)
+    assert {one.table_name: one.rows for one in outcome.converted} == {"openb.node": 1523, "openb.pod": 8152}
+    written = pd.read_csv(folder / "openb_pod_list_openb.csv")
+    published = raw_frames.openb_pods(real_raw)
+    published = published[published["variant"] == "default"][list(written)]
+    published["creation_time"] -= published["creation_time"].min()
+    by_name = [frame.set_index("name").sort_index() for frame in (written, published)]
+    pd.testing.assert_frame_equal(*by_name, check_dtype=False)
+    nodes = raw_frames.openb_nodes(real_raw)
+    nodes = nodes[nodes["node_list"] == "all_node"].drop(columns="node_list").reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        pd.read_csv(folder / "openb_node_list_openb.csv"), nodes.sort_values("sn"), check_dtype=False
+    )
+
+
+def test_a_gang_is_so_many_pods(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
+    folder = export(
+        sample_warehouse,
+        "openb",
+        "pai",
+        "--gpus-per-node",
+        4,
+        "--default-cpu-milli",
+        7,
+        "--default-memory-mib",
+        9,
+    )
+    pods = pd.read_csv(folder / "openb_pod_list_pai.csv")
+    jobs = raw_frames.unified_pai(sample_raw)
+    jobs = jobs[jobs["submit_s"].notna() & ~((jobs["run_s"] < 0) | (jobs["wait_s"] < 0))].set_index("job_id")
+    assert pods["name"].is_unique and pods["num_gpu"].max() <= 4
+    pods["job_id"] = pods["name"].where(
+        pods["name"].isin(jobs.index), pods["name"].str.replace(r"-\d+$", "", regex=True)
+    )
+    pods["gpus"] = pods["num_gpu"] * pods["gpu_milli"] / 1000
+    by_job = pods.groupby("job_id")
+    assert set(by_job.groups) == set(jobs.index)
+    jobs = jobs.loc[list(by_job.groups)]
+    assert np.allclose(by_job["gpus"].sum(), jobs["requested_gpus"], atol=0.001 * by_job.size().max())
+    cpus = (jobs["requested_cpus"] * 1000).fillna(by_job.size() * 7)
+    assert np.allclose(by_job["cpu_milli"].sum(), cpus, atol=by_job.size().max())
+    instances = (jobs["requested_gpus"] / jobs["requested_gpus_per_instance"]).round().fillna(1)
+    small = (jobs["requested_gpus_per_instance"] <= 4).to_numpy()
+    assert list(by_job.size()[small]) == list(instances[small].astype(int)) and by_job.size().max() > 1
+
+
+def test_pods_without_nodes_say_so(export: Export, sample_warehouse: Path) -> None:
+    folder = export(
+        sample_warehouse, "openb", "itp", "--default-cpu-milli", 4000, "--default-memory-mib", 1024
+    )
+    assert {path.name for path in folder.iterdir()} == {"export.json", "openb_pod_list_itp.csv"}
+    assert any("no list of nodes" in note for note in report(folder)["notes"])
+
+
+OPENDC_TASKS = pa.schema(
+    [
+        pa.field("id", pa.int32(), False),
+        pa.field("submission_time", pa.timestamp("ms", "UTC"), False),
+        pa.field("duration", pa.int64(), False),
+        pa.field("cpu_count", pa.int32(), False),
+        pa.field("cpu_capacity", pa.float64(), False),
+        pa.field("mem_capacity", pa.int64(), False),
+        pa.field("name", pa.string()),
+        pa.field("gpu_count", pa.int32()),
+        pa.field("gpu_capacity", pa.float64()),
+        pa.field("parents", pa.list_(pa.int32())),
+        pa.field("children", pa.list_(pa.int32())),
+        pa.field("deferrable", pa.bool_()),
+        pa.field("deadline", pa.int64()),
+    ]
+)
+OPENDC_FRAGMENTS = pa.schema(
+    [
+        pa.field("id", pa.int32(), False),
+        pa.field("duration", pa.int64(), False),
+        pa.field("cpu_usage", pa.float64(), False),
+        pa.field("gpu_usage", pa.float64()),
+    ]
+)
+
+
+def without_names_of_items(schema: pa.Schema) -> list[tuple[str, str, bool]]:
+    return [(one.name, str(one.type).replace("element:", "item:"), one.nullable) for one in schema]
+
+
+def test_opendc_has_its_schema_and_what_pai_used(
+    export: Export, sample_warehouse: Path, sample_raw: Path
+) -> None:
+    folder = export(sample_warehouse, "opendc", "pai", *OPENDC_OPTIONS)
+    tasks = pyarrow.parquet.read_table(folder / "tasks.parquet")
+    fragments = pyarrow.parquet.read_table(folder / "fragments.parquet")
+    assert without_names_of_items(tasks.schema) == without_names_of_items(OPENDC_TASKS)
+    assert without_names_of_items(fragments.schema) == without_names_of_items(OPENDC_FRAGMENTS)
+    found = tasks.to_pandas()
+    assert list(found["id"]) == list(range(1, len(found) + 1))
+    assert fragments["id"].to_pylist() == list(found["id"])
+    jobs = in_order(raw_frames.unified_pai(sample_raw))
+    jobs = jobs[jobs["submit_s"].notna() & (jobs["run_s"] >= 0) & ~jobs["is_censored"]].set_index("job_id")
+    jobs = jobs.loc[list(found["name"])]
+    assert list(found["duration"]) == whole(jobs["run_s"] * 1000)
+    assert list(found["cpu_count"]) == [
+        math.ceil(cpus) or 3 for cpus in jobs["requested_cpus"].fillna(0).round(9)
+    ]
+    assert np.allclose(found["cpu_capacity"], found["cpu_count"] * 2000)
+    usage = raw_frames.pai_task_usage(sample_raw)
+    usage.index = usage["job_name"] + "/" + usage["task_name"]
+    used = usage["cpu_use_of_plan"].reindex(jobs.index) * jobs["requested_cpus"] * 2000
+    expected = used.fillna(pd.Series(found["cpu_count"].to_numpy() * 2000.0, jobs.index))
+    assert np.allclose(fragments["cpu_usage"].to_numpy(), expected)
+    assert origins(folder, "fragments.parquet", "cpu_usage")["derived"] == used.notna().sum() > 0
+
+
+def test_opendc_of_real_pods_leaves_out_what_did_not_end(export: Export, real_warehouse: Path) -> None:
+    folder = export(real_warehouse, "opendc", "openb", *OPENDC_OPTIONS)
+    left_out = {one["reason"]: one["jobs"] for one in report(folder)["left_out"]}
+    assert left_out == {"its run is not known": 897, "it still ran when the trace ended": 34}
+    tasks = pyarrow.parquet.read_table(folder / "tasks.parquet").to_pandas()
+    assert report(folder)["jobs"] == len(tasks) == 8152 - 897 - 34
+    assert tasks["submission_time"].is_monotonic_increasing
+    assert origins(folder, "tasks.parquet", "mem_capacity") == {"derived": len(tasks) - 1, "defaulted": 1}
+
+
+def test_helios_of_acme_is_local_and_adds_up(
+    export: Export, sample_warehouse: Path, sample_raw: Path
+) -> None:
+    log = pd.read_csv(
+        export(sample_warehouse, "helios", "acme", *HELIOS_OPTIONS) / "cluster_log.csv", dtype={"job_id": str}
+    )
+    columns = "job_id user vc gpu_num cpu_num node_num state submit_time start_time end_time duration queue"
+    assert " ".join(log) == columns
+    times = {name: pd.to_datetime(log[name]) for name in ("submit_time", "start_time", "end_time")}
+    assert list((times["start_time"] - times["submit_time"]).dt.total_seconds()) == list(log["queue"])
+    assert list((times["end_time"] - times["start_time"]).dt.total_seconds()) == list(log["duration"])
+    jobs = raw_frames.unified_acme(sample_raw)
+    jobs = in_order(jobs[jobs["run_s"].ge(0) & ~jobs["wait_s"].lt(0)])
+    local = jobs["submit_time"].dt.tz_convert("Asia/Shanghai").dt.tz_localize(None).dt.round("s")
+    assert list(log["job_id"]) == list(jobs["job_id"].astype(str))
+    assert list(times["submit_time"]) == list(local)
+    assert list(log["node_num"]) == [max(1, math.ceil(gpus / 8)) for gpus in jobs["requested_gpus"]]
+
+
+def test_helios_without_dates_or_waits_says_what_was_set(export: Export, real_warehouse: Path) -> None:
+    folder = export(
+        real_warehouse, "helios", "itp", *HELIOS_OPTIONS, "--first-day", "2021-03-04", "--default-wait-s", 30
+    )
+    log = pd.read_csv(folder / "cluster_log.csv")
+    assert log["submit_time"].min() == "2021-03-04 00:00:00" and set(log["queue"]) == {30}
+    assert origins(folder, "cluster_log.csv", "start_time") == {"defaulted": 69351}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["opendc", "itp", "--cpu-mhz", 1], "Set it: --default-cpus … --default-mem-mib …"),
+        (
+            ["elasticflow", "acme"],
+            "Set it: --iterations-per-s … --model … --deadline-factor … --batch-size …",
+        ),
+        (
+            ["helios", "itp", "--default-user", "a", "--default-state", "b", "--default-cpus", 1],
+            "Set it: --first-day … --default-wait-s …",
+        ),
+        (["openb", "itp"], "Set it: --default-cpu-milli … --default-memory-mib …"),
+        (["helios", "itp", "--first-day", "soon"], "write a day as 2020-06-30, not 'soon'"),
+        (["swf", "zeus"], "no jobs of zeus are in the warehouse. Traces with jobs: acme, "),
+        (["swf", "itp", "--cluster", "cluster99"], "itp has no cluster cluster99: cluster01, cluster02"),
+        (["swf", "pai", "--cluster", "x"], "pai has no cluster x: it tells none apart"),
+    ],
+)
+def test_what_is_not_told_is_not_invented(
+    arguments: list[object], said: str, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    run = exported(sample_warehouse, *arguments, "--out", tmp_path / "new")
+    assert run.code == 2 and said in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_stays_as_it_is(sample_warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "mine").write_text("mine")
+    run = exported(sample_warehouse, "swf", "itp", "--out", tmp_path / "there")
+    assert run.code == 1 and "it is there already" in run.stderr
+    assert (tmp_path / "there" / "mine").read_text() == "mine"
+    run = exported(sample_warehouse, "swf", "itp", "--out", tmp_path / "no" / "folder")
+    assert run.code == 1 and "there is no such folder" in run.stderr
+
+
+def test_the_account_is_shown_and_kept(sample_warehouse: Path, tmp_path: Path) -> None:
+    run = exported(sample_warehouse, "swf", "openb", "--out", tmp_path / "out")
+    account = report(tmp_path / "out")
+    assert f"{account['jobs']:,} jobs in {tmp_path}/out" in run.stdout.replace("\n", " ").replace("  ", " ")
+    for word in ("requested_processors", "rounded", "because", "it asks for no GPU", "held_gpu_s"):
+        assert word in run.stdout
+    assert {one["column"] for one in account["dropped"]} >= {"requested_cpus", "held_gpu_s"}
+    assert account["format"] == "swf" and account["licence"] and account["citation"]
+    assert "openb.not_a_snapshot" in account["caveats"]
+    assert all(source["file"] and source["synthetic"] for source in account["sources"])
+    fields = [one for one in account["fields"] if one["file"] == "jobs.swf"]
+    per_field = collections.Counter()
+    for one in fields:
+        per_field[one["field"]] += one["rows"]
+    assert set(per_field.values()) == {account["jobs"]} and len(per_field) == 18
