@@ -7,6 +7,8 @@ there is one, by this project's ingest where it is a trace's own format, and els
 import collections
 import json
 import math
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,6 +218,24 @@ def test_pods_without_nodes_say_so(export: Export, sample_warehouse: Path) -> No
     )
     assert {path.name for path in folder.iterdir()} == {"export.json", "openb_pod_list_itp.csv"}
     assert any("no list of nodes" in note for note in report(folder)["notes"])
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "simulators.md").read_text()
+
+
+@pytest.mark.parametrize("command", re.findall(r"^    traces export (.*)$", PAGE, re.M))
+def test_the_commands_of_the_page(command: str, sample_warehouse: Path, tmp_path: Path) -> None:
+    form, trace, *options = shlex.split(command)
+    folder = Path(options[options.index("--out") + 1])
+    run = command_line.server().run(
+        *("export", form, trace, *options),
+        environment={"TRACES_WAREHOUSE": str(sample_warehouse)},
+        cwd=tmp_path,
+    )
+    assert (run.code, run.stderr) == (0, "")
+    [row] = re.findall(rf"^\| `{form}` \| (.*?) \|", PAGE, re.M)
+    named = {name.replace("TRACE", trace) for name in re.findall("`(.*?)`", row)}
+    assert {path.name for path in (tmp_path / folder).iterdir()} == named | {"export.json"}
 
 
 OPENDC_TASKS = pa.schema(
