@@ -82,6 +82,7 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
         "tracehouse/__init__.py",
         "tracehouse/__main__.py",
         "tracehouse/cli.py",
+        "tracehouse/exports.py",
         "tracehouse/py.typed",
         "tracehouse/python.py",
         "tracehouse/spark.py",
