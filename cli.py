@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Optional
 import typer
 from typer.core import TyperCommand
 
+from tracehouse.arguments import PlainArguments
 from tracehouse.engines import process
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest import signals
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
+    cls=PlainArguments,
     help="A columnar warehouse of public GPU-cluster traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -953,6 +955,8 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
 
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+    if not notes:
+        return
     from rich.console import Console
     from rich.text import Text
 

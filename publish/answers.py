@@ -4,19 +4,21 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, asking, empty
+from tracehouse.engines.duckdb.read import answer, asking
 from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import export, output, report
+from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
-from tracehouse.publish.plot import pictures
-from tracehouse.publish.plot.layout import Size
+
+# What most answers do without is imported where it is used: the command line starts with this module.
+if TYPE_CHECKING:
+    from tracehouse.publish.plot.layout import Size
 
 T = TypeVar("T")
 
@@ -60,14 +62,18 @@ def _with_why_empty(
     connection: duckdb.DuckDBPyConnection, question: Question, notes: Sequence[Note]
 ) -> list[Note]:
     """The notes on an answer without rows, and why it has none, which names what has no data."""
+    from tracehouse.engines.duckdb.read import empty
+
     why = empty.why_empty(connection, question)
     return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
 def draw_answer(
-    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: Size
+    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
 ) -> list[Note]:
     """Draw the answer of a named query, asked with some parameters, to a file. Returns the notes on it."""
+    from tracehouse.publish.plot import pictures
+
     pictures.check_path(path)
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
@@ -80,6 +86,8 @@ def draw_answer(
 
 def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> list[Note]:
     """Draw the answer of a named query on standard output, in characters. Returns the notes on it."""
+    from tracehouse.publish.plot import pictures
+
     columns = shutil.get_terminal_size().columns
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
@@ -92,6 +100,7 @@ def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[st
 
 def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
     """Write the report on traces, on all if none is named, as a page of HTML."""
+    from tracehouse.publish import report
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
         report.write(connection, traces, spool.file)

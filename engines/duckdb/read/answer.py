@@ -6,10 +6,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.attach import attach
 from tracehouse.engines.duckdb.names import NAME
@@ -18,6 +17,9 @@ from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.place import checked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_ROWS = 100_000
 # As many values of a column as a message can hold.
@@ -230,7 +232,7 @@ def limited(question: Question, limit: int | None) -> Question:
     return replace(question, sql=f"from ({question.sql}\n) limit {limit}")
 
 
-def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:
+def of_table(connection: duckdb.DuckDBPyConnection, table: "pa.Table", name: str = "") -> Question:
     """The question whose answer is the given table; `name` is what was asked for it, if that has one."""
     connection.register("at_hand", table)
     return Question("from at_hand", {}, name)

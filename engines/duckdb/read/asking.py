@@ -6,10 +6,12 @@ in that thread, so that the threads that it starts are confined with it. The mai
 for signals.
 """
 
+import fcntl
 import math
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +22,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb
-import filelock
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.read import answer, confine
 from tracehouse.engines.duckdb.read.answer import Access
@@ -85,7 +85,7 @@ def scratch_folder() -> Iterator[Path]:
                 return
             time.sleep(0.01)
 
-    with signals.before_the_end(remove), filelock.FileLock(folder / _LOCK):
+    with signals.before_the_end(remove), _locked(folder / _LOCK):
         yield folder
 
 
@@ -96,11 +96,22 @@ def _take_away_what_was_left(parent: Path) -> None:
             facts = folder.stat(follow_symlinks=False)
             if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < _YOUNG_S or not lock.is_file():
                 continue
-            with filelock.FileLock(lock, timeout=0):
+            with _locked(lock):
                 shutil.rmtree(folder, ignore_errors=True)
-        except (OSError, filelock.Timeout):
+        except OSError:
             # It is in use, or another process takes it away at this moment.
             continue
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock that a file is. Raises OSError where another process holds it.
+
+    As the library filelock does, which every question would wait 10 ms for.
+    """
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
 
 
 def ask_within(
@@ -131,7 +142,7 @@ def ask_within(
 
     try:
         return in_time(limits, worked, interrupt)
-    except (duckdb.Error, pa.ArrowException, UserError) as error:
+    except (duckdb.Error, UserError, *_errors_of_arrow()) as error:
         raise _told(error, scratch) from None
 
 
@@ -171,6 +182,11 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):
         raise UsageError(f"the memory limit is a size, like 500MB or 4GB, not {limits.memory!r}")
+
+
+def _errors_of_arrow() -> tuple[type[Exception], ...]:
+    """What Arrow raises; nothing, where the work did without Arrow."""
+    return (sys.modules["pyarrow"].ArrowException,) if "pyarrow" in sys.modules else ()
 
 
 def _told(error: Exception, scratch: Path) -> UserError:
