@@ -197,6 +197,7 @@ class Answering:
             self.output,
             wide=self.wide,
             pages=not self.no_pager,
+            last=True,
             **more,
         )
 
@@ -517,7 +518,7 @@ def describe(
     from tracehouse.engines.duckdb.read.describe import describe as described
     from tracehouse.publish import description, output
 
-    found = asking.ask(warehouse, asking.Limits(), lambda opened: described(opened, name))
+    found = asking.ask(warehouse, asking.Limits(), lambda opened: described(opened, name), last=True)
     on_terminal = _on_terminal()
     text = description.as_json(found) if json else description.as_text(found, on_terminal)
     output.show(shown(text) if json and on_terminal else text, pages=not no_pager)
@@ -956,6 +957,11 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
     if not notes:
+        return
+    forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
+    if not forced and not (sys.stderr if stderr else sys.stdout).isatty():
+        for note in notes:
+            _say(f"{note.word} {note.name}: {note.text}", stderr)
         return
     from rich.console import Console
     from rich.text import Text

@@ -34,11 +34,13 @@ def write_answer(
     wide: bool = False,
     brief: Sequence[str] = (),
     pages: bool = False,
+    last: bool = False,
 ) -> list[Note]:
     """Write the answer, or with `explain` its query plan. Returns the notes on it.
 
     Without a path it goes to standard output, with `pages` in a pager where a terminal is too short for it;
-    and without a format to the one that fits. `wide` and `brief` are as in `export.Options`.
+    and without a format in the one that fits. `wide` and `brief` are as in `export.Options`, `last` as in
+    `asking.ask`.
     """
     chosen = export.chosen_format(form, path)
     to_terminal = output.is_terminal(path)
@@ -55,7 +57,7 @@ def write_answer(
         return [*written.notes, *notes]
 
     # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
-    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages)
+    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages, last=last)
 
 
 def _with_why_empty(
@@ -115,6 +117,7 @@ def _ask(
     work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
     shows_escapes: bool = False,
     pages: bool = False,
+    last: bool = False,
 ) -> T:
     """Do some work with a spool for the answer, and another for the draft that it is made from."""
     output.check(path)
@@ -122,6 +125,7 @@ def _ask(
         scratch = stack.enter_context(asking.scratch_folder())
         draft = stack.enter_context(output.new_spool(scratch))
         spool = stack.enter_context(output.spooled(path, scratch, shows_escapes, pages))
+        files = [spool.writable, draft.writable]
         return asking.ask_within(
-            scratch, warehouse, limits, lambda c: work(c, spool, draft), [spool.writable, draft.writable]
+            scratch, warehouse, limits, lambda c: work(c, spool, draft), files, last=last
         )

@@ -4,6 +4,7 @@ import re
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,8 +155,8 @@ def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
 
     With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
     """
-    sql = "select 1 from duckdb_settings() where name = 'async_threads'"
-    if connection.execute(sql).fetchall():
+    # Versions before have no such setting.
+    with suppress(duckdb.CatalogException):
         connection.execute("set async_threads = 0")
 
 

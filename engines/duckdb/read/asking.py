@@ -38,6 +38,9 @@ _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?
 
 T = TypeVar("T")
 
+# DuckDB takes 10 ms to close a database, and the system none.
+_left_open: list[duckdb.DuckDBPyConnection] = []
+
 
 @dataclass(frozen=True)
 class Writable:
@@ -56,15 +59,20 @@ class Limits:
 
 
 def ask(
-    warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnection], T], confined: bool = True
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    confined: bool = True,
+    last: bool = False,
 ) -> T:
     """Do some work on a connection to a warehouse. Raises UserError where it fails.
 
     Unless `confined`, DuckDB alone keeps it from writing: threads that libraries start meanwhile, and keep
-    for later, must not lose the right to write in a process that does other things too.
+    for later, must not lose the right to write in a process that does other things too. `last` says that the
+    process ends when this is done, and need not close what it opened.
     """
     with scratch_folder() as scratch:
-        return ask_within(scratch, warehouse, limits, work, confined=confined)
+        return ask_within(scratch, warehouse, limits, work, confined=confined, last=last)
 
 
 @contextmanager
@@ -121,10 +129,11 @@ def ask_within(
     work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Writable] = (),
     confined: bool = True,
+    last: bool = False,
 ) -> T:
     """Do some work on a connection to a warehouse, which can write to the scratch folder and the files given.
 
-    Raises UserError where it fails, or takes longer than it may.
+    Raises UserError where it fails, or takes longer than it may. `confined` and `last` are as in `ask`.
     """
     access = Access([file.path for file in writable], scratch, limits.memory)
     opened: list[duckdb.DuckDBPyConnection] = []
@@ -132,8 +141,12 @@ def ask_within(
     def worked() -> T:
         if confined:
             confine.confine_thread([scratch], [file.descriptor for file in writable])
-        with answer.connect(warehouse, access) as connection:
-            opened.append(connection)
+        connection = answer.connect(warehouse, access)
+        opened.append(connection)
+        if last:
+            _left_open.append(connection)
+            return work(connection)
+        with connection:
             return work(connection)
 
     def interrupt() -> None:
