@@ -128,9 +128,18 @@ def _rows(
     most: int | None,
 ) -> tuple[list[Sequence[Any]], int]:
     """The first rows of an answer, and how many it has."""
+    if most is not None and question.is_relation:
+        first = replace(question, sql=f"from ({question.sql}\n) limit {most}")
+        kept = list(rows_of(connection, first, kinds))
+        return kept, len(kept) if len(kept) < most else _count_of(connection, question)
     rows = rows_of(connection, question, kinds)
     kept = list(islice(rows, most))
     return kept, len(kept) + sum(1 for _ in rows)
+
+
+def _count_of(connection: duckdb.DuckDBPyConnection, question: Question) -> int:
+    [(rows,)] = connection.execute(f"select count(*) from ({question.sql}\n)", question.values).fetchall()
+    return int(rows)
 
 
 def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
