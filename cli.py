@@ -663,7 +663,9 @@ def sql(
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.limited(answer.sql_question(connection, text), limit)
-        return question, provenance.notes_on_statement(connection, question.sql, question.reads)
+        return question, provenance.notes_on_statement(
+            connection, question.sql, question.reads, question.columns
+        )
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:

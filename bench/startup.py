@@ -95,21 +95,16 @@ def measured(warehouse: Path, rounds: int) -> list[Row]:
             if number:
                 costs[name].append(found)
         print(f"round {number}", file=sys.stderr, flush=True)
-    return [
-        _row(name, costs, COMMANDS[name.removesuffix(", terminal")]) for name in runs if name not in IMPORTS
-    ]
+    return [_row(name, costs) for name in runs if name not in IMPORTS]
 
 
-def _row(name: str, costs: Mapping[str, Sequence[Costs]], beside: str) -> Row:
-    walls = {
-        "command": [wall_s for wall_s, _ in costs[name]],
-        beside: [wall_s for wall_s, _ in costs[beside]],
-    }
-    processor = {
-        "command, processor": [cpu_s for _, cpu_s in costs[name]],
-        f"{beside}, processor": [cpu_s for _, cpu_s in costs[beside]],
-    }
-    return Row(name, walls | processor)
+def _row(name: str, costs: Mapping[str, Sequence[Costs]]) -> Row:
+    beside = COMMANDS[name.removesuffix(", terminal")]
+    seconds = {}
+    for label, found in (("command", costs[name]), (beside, costs[beside])):
+        seconds[label] = [wall_s for wall_s, _ in found]
+        seconds[f"{label} cpu"] = [cpu_s for _, cpu_s in found]
+    return Row(name, seconds)
 
 
 def main() -> None:

@@ -40,9 +40,9 @@ class Question:
     """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
 
     `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
-    plan, where another engine runs it. `reads` are the names that a statement reads, `given` the parameters
-    of a named query that were given. `is_relation` says that it is for the rows of a table or view, which are
-    quicker counted than read.
+    plan, where another engine runs it. `reads` are the names that a statement reads, `columns` names among
+    which are those of its columns, None where that cannot be told; `given` the parameters of a named query
+    that were given. `is_relation` says that it is for the rows of a table or view, quick to count.
     """
 
     sql: str
@@ -53,6 +53,7 @@ class Question:
     reads: frozenset[str] = frozenset()
     given: Mapping[str, Any] = field(default_factory=dict)
     is_relation: bool = False
+    columns: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,9 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
     statement = reading_statement(connection, sql)
-    return Question(statement.query, {}, explain=statement.explain, reads=statement.reads)
+    return Question(
+        statement.query, {}, explain=statement.explain, reads=statement.reads, columns=statement.columns
+    )
 
 
 def limited(question: Question, limit: int | None) -> Question:

@@ -22,21 +22,29 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "p
     ).to_arrow_table()
 
 
-def notes_on_statement(connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]) -> list[Note]:
+def notes_on_statement(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    reads: Collection[str],
+    columns: Collection[str] | None = None,
+) -> list[Note]:
     """Notes on the answer of a statement, which reads tables, views and queries.
 
     Caveats on columns are those of columns that it names; where it cannot be told which these are, of all.
+    `columns`, where they are known, are names among which are all of these, in lower case.
     """
     noted: list[tuple[str, Note, set[str] | None]] = []
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
         noted += [(name, note, about.get(note.name)) for note in notes(connection, name)]
-    # Where no caveat is about some columns alone, nobody waits for a parser.
-    named = _columns_named(connection, sql, reads) if any(columns for _, _, columns in noted) else {}
+    about_columns = {column.lower() for _, _, those in noted for column in those or ()}
+    # Where none of these can be among those that it names, nobody waits for a parser.
+    needs_parser = about_columns if columns is None else about_columns.intersection(columns)
+    named = _columns_named(connection, sql, reads) if needs_parser else {name: set() for name in reads}
     found = {
         note.name: note
-        for name, note, columns in noted
-        if columns is None or named is None or name not in named or named[name] & columns
+        for name, note, those in noted
+        if those is None or named is None or name not in named or named[name] & those
     }
     return [found[name] for name in sorted(found)]
 
