@@ -15,8 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 # What an option can demand of its values, apart from a least and a most number: Typer sees to these.
-_DEMANDS = ("parser", "case_sensitive", "exists", "file_okay", "dir_okay", "writable", "readable")
-_DEMANDS += ("resolve_path", "allow_dash", "path_type", "clamp")
+_DEMANDS = {
+    *("parser", "case_sensitive", "exists", "file_okay", "dir_okay", "writable", "readable"),
+    *("resolve_path", "allow_dash", "path_type", "clamp"),
+}
 _UNDEMANDING = typer.Option(None)
 _NOT_PLAIN = object()
 _DIGITS = re.compile(r"[0-9]{1,18}")

@@ -155,7 +155,7 @@ def ask_within(
 
     try:
         return in_time(limits, worked, interrupt)
-    except (duckdb.Error, UserError, *_errors_of_arrow()) as error:
+    except _failures() as error:
         raise _told(error, scratch) from None
 
 
@@ -197,9 +197,10 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"the memory limit is a size, like 500MB or 4GB, not {limits.memory!r}")
 
 
-def _errors_of_arrow() -> tuple[type[Exception], ...]:
-    """What Arrow raises; nothing, where the work did without Arrow."""
-    return (sys.modules["pyarrow"].ArrowException,) if "pyarrow" in sys.modules else ()
+def _failures() -> tuple[type[Exception], ...]:
+    """What is raised where a question fails: by Arrow too, unless the work did without it."""
+    of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
+    return (duckdb.Error, UserError, *of_arrow)
 
 
 def _told(error: Exception, scratch: Path) -> UserError:
