@@ -1,8 +1,8 @@
 """Takes the plain values of a command line as they are, where Typer would ask pydantic.
 
 Typer converts what was typed with pydantic since 0.29, and imports it even for an option that was not given,
-which takes longer than to import DuckDB. A text needs no conversion, and a path or a choice hardly one. What
-is anything else, or wrong, is left to Typer, which has the message for it.
+which takes nearly as long as to import DuckDB. A text needs no conversion, and a path or a choice hardly one.
+What is anything else, or wrong, is left to Typer, which has the message for it.
 """
 
 import os
