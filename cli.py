@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from tracehouse import exports
+from tracehouse.arguments import PlainArguments
 from tracehouse.engines import process
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest import signals
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
+    cls=PlainArguments,
     help="A columnar warehouse of public GPU-cluster traces.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -196,6 +198,7 @@ class Answering:
             self.output,
             wide=self.wide,
             pages=not self.no_pager,
+            last=True,
             **more,
         )
 
@@ -516,7 +519,7 @@ def describe(
     from tracehouse.engines.duckdb.read.describe import describe as described
     from tracehouse.publish import description, output
 
-    found = asking.ask(warehouse, asking.Limits(), lambda opened: described(opened, name))
+    found = asking.ask(warehouse, asking.Limits(), lambda opened: described(opened, name), last=True)
     on_terminal = _on_terminal()
     text = description.as_json(found) if json else description.as_text(found, on_terminal)
     output.show(shown(text) if json and on_terminal else text, pages=not no_pager)
@@ -661,7 +664,9 @@ def sql(
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         question = answer.limited(answer.sql_question(connection, text), limit)
-        return question, provenance.notes_on_statement(connection, question.sql, question.reads)
+        return question, provenance.notes_on_statement(
+            connection, question.sql, question.reads, question.columns
+        )
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
@@ -957,6 +962,13 @@ def _print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
 
 
 def _print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
+    if not notes:
+        return
+    forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
+    if not forced and not (sys.stderr if stderr else sys.stdout).isatty():
+        for note in notes:
+            _say(f"{note.word} {note.name}: {note.text}", stderr)
+        return
     from rich.console import Console
     from rich.text import Text
 

@@ -165,7 +165,7 @@ class Warehouse:
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
             question = answer.sql_question(connection, statement)
-            notes = provenance.notes_on_statement(connection, question.sql, question.reads)
+            notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
             rows = _rows(connection, question)
             return Answer("", {}, notes, provenance.sources(connection, question.reads), rows, self)
 

@@ -139,7 +139,7 @@ def server_of(house: House) -> "MCPServer":
             question = answer.sql_question(connection, statement)
             if question.explain:
                 raise UsageError("explain is not answered here: ask for rows")
-            notes = provenance.notes_on_statement(connection, question.sql, question.reads)
+            notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
             return _answer(connection, question, notes, sorted(question.reads), limit)
 
         return house.ask(work)

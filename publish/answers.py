@@ -4,19 +4,21 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, asking, empty
+from tracehouse.engines.duckdb.read import answer, asking
 from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import export, output, report
+from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
-from tracehouse.publish.plot import pictures
-from tracehouse.publish.plot.layout import Size
+
+# What most answers do without is imported where it is used: the command line starts with this module.
+if TYPE_CHECKING:
+    from tracehouse.publish.plot.layout import Size
 
 T = TypeVar("T")
 
@@ -32,11 +34,13 @@ def write_answer(
     wide: bool = False,
     brief: Sequence[str] = (),
     pages: bool = False,
+    last: bool = False,
 ) -> list[Note]:
     """Write the answer, or with `explain` its query plan. Returns the notes on it.
 
     Without a path it goes to standard output, with `pages` in a pager where a terminal is too short for it;
-    and without a format to the one that fits. `wide` and `brief` are as in `export.Options`.
+    and without a format in the one that fits. `wide` and `brief` are as in `export.Options`, `last` as in
+    `asking.ask`.
     """
     chosen = export.chosen_format(form, path)
     to_terminal = output.is_terminal(path)
@@ -53,21 +57,25 @@ def write_answer(
         return [*written.notes, *notes]
 
     # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
-    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages)
+    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages, last=last)
 
 
 def _with_why_empty(
     connection: duckdb.DuckDBPyConnection, question: Question, notes: Sequence[Note]
 ) -> list[Note]:
     """The notes on an answer without rows, and why it has none, which names what has no data."""
+    from tracehouse.engines.duckdb.read import empty
+
     why = empty.why_empty(connection, question)
     return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
 def draw_answer(
-    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: Size
+    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
 ) -> list[Note]:
     """Draw the answer of a named query, asked with some parameters, to a file. Returns the notes on it."""
+    from tracehouse.publish.plot import pictures
+
     pictures.check_path(path)
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
@@ -80,6 +88,8 @@ def draw_answer(
 
 def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> list[Note]:
     """Draw the answer of a named query on standard output, in characters. Returns the notes on it."""
+    from tracehouse.publish.plot import pictures
+
     columns = shutil.get_terminal_size().columns
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
@@ -92,6 +102,7 @@ def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[st
 
 def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
     """Write the report on traces, on all if none is named, as a page of HTML."""
+    from tracehouse.publish import report
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
         report.write(connection, traces, spool.file)
@@ -106,6 +117,7 @@ def _ask(
     work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
     shows_escapes: bool = False,
     pages: bool = False,
+    last: bool = False,
 ) -> T:
     """Do some work with a spool for the answer, and another for the draft that it is made from."""
     output.check(path)
@@ -113,6 +125,7 @@ def _ask(
         scratch = stack.enter_context(asking.scratch_folder())
         draft = stack.enter_context(output.new_spool(scratch))
         spool = stack.enter_context(output.spooled(path, scratch, shows_escapes, pages))
+        files = [spool.writable, draft.writable]
         return asking.ask_within(
-            scratch, warehouse, limits, lambda c: work(c, spool, draft), [spool.writable, draft.writable]
+            scratch, warehouse, limits, lambda c: work(c, spool, draft), files, last=last
         )

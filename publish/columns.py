@@ -1,15 +1,15 @@
 """The columns of an answer: their names and types, questions for other columns, and values as texts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.errors import UserError
 
+_ROWS_AT_ONCE = 10_000
 _INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 _WIDE_INTEGERS = re.compile(r"U?HUGEINT|BIGNUM")
 _FLOATS = re.compile(r"FLOAT|DOUBLE")
@@ -53,9 +53,17 @@ def as_texts(question: Question, columns: Sequence[tuple[str, str]]) -> Question
     return selecting(question, columns, values)
 
 
-def rows_of(batch: pa.RecordBatch) -> Iterable[Sequence[Any]]:
-    """The rows of a batch."""
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+def rows_of(
+    connection: duckdb.DuckDBPyConnection, question: Question, columns: Sequence[tuple[str, str]]
+) -> Iterator[Sequence[Any]]:
+    """The rows of an answer, whose columns are given, with values as `as_texts` has them."""
+    texts = as_texts(question, columns)
+    try:
+        asked = connection.execute(texts.sql, dict(texts.values))
+        while rows := asked.fetchmany(_ROWS_AT_ONCE):
+            yield from rows
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
 
 
 def is_number(kind: str) -> bool:

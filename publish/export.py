@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read.answer import Note, Question, run
+from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.ingest.errors import UsageError
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import table, workbook
 from tracehouse.publish.columns import (
-    as_texts,
     columns_of,
     exact,
     is_number,
@@ -32,6 +29,12 @@ from tracehouse.publish.columns import (
 )
 from tracehouse.publish.formats import BINARY, BY_SUFFIX, Format
 from tracehouse.publish.output import Spool, is_stream, is_terminal
+
+# What one format alone needs is imported where that is written: the command line starts with this module.
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tracehouse.publish import table
 
 _COPY_OPTIONS = {
     Format.CSV: "format csv, header",
@@ -122,20 +125,28 @@ def write(
         binary = _wide_as_decimals(connection, guarded) if form in BINARY else guarded
         return Written(_copy(connection, binary, form, spool))
     if form is Format.ARROW:
+        from tracehouse.engines.duckdb.read.answer import run
+
         reader = run(connection, _wide_as_decimals(connection, question))
         return Written(_write_arrow(reader, spool.file, options.to_stream))
     if form is Format.XLSX:
+        from tracehouse.publish import workbook
+
         return Written(*workbook.write(connection, question, spool.file))
     if form is Format.MARKDOWN:
         # Two lines are the names, and the rule below them.
         return Written(_write_lines(markdown(connection, question), spool.file) - 2)
+    from tracehouse.publish import table
+
     laid_out = table.table if form is Format.TABLE else table.records
     rows, lines = laid_out(connection, question, _look(options))
     _write_lines(lines, spool.file)
     return Written(rows)
 
 
-def _look(options: Options) -> table.Look:
+def _look(options: Options) -> "table.Look":
+    from tracehouse.publish import table
+
     fits = options.to_terminal and not options.wide
     return table.Look(
         width=table.terminal_width() if fits else None,
@@ -160,9 +171,8 @@ def markdown(connection: duckdb.DuckDBPyConnection, question: Question) -> Itera
     columns = columns_of(connection, question)
     yield _markdown_row([name.replace("|", "\\|") for name, _ in columns])
     yield _markdown_row(["---:" if is_number(kind) else "---" for _, kind in columns])
-    for batch in run(connection, as_texts(question, columns)):
-        for row in rows_of(batch):
-            yield _markdown_row([exact(value).replace("|", "\\|").replace("\n", " ") for value in row])
+    for row in rows_of(connection, question, columns):
+        yield _markdown_row([exact(value).replace("|", "\\|").replace("\n", " ") for value in row])
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -177,8 +187,10 @@ def _copy(connection: duckdb.DuckDBPyConnection, question: Question, form: Forma
     return int(rows)
 
 
-def _write_arrow(reader: pa.RecordBatchReader, file: BinaryIO, to_stream: bool) -> int:
+def _write_arrow(reader: "pa.RecordBatchReader", file: BinaryIO, to_stream: bool) -> int:
     """Write an answer as Arrow. Returns how many rows it has."""
+    import pyarrow as pa
+
     kind = pa.ipc.new_stream if to_stream else pa.ipc.new_file
     rows = 0
     with kind(file, reader.schema) as writer:

@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +20,6 @@ from tracehouse.engines.duckdb.read.asking import Writable
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish import pager
 
 _CHUNK_BYTES = 1 << 20
 _MODE_BITS = 0o7777
@@ -94,10 +93,18 @@ def spooled(
                 _place(spool, target.path)
         else:
             to_terminal = is_terminal(output)
-            shows = pager.command() if pages and output is None and to_terminal else ""
-            is_paged = bool(shows) and pager.is_longer_than_screen(spool.file)
-            with pager.opened(shows) if is_paged else target.opened() as stream:
+            paged = _pager(spool) if pages and output is None and to_terminal else None
+            with paged or target.opened() as stream:
                 _copy(spool, stream, shows_escapes and to_terminal)
+
+
+def _pager(spool: Spool) -> AbstractContextManager[BinaryIO] | None:
+    """What to write to for a pager; None where there is none, or the terminal is long enough."""
+    # Not for every answer to wait for.
+    from tracehouse.publish import pager
+
+    shows = pager.command()
+    return pager.opened(shows) if shows and pager.is_longer_than_screen(spool.file) else None
 
 
 @contextmanager

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, cast
 
-from rich.cells import cell_len
-
 from tracehouse.ingest import signals
 
 _DEFAULT = "less"
@@ -45,6 +43,8 @@ def is_longer_than_screen(file: BinaryIO) -> bool:
     head = file.read(_SCREENFUL_BYTES)
     if len(head) == _SCREENFUL_BYTES:
         return True
+    from rich.cells import cell_len
+
     lines = _STYLE.sub("", head.decode(errors="replace")).splitlines()
     # The last line is the shell's.
     left = size.lines - 1

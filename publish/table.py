@@ -4,6 +4,7 @@ A number, a date or a time is shown whole or not at all. Texts are cut, with …
 not enough, columns in the middle are left out, and how many is said below.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +13,10 @@ from typing import Any
 
 import duckdb
 from rich.cells import cell_len, set_cell_size
-from rich.color import ColorSystem
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
 
-from tracehouse.engines.duckdb.read.answer import Question, run
+from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.ingest.terminal import shown
-from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, may_be_text, rows_of
+from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
 
 TABLE_ROWS = 200
 
@@ -27,7 +24,8 @@ _BETWEEN = "   "
 _MORE = "…"
 # To how many letters a text may be cut before columns are left out.
 _LEAST_TEXT = 16
-_HEADING, _NOTHING = Style(bold=True), Style(dim=True)
+# Bold and dim, by the numbers that terminals know them by.
+_HEADING, _NOTHING = "1", "2"
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _as_table(
     cut = any(cell_len(cell) > column.width for column in fitting for cell in column.cells)
     for place in range(len(rows)):
         cells = (
-            paint(_padded(column.cells[place], column), _NOTHING if place in column.nulls else None)
+            paint(_padded(column.cells[place], column), _NOTHING if place in column.nulls else "")
             for column in fitting
         )
         yield f" {_BETWEEN.join(cells)}".rstrip()
@@ -106,7 +104,7 @@ def _as_records(
     names = [_on_a_line(name) for name, _ in kinds]
     widest = max(map(cell_len, names))
     paint = _painter(look)
-    console = Console()
+    wrapped = _wrapping()
     if not rows:
         yield f"columns: {', '.join(names)}"
     for number, row in enumerate(rows, 1):
@@ -115,9 +113,7 @@ def _as_records(
             lines = shown(_short(value)).split("\n")
             if look.width and may_be_text(kind):
                 room = max(_LEAST_TEXT, look.width - widest - 3)
-                lines = [str(part).rstrip() for line in lines for part in Text(line).wrap(console, room)] or [
-                    ""
-                ]
+                lines = [part for line in lines for part in wrapped(line, room)] or [""]
             for left, line in zip((name, *[""] * len(lines)), lines, strict=False):
                 text = paint(line, _NOTHING) if value is None else line
                 yield f"{set_cell_size(left, widest)} │ {text}".rstrip()
@@ -132,12 +128,18 @@ def _rows(
     most: int | None,
 ) -> tuple[list[Sequence[Any]], int]:
     """The first rows of an answer, and how many it has."""
-    kept: list[Sequence[Any]] = []
-    total = 0
-    for batch in run(connection, as_texts(question, kinds)):
-        total += batch.num_rows
-        kept += islice(rows_of(batch), None if most is None else most - len(kept))
-    return kept, total
+    if most is not None and question.is_relation:
+        first = replace(question, sql=f"from ({question.sql}\n) limit {most}")
+        kept = list(rows_of(connection, first, kinds))
+        return kept, len(kept) if len(kept) < most else _count_of(connection, question)
+    rows = rows_of(connection, question, kinds)
+    kept = list(islice(rows, most))
+    return kept, len(kept) + sum(1 for _ in rows)
+
+
+def _count_of(connection: duckdb.DuckDBPyConnection, question: Question) -> int:
+    [(rows,)] = connection.execute(f"select count(*) from ({question.sql}\n)", question.values).fetchall()
+    return int(rows)
 
 
 def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
@@ -193,10 +195,19 @@ def _padded(text: str, column: _Column) -> str:
     return set_cell_size(kept.rstrip() + _MORE, column.width)
 
 
-def _painter(look: Look) -> Callable[[str, Style | None], str]:
-    has_styles = look.has_styles and Console(force_terminal=True).color_system is not None
-    system = ColorSystem.STANDARD if has_styles else None
-    return lambda text, style: style.render(text, color_system=system) if style else text
+def _painter(look: Look) -> Callable[[str, str], str]:
+    has_styles = look.has_styles and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    return lambda text, style: f"\x1b[{style}m{text}\x1b[0m" if text and style and has_styles else text
+
+
+def _wrapping() -> Callable[[str, int], list[str]]:
+    """What breaks a line into lines that are so wide at most."""
+    # Where it is used, as a table needs none of it.
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    return lambda line, width: [str(part).rstrip() for part in Text(line).wrap(console, width)]
 
 
 def _count(shown_rows: int, total: int) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.answer import Note, Question, run
+from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.ingest.errors import UserError
-from tracehouse.publish.columns import as_texts, columns_of, exact, is_number, rows_of
+from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
@@ -63,20 +63,19 @@ def write(
             sheet.write_string(0, place, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         rows, changed = 0, 0
-        for batch in run(connection, as_texts(question, columns)):
-            for row in rows_of(batch):
-                rows += 1
-                if rows == MOST_ROWS:
-                    raise UserError(
-                        f"a sheet has at most {MOST_ROWS:,} rows, that of names included, and the answer has "
-                        "more: give --limit, or write csv or parquet"
-                    )
-                for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
-                    cell = _cell(value, kind)
-                    if isinstance(cell, str):
-                        _check_length(cell, rows, name)
-                        changed += is_number(kind) or _is_time(kind)
-                    _put(sheet, rows, place, cell, formats)
+        for row in rows_of(connection, question, columns):
+            rows += 1
+            if rows == MOST_ROWS:
+                raise UserError(
+                    f"a sheet has at most {MOST_ROWS:,} rows, that of names included, and the answer has "
+                    "more: give --limit, or write csv or parquet"
+                )
+            for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
+                cell = _cell(value, kind)
+                if isinstance(cell, str):
+                    _check_length(cell, rows, name)
+                    changed += is_number(kind) or _is_time(kind)
+                _put(sheet, rows, place, cell, formats)
     return rows, _notes(changed)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.bench import contender, measure, queries
+from tracehouse.bench import contender, measure, queries, startup
 from tracehouse.bench.measure import Goal, Row
 from tracehouse.bench.questions import LIBRARIES, questions
 from tracehouse.sql.query_files import query_files
@@ -107,6 +107,20 @@ def test_who_answers_something_else_gets_no_figure(
     with pytest.raises(queries.DiffersError, match=r"^polars has \['CPU', 2, .*, ours \['CPU', 1, "):
         queries.measured(sample_warehouse, "pai.machines", threads=threads())
     assert set(asked) == {"rows"}
+
+
+def test_commands_are_timed_beside_the_import_that_they_stand_on(
+    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(startup, "COMMANDS", {"--help": "typer", "list": "duckdb"})
+    rows = startup.measured(sample_warehouse, rounds=1)
+    assert [row.name for row in rows] == ["--help", "--help, terminal", "list", "list, terminal"]
+    for row, beside in zip(rows, ("typer", "typer", "duckdb", "duckdb"), strict=True):
+        assert list(row.seconds) == ["command", "command cpu", beside, f"{beside} cpu"]
+        assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in row.seconds.values())
+    monkeypatch.setattr(startup, "COMMANDS", {"describe nothing": "duckdb"})
+    with pytest.raises(SystemExit, match="failed: "):
+        startup.measured(sample_warehouse, rounds=1)
 
 
 def test_threads_are_held_to(sample_warehouse: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import command_line
 import pytest
 from command_line import TRACES, Run
+from imported import ANSWERING, BEGINNING, DUCKDB, READING, TYPER, modules_of
 from openpyxl import load_workbook
 from terminal import end, screen, terminal
 
@@ -21,12 +22,50 @@ def traces(*arguments: object, warehouse: Path | None = None, stdin: str = "") -
     return command_line.server().run(*arguments, stdin=stdin, environment=environment)
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, tracehouse.cli; print(' '.join(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert not {"altair", "duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"} & set(loaded)
+def test_help_imports_what_it_begins_with(tmp_path: Path) -> None:
+    assert modules_of("--help", folder=tmp_path) == (TYPER, BEGINNING)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ours"),
+    [
+        (["sql", "select 1"], ANSWERING | {"engines.duckdb.read.provenance"}),
+        (["sql", "select count(*) from catalog.tables"], ANSWERING | {"engines.duckdb.read.provenance"}),
+        (["query", "openb.phases", "-p", "gpu_only=false", "--limit", "3", "--format", "csv"], ANSWERING),
+        (["query", "openb.pod", "--format", "csv", "--output", "pods.csv"], ANSWERING),
+        (["list", "--json"], ANSWERING | {"engines.duckdb.read.listing"}),
+        (["list", "queries"], ANSWERING | {"engines.duckdb.read.listing"}),
+    ],
+)
+def test_what_reads_imports_no_more_than_it_needs(
+    arguments: list[str],
+    ours: set[str],
+    sample_warehouse: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = modules_of(*arguments, folder=tmp_path, TRACES_WAREHOUSE=sample_warehouse)
+    assert found == (TYPER | DUCKDB, ours)
+
+
+def test_what_is_laid_out_imports_no_more_than_rich(sample_warehouse: Path, tmp_path: Path) -> None:
+    described = READING | {"engines.duckdb.read.describe", "publish.description", "views", "views.sql_text"}
+    laid_out = ANSWERING | {"publish.table"}
+    for arguments, on_terminal, ours in (
+        (["query", "openb.phases"], True, laid_out | {"publish.pager"}),
+        (["list"], True, laid_out | {"publish.pager", "engines.duckdb.read.listing"}),
+        (["query", "openb.pod", "--format", "table"], False, laid_out),
+        (["describe", "openb.phases"], False, described),
+    ):
+        found = modules_of(
+            *arguments,
+            folder=tmp_path,
+            on_terminal=on_terminal,
+            TRACES_WAREHOUSE=sample_warehouse,
+            PAGER="cat",
+        )
+        assert found == (TYPER | DUCKDB | {"rich"}, ours)
 
 
 def test_help_lists_every_command() -> None:

@@ -3,12 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 from command_line import TRACES
+from imported import BEGINNING, TYPER, modules_of
 from terminal import terminal
 
 from tracehouse.sql import names
@@ -74,20 +74,14 @@ def test_parameters_are_read_as_the_build_reads_them() -> None:
             assert set(parameter.choices) <= set(values)
 
 
-def test_nothing_heavy_is_imported() -> None:
-    code = """
-import os, sys
-os.environ |= {"_TRACES_COMPLETE": "complete_bash", "COMP_WORDS": "traces describe p", "COMP_CWORD": "2"}
-from tracehouse import cli
-try:
-    cli.app(prog_name="traces")
-except SystemExit:
-    print(" ".join(sys.modules))
-"""
-    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "pai.task" in lines.splitlines()
-    heavy = {"altair", "duckdb", "pyarrow", "polars", "numpy", "sqlglot", "rich"}
-    assert not heavy & set(lines.splitlines()[-1].split())
+@pytest.mark.parametrize("typed", ["traces query p", "traces query itp.gpu_hours -p m", "traces list "])
+def test_it_imports_what_the_command_line_begins_with(typed: str, tmp_path: Path) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": len(typed.split(" ")) - 1}
+    packages, ours = modules_of(folder=tmp_path, _TRACES_COMPLETE="complete_bash", **words)
+    tables = {"ingest.declare", "ingest.column_types"} | {
+        f"ingest.traces.{name}" for name in names.trace_names()
+    }
+    assert packages == TYPER and ours <= BEGINNING | tables
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

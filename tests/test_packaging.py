@@ -81,6 +81,7 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
     assert {name for name in files if name.count("/") == 1 and name.startswith("tracehouse/")} == {
         "tracehouse/__init__.py",
         "tracehouse/__main__.py",
+        "tracehouse/arguments.py",
         "tracehouse/cli.py",
         "tracehouse/exports.py",
         "tracehouse/py.typed",

@@ -11,7 +11,7 @@ import pytest
 import raw_dumps
 from duckdb import DuckDBPyConnection
 
-from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read import answer, provenance, statement
 from tracehouse.ingest.errors import UsageError, UserError
 
 
@@ -218,6 +218,48 @@ def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> No
     notes = {note.name: note.text for note in answer.notes(opened, "itp.deadline_tightness")}
     assert set(notes) == {"itp.deadline_synthetic", "itp.min_duration_600", "synthetic data"}
     assert "itp.elasticflow_job, itp.raw_job" in notes["synthetic data"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "may_read"),
+    [
+        ("select count(*), 1.5::double from itp.job", set()),
+        ("select cluster, count(*) from itp.job group by all", {"cluster"}),
+        ("select CLUSTER, max(tightness) from itp.job j group by 1", {"cluster", "tightness"}),
+        ("select count(*) from itp.job as a join itp.job as b using (job_id)", {"job_id"}),
+        ("select count(*) from (select t.run_s from itp.job as t)", {"t", "run_s"}),
+        ("with x as (select run_s as y from itp.job) select max(y) from x", {"run_s", "y"}),
+        ("select x from itp.job as t(x)", None),
+        ("select j from itp.job as j", None),
+        ("select count(job) from itp.job", None),
+        ("select count(*) from itp.job as a natural join itp.raw_job", None),
+        ("select #1 from itp.job", None),
+        ("from itp.job", None),
+        ("select columns('tight.*') from itp.job", None),
+        ("select max(i) from itp.job, range(3) r(i)", None),
+        ("pivot itp.job on cluster in ('cluster01') using count(*)", None),
+        ("summarize itp.job", None),
+        ("select count(*) from itp.gpu_hours()", None),
+    ],
+)
+def test_what_a_statement_does_not_name_needs_no_parser(
+    sql: str, may_read: set[str] | None, opened: DuckDBPyConnection
+) -> None:
+    question = answer.sql_question(opened, sql)
+    assert question.columns == may_read
+    by_parser = provenance.notes_on_statement(opened, sql, question.reads)
+    assert provenance.notes_on_statement(opened, sql, question.reads, question.columns) == by_parser
+
+
+def test_usual_functions_do_nothing_but_compute_a_value(opened: DuckDBPyConnection) -> None:
+    rows = opened.execute(
+        """
+        select function_name from duckdb_functions()
+        where stability = 'VOLATILE' or has_side_effects
+            or function_type not in ('scalar', 'aggregate', 'macro')
+        """
+    ).fetchall()
+    assert statement.USUAL_FUNCTIONS & {name for (name,) in rows} == set()
 
 
 def test_notes_of_measured_data_name_no_generator(real_warehouse: Path) -> None:

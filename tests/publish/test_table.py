@@ -32,6 +32,17 @@ def test_texts_are_cut_before_columns_are_left_out() -> None:
     assert LONG in lines_of(sql, Look())[2]
 
 
+@pytest.mark.parametrize("rows", [0, 2, 3, 4, 25_000])
+def test_rows_that_are_not_shown_are_counted(rows: int) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"create table many as select range as n from range({rows})")
+        for question in (Question("from many", {}), Question("from many", {}, is_relation=True)):
+            total, lines = table(connection, question, Look(most_rows=3))
+            *_, last = lines
+            assert total == rows
+            assert last.startswith(f"{rows:,} row" if rows <= 3 else f"3 of {rows:,} rows; ")
+
+
 def test_columns_in_the_middle_are_left_out_and_counted() -> None:
     columns = ", ".join(f"{1000000 + place} as number_{place}" for place in range(12))
     lines = lines_of(f"select 'key' as name, {columns}", Look(width=60))

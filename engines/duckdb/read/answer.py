@@ -4,12 +4,12 @@ import re
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.attach import attach
 from tracehouse.engines.duckdb.names import NAME
@@ -18,6 +18,9 @@ from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.place import checked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BATCH_ROWS = 100_000
 # As many values of a column as a message can hold.
@@ -37,8 +40,9 @@ class Question:
     """A query to run: SQL that may hold `$name`, the values for those, and what it is called.
 
     `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
-    plan, where another engine runs it. `reads` are the names that a statement reads, `given` the parameters
-    of a named query that were given.
+    plan, where another engine runs it. `reads` are the names that a statement reads, `columns` names among
+    which are those of its columns, None where that cannot be told; `given` the parameters of a named query
+    that were given. `is_relation` says that it is for the rows of a table or view, quick to count.
     """
 
     sql: str
@@ -48,6 +52,8 @@ class Question:
     plan: str = ""
     reads: frozenset[str] = frozenset()
     given: Mapping[str, Any] = field(default_factory=dict)
+    is_relation: bool = False
+    columns: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -152,8 +158,8 @@ def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
 
     With them, a COPY whose query fails half-way hangs for ever, about once in ten times.
     """
-    sql = "select 1 from duckdb_settings() where name = 'async_threads'"
-    if connection.execute(sql).fetchall():
+    # Versions before have no such setting.
+    with suppress(duckdb.CatalogException):
         connection.execute("set async_threads = 0")
 
 
@@ -175,7 +181,7 @@ def named_question(
         "select 1 from catalog.queries where query_name = $name", {"name": name}
     ).fetchall():
         _check_is_relation(connection, name, texts)
-        return Question(f"from {name}{at_most}", {}, name)
+        return Question(f"from {name}{at_most}", {}, name, is_relation=True)
     known = {parameter.name: parameter for parameter in _parameters(connection, name)}
     if with_total and "with_total" in known:
         texts = {"with_total": "true", **texts}
@@ -220,7 +226,9 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def sql_question(connection: duckdb.DuckDBPyConnection, sql: str) -> Question:
     """The question of a statement that somebody wrote. Raises UserError unless it is one that only reads."""
     statement = reading_statement(connection, sql)
-    return Question(statement.query, {}, explain=statement.explain, reads=statement.reads)
+    return Question(
+        statement.query, {}, explain=statement.explain, reads=statement.reads, columns=statement.columns
+    )
 
 
 def limited(question: Question, limit: int | None) -> Question:
@@ -230,7 +238,7 @@ def limited(question: Question, limit: int | None) -> Question:
     return replace(question, sql=f"from ({question.sql}\n) limit {limit}")
 
 
-def of_table(connection: duckdb.DuckDBPyConnection, table: pa.Table, name: str = "") -> Question:
+def of_table(connection: duckdb.DuckDBPyConnection, table: "pa.Table", name: str = "") -> Question:
     """The question whose answer is the given table; `name` is what was asked for it, if that has one."""
     connection.register("at_hand", table)
     return Question("from at_hand", {}, name)

@@ -6,10 +6,12 @@ in that thread, so that the threads that it starts are confined with it. The mai
 for signals.
 """
 
+import fcntl
 import math
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +22,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb
-import filelock
-import pyarrow as pa
 
 from tracehouse.engines.duckdb.read import answer, confine
 from tracehouse.engines.duckdb.read.answer import Access
@@ -37,6 +37,9 @@ _GRACE_S = 2.0
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 
 T = TypeVar("T")
+
+# DuckDB takes 10 ms to close a database, and the system none.
+_left_open: list[duckdb.DuckDBPyConnection] = []
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,20 @@ class Limits:
 
 
 def ask(
-    warehouse: Path, limits: Limits, work: Callable[[duckdb.DuckDBPyConnection], T], confined: bool = True
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    confined: bool = True,
+    last: bool = False,
 ) -> T:
     """Do some work on a connection to a warehouse. Raises UserError where it fails.
 
     Unless `confined`, DuckDB alone keeps it from writing: threads that libraries start meanwhile, and keep
-    for later, must not lose the right to write in a process that does other things too.
+    for later, must not lose the right to write in a process that does other things too. `last` says that the
+    process ends when this is done, and need not close what it opened.
     """
     with scratch_folder() as scratch:
-        return ask_within(scratch, warehouse, limits, work, confined=confined)
+        return ask_within(scratch, warehouse, limits, work, confined=confined, last=last)
 
 
 @contextmanager
@@ -85,7 +93,7 @@ def scratch_folder() -> Iterator[Path]:
                 return
             time.sleep(0.01)
 
-    with signals.before_the_end(remove), filelock.FileLock(folder / _LOCK):
+    with signals.before_the_end(remove), _locked(folder / _LOCK):
         yield folder
 
 
@@ -96,11 +104,22 @@ def _take_away_what_was_left(parent: Path) -> None:
             facts = folder.stat(follow_symlinks=False)
             if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < _YOUNG_S or not lock.is_file():
                 continue
-            with filelock.FileLock(lock, timeout=0):
+            with _locked(lock):
                 shutil.rmtree(folder, ignore_errors=True)
-        except (OSError, filelock.Timeout):
+        except OSError:
             # It is in use, or another process takes it away at this moment.
             continue
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock that a file is. Raises OSError where another process holds it.
+
+    As the library filelock does, which every question would wait 10 ms for.
+    """
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
 
 
 def ask_within(
@@ -110,10 +129,11 @@ def ask_within(
     work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Writable] = (),
     confined: bool = True,
+    last: bool = False,
 ) -> T:
     """Do some work on a connection to a warehouse, which can write to the scratch folder and the files given.
 
-    Raises UserError where it fails, or takes longer than it may.
+    Raises UserError where it fails, or takes longer than it may. `confined` and `last` are as in `ask`.
     """
     access = Access([file.path for file in writable], scratch, limits.memory)
     opened: list[duckdb.DuckDBPyConnection] = []
@@ -121,8 +141,12 @@ def ask_within(
     def worked() -> T:
         if confined:
             confine.confine_thread([scratch], [file.descriptor for file in writable])
-        with answer.connect(warehouse, access) as connection:
-            opened.append(connection)
+        connection = answer.connect(warehouse, access)
+        opened.append(connection)
+        if last:
+            _left_open.append(connection)
+            return work(connection)
+        with connection:
             return work(connection)
 
     def interrupt() -> None:
@@ -131,7 +155,7 @@ def ask_within(
 
     try:
         return in_time(limits, worked, interrupt)
-    except (duckdb.Error, pa.ArrowException, UserError) as error:
+    except _failures() as error:
         raise _told(error, scratch) from None
 
 
@@ -171,6 +195,12 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):
         raise UsageError(f"the memory limit is a size, like 500MB or 4GB, not {limits.memory!r}")
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What is raised where a question fails: by Arrow too, unless the work did without it."""
+    of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
+    return (duckdb.Error, UserError, *of_arrow)
 
 
 def _told(error: Exception, scratch: Path) -> UserError:

@@ -1,19 +1,20 @@
 """Where an answer comes from: the raw files behind it, and the caveats of what a statement reads."""
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tracehouse.engines.duckdb.read.answer import Note, base_tables, notes
 from tracehouse.ingest.errors import DefinitionError
-from tracehouse.views.columns import Columns, columns_read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tracehouse.views.columns import Columns
 
 
-def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> pa.Table:
+def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":
     """The raw files behind tables, views and queries, as rows of `catalog.sources`."""
     return connection.sql(
         "from catalog.sources where list_contains($tables, table_name) order by all",
@@ -21,25 +22,34 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> pa
     ).to_arrow_table()
 
 
-def notes_on_statement(connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]) -> list[Note]:
+def notes_on_statement(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    reads: Collection[str],
+    columns: Collection[str] | None = None,
+) -> list[Note]:
     """Notes on the answer of a statement, which reads tables, views and queries.
 
     Caveats on columns are those of columns that it names; where it cannot be told which these are, of all.
+    `columns`, where they are known, are names among which are all of these, in lower case.
     """
-    types = _columns(connection, reads)
-    named = _columns_named(sql, types)
-    found: dict[str, Note] = {}
+    noted: list[tuple[str, Note, set[str] | None]] = []
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
-        touched = named.get(name) if named is not None else None
-        for note in notes(connection, name):
-            of_columns = about.get(note.name)
-            if touched is None or of_columns is None or touched & of_columns:
-                found[note.name] = note
+        noted += [(name, note, about.get(note.name)) for note in notes(connection, name)]
+    about_columns = {column.lower() for _, _, those in noted for column in those or ()}
+    # Where none of these can be among those that it names, nobody waits for a parser.
+    needs_parser = about_columns if columns is None else about_columns.intersection(columns)
+    named = _columns_named(connection, sql, reads) if needs_parser else {name: set() for name in reads}
+    found = {
+        note.name: note
+        for name, note, those in noted
+        if those is None or named is None or name not in named or named[name] & those
+    }
     return [found[name] for name in sorted(found)]
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> dict[str, Columns]:
+def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "dict[str, Columns]":
     rows = connection.execute(
         """
         select object_name, column_name, coalesce(type, 'VARCHAR') from catalog.columns
@@ -53,8 +63,17 @@ def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> d
     return found
 
 
-def _columns_named(sql: str, types: dict[str, Columns]) -> dict[str, set[str]] | None:
+def _columns_named(
+    connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]
+) -> dict[str, set[str]] | None:
     """The columns that a statement reads, by table or view; None where sqlglot cannot tell."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    from tracehouse.views.columns import columns_read
+
+    types = _columns(connection, reads)
     try:
         tree = sqlglot.parse_one(sql, dialect="duckdb")
         views = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}

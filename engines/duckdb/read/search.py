@@ -3,7 +3,6 @@
 A word also finds those that mean the same.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -120,6 +119,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 def spelt_alike(name: str, names: Sequence[str], cutoff: float) -> list[str]:
     """Those of the names that are spelt like one, with their schema or without it, the nearest first."""
+    # Only who has misspelt something waits for it.
+    import difflib
+
     short = {known.split(".")[-1]: known for known in names}
     close = difflib.get_close_matches(name, names, n=3, cutoff=cutoff)
     last = name.split(".")[-1]
