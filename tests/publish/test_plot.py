@@ -255,6 +255,9 @@ def test_a_cumulative_distribution_is_steps_over_its_values(opened: DuckDBPyConn
                 for name in {row[color] for row in drawn["rows"]}
             ]
             assert max(sizes) <= 501
+    # Shares of what has at least a size: nothing is known of sizes between those that are asked for.
+    for name in ("pai.gang_sizes", "pai.group_recurrence"):
+        assert spec(opened, name)["layers"][0][0]["interpolate"] == "step-after"
 
 
 def test_a_thinned_distribution_is_never_a_fifth_of_a_percent_off(opened: DuckDBPyConnection) -> None:
@@ -493,7 +496,7 @@ def test_without_the_extra_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     question = answer.named_question(opened, "itp.gpu_hours", {})
-    with pytest.raises(UserError, match=rf"need {module}, .*pip install 'tracehouse\[plot\]'"):
+    with pytest.raises(UserError, match=rf"need {module}, .*pip install '\.\[plot\]'"):
         draw(opened, question, tmp_path / "hours.png")
 
 
@@ -501,7 +504,7 @@ def test_without_the_extra_a_terminal_shows_no_picture(
     opened: DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotext", None)
-    with pytest.raises(UserError, match=r"need plotext, .*pip install 'tracehouse\[plot\]'"):
+    with pytest.raises(UserError, match=r"need plotext, .*pip install '\.\[plot\]'"):
         pictures.text_of(opened, answer.named_question(opened, "itp.gpu_hours", {}), {}, 80)
 
 

@@ -32,7 +32,7 @@ def notes_on_statement(connection: duckdb.DuckDBPyConnection, sql: str, reads: C
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
         touched = named.get(name) if named is not None else None
-        for note in notes(connection, name):
+        for note in notes(connection, name, on_data=True):
             of_columns = about.get(note.name)
             if touched is None or of_columns is None or touched & of_columns:
                 found[note.name] = note
