@@ -31,6 +31,9 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 # Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
 SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
+# Harlequin and marimo, for docs/clients.md: with the DuckDB of theirs, not ours.
+CLIENTS_VENV := .venv-clients
+CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
 .PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified docs docs-test tables \
@@ -90,7 +93,11 @@ $(SUPERSET_VENV)/ready: Makefile
 	$(call install,$(SUPERSET_VENV),$(SUPERSET))
 	touch $@
 
-bi-test: venvs $(SUPERSET_VENV)/ready
+$(CLIENTS_VENV)/ready: Makefile
+	$(call install,$(CLIENTS_VENV),$(CLIENTS))
+	touch $@
+
+bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
 	$(OLDER_VENV)/bin/pytest tests/publish/bi/test_database_file.py
 

@@ -138,7 +138,7 @@ def _of_marks(found: Drawable) -> list[str]:
         if len(alone) == 1 and alone != ["NULL"] and column != "trace":
             said.append(f"{texts.axis_title(column)}: {alone[0]}")
     if chart.labels:
-        said.append(f"labels: {' / '.join(map(texts.axis_title, chart.labels))}")
+        said.append(f"labels, where there is room: {' / '.join(map(texts.axis_title, chart.labels))}")
     return said
 
 

@@ -17,7 +17,9 @@ import pytest
 import requests
 from filelock import FileLock
 from publisher import Publisher
+from typer.testing import CliRunner
 
+from tracehouse import cli
 from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.downloads import fetch, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
@@ -777,6 +779,23 @@ def test_the_command_fetches_what_an_ingest_then_reads(real_site: Publisher, tmp
     ingested = command_line.server().run("ingest", "--raw", "raw", cwd=tmp_path)
     assert "itp.raw_job: 69,351 rows from 1 file" in ingested.stdout
     assert "dlrm.instance: 23,871 rows from 1 file" in ingested.stdout
+
+
+def test_the_pages_commands_fetch_what_they_say(
+    published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of docs/fetch.md, in this process: the ledgers are those of what the site holds."""
+    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for command in re.findall(r"^    traces (.*)$", page, re.M):
+        name, *words = command.split()
+        more = options(published) if name == "fetch" else []
+        done = CliRunner().invoke(cli.app, [name, *words, *more])
+        assert done.exit_code == 0, (command, done.output, done.exception)
+    assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {"acme", "itp", "zeus"}
+    telemetry = {path.name.partition(".")[0] for path in (tmp_path / "raw").rglob("utilization/kalos/*.csv")}
+    assert {"POWER_USAGE", "GPU_UTIL"} < telemetry
+    assert (tmp_path / "warehouse" / "traces.duckdb").is_file()
 
 
 def test_the_command_says_what_failed(site: Publisher, tmp_path: Path) -> None:

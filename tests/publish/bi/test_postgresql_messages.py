@@ -32,8 +32,8 @@ ANSWERS = "\tIs the server running on that host and accepting TCP/IP connections
         (
             "INVALID_STATE: [libpq] Failed to execute query: ERROR:  cannot drop table a.b because other "
             "objects depend on it\nDETAIL:  view c.d depends on table a.b.\nHINT:  Use DROP ... CASCADE.\n",
-            "cannot drop table a.b because other objects depend on it; DETAIL: view c.d depends on table a.b; "
-            "HINT: Use DROP ... CASCADE",
+            "cannot drop table a.b because other objects depend on it; "
+            "DETAIL: view c.d depends on table a.b; HINT: Use DROP ... CASCADE",
         ),
         (f'{AT}FATAL:  role "se%cret" is gone\n', 'role "***" is gone'),
     ],
