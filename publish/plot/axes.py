@@ -49,6 +49,8 @@ TIMES = {
 BINARY = ("gpus", "batch_size")
 # How wide a letter is, in parts of its size.
 LETTER = 0.55
+# By how many degrees names are turned that do not fit beside each other.
+SLANT = 35
 
 
 def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
@@ -119,14 +121,20 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
         expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
         axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
         return {"sort": found, "axis": axis}
-    is_tight = column == drawable.chart.x.column and (
-        max(map(len, found)) + 1.5
-    ) * size * LETTER > width / len(found)
-    # A bar without its name would mean nothing; only where even slanted ones do not fit are some left out.
-    is_too_tight = column == drawable.chart.x.column and 1.3 * size * len(found) > width
-    axis = altair.Axis(
-        labelAngle=-35 if is_tight else 0, labelLimit=max(width / 3, 6 * size), labelOverlap=is_too_tight
-    )
+    if column != drawable.chart.x.column:
+        return {"sort": found, "axis": altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size))}
+    longest = max(map(len, found)) * size * LETTER
+    room = width / len(found)
+    limit = max(width / 3, 6 * size)
+    angle = 0
+    if longest + 1.5 * size * LETTER > room:
+        # Aslant, a name has part of the room across; where that is no line's height, it stands upright.
+        lies_on_next = room * math.sin(math.radians(SLANT)) < 1.15 * size
+        angle = -90 if lies_on_next or longest > limit else -SLANT
+    if angle == -90:
+        limit = max(width / 2, 12 * size)
+    # A bar without its name would mean nothing; only where even upright ones do not fit are some left out.
+    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > room)
     return {"sort": found, "axis": axis}
 
 
