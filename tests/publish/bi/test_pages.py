@@ -10,7 +10,7 @@ import command_line
 import pytest
 from bi_tests import in_full
 from packaging.requirements import Requirement
-from terminal import terminal
+from terminal import end, plain, terminal
 
 REPOSITORY = Path(__file__).parents[3]
 CLIENTS = (REPOSITORY / "docs" / "clients.md").read_text()
@@ -61,13 +61,14 @@ def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> Non
     with terminal(
         CLIENTS_BIN / program, *arguments, rows=40, columns=150, folder=small_published.parent, HOME=tmp_path
     ) as opened:
-        # The catalog has been read.
-        opened.expect_exact("catalog")
+        # It listens once all of it is drawn.
+        opened.expect_exact("History")
         opened.send(statement)
-        opened.expect_exact("min_gpus")
         opened.sendcontrol(key[-1])
-        opened.expect_exact("cluster04")
+        opened.expect_exact("query executed successfully", timeout=120)
         opened.sendcontrol("q")
+        assert end(opened) == 0
+        assert "Data Catalog" in plain(opened) and "cluster04" in plain(opened)
 
 
 @in_full
