@@ -57,9 +57,10 @@ def _complete_schema(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def _warehouse_of(context: typer.Context) -> Path:
     """The warehouse that a line which is being typed is about."""
-    own, whole = context.params.get("warehouse"), context.find_root().params.get("warehouse")
+    given, by_all = context.params.get("warehouse"), context.find_root().params.get("warehouse")
     source = context.get_parameter_source("warehouse")
-    return own if own and (not whole or (source and source.name == "COMMANDLINE")) else whole or own
+    is_typed_here = source is not None and source.name == "COMMANDLINE"
+    return Path((given if is_typed_here else by_all or given) or DEFAULT_WAREHOUSE)
 
 
 def _complete_asked(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
