@@ -2,8 +2,8 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
 # make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
-# make bi-test             a real PostgreSQL, and Superset, the report and the pages to explore in headless Chromium, and
-#                          every picture; needs PostgreSQL and Chromium from the system's packages
+# make bi-test             a real PostgreSQL, Superset, Harlequin and marimo, the report and the pages to explore in headless
+#                          Chromium, and every picture; needs PostgreSQL and Chromium from the system's packages
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
