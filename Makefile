@@ -2,8 +2,8 @@
 # make test                set up, and run the tests on both versions of DuckDB
 # make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
 # make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
-# make bi-test             a real PostgreSQL, and Superset, the report and the pages to explore in headless Chromium, and
-#                          every picture; needs PostgreSQL and Chromium from the system's packages
+# make bi-test             a real PostgreSQL, Superset, Harlequin and marimo, the report and the pages to explore in headless
+#                          Chromium, and every picture; needs PostgreSQL and Chromium from the system's packages
 # make lint                ruff, mypy, sqlfluff
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
@@ -31,6 +31,9 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_against_pandas.py views/test_acme
 # Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
 SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
+# Harlequin and marimo, for docs/clients.md: with the DuckDB of theirs, not ours.
+CLIENTS_VENV := .venv-clients
+CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
 .PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified docs docs-test tables \
@@ -90,7 +93,11 @@ $(SUPERSET_VENV)/ready: Makefile
 	$(call install,$(SUPERSET_VENV),$(SUPERSET))
 	touch $@
 
-bi-test: venvs $(SUPERSET_VENV)/ready
+$(CLIENTS_VENV)/ready: Makefile
+	$(call install,$(CLIENTS_VENV),$(CLIENTS))
+	touch $@
+
+bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
 	$(OLDER_VENV)/bin/pytest tests/publish/bi/test_database_file.py
 

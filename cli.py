@@ -58,20 +58,30 @@ def _complete_schema(incomplete: str) -> Iterator[tuple[str, str]]:
     return _beginning_with(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
 
 
-def _complete_asked(incomplete: str) -> Iterator[tuple[str, str]]:
-    return _beginning_with(incomplete, chain(names.query_names(), names.view_names(), names.table_names()))
+def _warehouse_of(context: typer.Context) -> Path:
+    """The warehouse that a line which is being typed is about."""
+    given, by_all = context.params.get("warehouse"), context.find_root().params.get("warehouse")
+    source = context.get_parameter_source("warehouse")
+    is_typed_here = source is not None and source.name == "COMMANDLINE"
+    return Path((given if is_typed_here else by_all or given) or DEFAULT_WAREHOUSE)
 
 
-def _complete_described(incomplete: str) -> Iterator[tuple[str, str]]:
+def _complete_asked(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    warehouse = _warehouse_of(context)
+    ours_and_own = chain(names.query_names(warehouse), names.view_names(warehouse), names.table_names())
+    return _beginning_with(incomplete, ours_and_own)
+
+
+def _complete_described(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     caveats = _beginning_with(incomplete, names.caveat_names())
-    return chain(_complete_trace(incomplete), _complete_asked(incomplete), caveats)
+    return chain(_complete_trace(incomplete), _complete_asked(context, incomplete), caveats)
 
 
 def _complete_parameter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Parameters of the query that stands before, each with its default and other values: `min_gpus=1`."""
     # What stands before an option without its value is not parsed.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
-    for name, meaning, values in names.parameters_of(query):
+    for name, meaning, values in names.parameters_of(query, _warehouse_of(context)):
         pairs = ((f"{name}={value}", meaning) for value in values or [""])
         yield from _beginning_with(incomplete, pairs)
 
@@ -296,7 +306,7 @@ def fetch(
     from tracehouse.ingest.progress import byte_bars
 
     hosts = _key_values(mirrors or [], "a mirror is written HOST=URL")
-    wish = downloads.Wish(out, traces or [], metrics or [], clusters or [], hosts)
+    wish = downloads.Wish(out, traces or [], metrics or [], clusters or [], hosts, is_dry=dry_run)
     with downloads.opened(wish) as web:
         plans = downloads.planned(wish, web)
         for line in downloads.announcement(plans, out, with_files=dry_run):
@@ -313,8 +323,7 @@ def fetch(
     for failure in outcome.failures:
         _say(f"error: {failure}", stderr=True)
     if outcome.failures:
-        in_all = outcome.fetched + outcome.kept + len(outcome.failures)
-        raise UserError(f"{len(outcome.failures)} of {in_all} files were not fetched. Run it again to go on")
+        raise UserError(downloads.said_of_failures(outcome))
     _say(
         f"{outcome.fetched} fetched, {outcome.kept} there already. Read them with: traces ingest --raw {out}"
     )
@@ -346,7 +355,18 @@ def ingest(
     from tracehouse.engines.duckdb.write import database
     from tracehouse.ingest.progress import byte_bars
 
+    before = _database_that_stands(warehouse)
+
+    def stopped() -> str:
+        now = _database_that_stands(warehouse)
+        state = "The database is as it was" if before else "There is no database yet"
+        return (
+            "Stopped. What was converted is kept, and the next ingest goes on there. "
+            f"{state if now == before else 'The new database is in its place'}"
+        )
+
     with ExitStack() as stack:
+        stack.enter_context(signals.last_words(stopped))
         run = None
         if engine is Engine.SPARK:
             from tracehouse.engines.spark.conversions import on_cluster
@@ -361,7 +381,7 @@ def ingest(
 def forget(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="SOURCE...", help="Raw files as in catalog.sources, or patterns: 'acme/*'."),
+        typer.Argument(metavar="SOURCE...", help="Raw files, by their path or name, or patterns: 'acme/*'."),
     ],
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
 ) -> None:
@@ -488,13 +508,13 @@ def list_(
     how: Answering,
 ) -> None:
     """List what the warehouse holds: traces list queries pai --search "queueing delay"."""
-    from tracehouse.engines.duckdb.read.answer import limited
+    from tracehouse.engines.duckdb.read.answer import first_rows
     from tracehouse.engines.duckdb.read.listing import listing
 
     def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        return limited(listing(connection, kind, trace, search), limit), []
+        return first_rows(connection, listing(connection, kind, trace, search), limit), []
 
-    how.write(asked, brief=BRIEF[kind])
+    _print_notes(how.write(asked, brief=BRIEF[kind]), stderr=how.notes_apart)
 
 
 @app.command()
@@ -612,8 +632,10 @@ def query(
     with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.named_question(connection, name, values, limit, with_total)
-        return (question, []) if explain else answer.answered(connection, question)
+        if explain:
+            return answer.named_question(connection, name, values, limit, with_total), []
+        question = answer.named_question(connection, name, values, with_total=with_total)
+        return answer.answered(connection, answer.first_rows(connection, question, limit))
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
@@ -663,10 +685,11 @@ def sql(
     text = _statement(statement, file)
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.limited(answer.sql_question(connection, text), limit)
-        return question, provenance.notes_on_statement(
-            connection, question.sql, question.reads, question.columns
-        )
+        question = answer.sql_question(connection, text)
+        notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
+        if explain:
+            return answer.limited(question, limit), notes
+        return answer.first_rows(connection, question, limit), notes
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
@@ -732,7 +755,8 @@ def verify(
         if not results:
             _say("note: the ledgers have no published figures of this", stderr=True)
         question = answer.of_table(connection, verifying.as_table(results))
-        return question, verifying.explanations(results)
+        said = verifying.explanations_elsewhere if how.notes_apart else verifying.explanations
+        return question, said(results)
 
     explained = how.write(asked, brief=verifying.BRIEF)
     _print_notes(explained, stderr=how.notes_apart)
@@ -880,6 +904,14 @@ def main() -> NoReturn:
         _say(f"error: {error}", stderr=True)
         process.leave(1)
     process.leave(0)
+
+
+def _database_that_stands(warehouse: Path) -> int:
+    """Which file is the database: another number after another has taken its place, 0 where there is none."""
+    from tracehouse.engines.duckdb.names import NAME
+
+    path = warehouse / NAME
+    return path.stat().st_ino if path.exists() else 0
 
 
 def _on_terminal() -> bool:

@@ -37,6 +37,15 @@ class RawFileError(UserError):
         return (RawFileError, (self.file, self.what, self.do, self.line))
 
 
+def not_installed(what: str, module: str, extra: str) -> UserError:
+    """The error of something that needs a package of one of Tracehouse's extras: which, and how to get it."""
+    # With quotes, as zsh takes the brackets for a pattern.
+    return UserError(
+        f"{what} {module}, which is not installed. It comes with the extra {extra}: "
+        f"pip install '.[{extra}]' in the clone of Tracehouse"
+    )
+
+
 def check_traces(names: Iterable[str], known: Collection[str]) -> None:
     """Raise UsageError where one of the named traces is not known."""
     unknown = [name for name in names if name not in known]

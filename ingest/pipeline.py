@@ -138,12 +138,13 @@ def said_of_leaving(conversion: Conversion) -> str:
 def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
     """The conversions of the named raw files.
 
-    A name is a path below the raw folder, a bare file name, or a glob pattern of either. Raises UsageError
-    where one matches nothing.
+    A name is a path below the raw folder, a bare file name, a glob pattern of either, or the file's path with
+    the raw folder before it, as messages have it. Raises UsageError where one matches nothing.
     """
     chosen = []
     for name in names:
         fitting = [c for c in conversions if any(of == name or fnmatchcase(of, name) for of in _names(c))]
+        fitting = fitting or _at_the_end_of(name, conversions)
         if not fitting:
             known = sorted({c.shown_source for c in conversions})
             close = get_close_matches(name, known, n=3, cutoff=0.4)
@@ -151,6 +152,17 @@ def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> l
             raise UsageError(f"no raw file in the warehouse is called {name}.{meant} catalog.sources has all")
         chosen += fitting
     return list(dict.fromkeys(chosen))
+
+
+def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
+    """The conversions of the raw file whose whole path below a raw folder stands at the end of a path."""
+    parts = PurePosixPath(path).parts
+    for place in range(len(parts)):
+        below = "/".join(parts[place:])
+        # The longest: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
+        if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
+            return found
+    return []
 
 
 def _names(conversion: Conversion) -> set[str]:

@@ -7,7 +7,7 @@ Imports nothing but the standard library, as it is the first thing that runs.
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 # Not all of them are on every system.
@@ -34,6 +34,22 @@ def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
     finally:
         clean_up()
         _to_do.remove(clean_up)
+
+
+@contextmanager
+def last_words(words: Callable[[], str]) -> Iterator[None]:
+    """Print a line on standard error where a signal ends the process inside the block."""
+
+    def say() -> None:
+        # Not through Python's stream, which may be in the middle of another line.
+        with suppress(OSError):
+            os.write(2, f"{words()}\n".encode(errors="backslashreplace"))
+
+    _to_do.append(say)
+    try:
+        yield
+    finally:
+        _to_do.remove(say)
 
 
 @contextmanager

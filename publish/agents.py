@@ -17,7 +17,7 @@ import duckdb
 from tracehouse.engines.duckdb.read import answer, asking, describe, listing, provenance
 from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.errors import UsageError, UserError, not_installed
 from tracehouse.publish import description
 from tracehouse.sql.lists import Kind
 
@@ -71,9 +71,7 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     try:
         import mcp  # noqa: F401
     except ModuleNotFoundError:
-        raise UserError(
-            "serving agents needs mcp, which is not installed: pip install 'tracehouse[mcp]'"
-        ) from None
+        raise not_installed("serving agents needs", "mcp", "mcp") from None
     asking.ask(folder, limits, lambda connection: None)
     server_of(House(folder, limits, most_rows)).run("stdio")
 

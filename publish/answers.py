@@ -52,9 +52,11 @@ def write_answer(
             return list(notes)
         options = export.Options(path is None, to_terminal, guard_formulas, wide, brief)
         written = export.write(connection, question, chosen, spool, draft, options)
-        if not written.rows:
+        if not written.rows and question.cut_to is None:
             notes = _with_why_empty(connection, question, notes)
-        return [*written.notes, *notes]
+        # A table says it below its rows.
+        cut = _cut(question) if chosen not in LAID_OUT else []
+        return [*written.notes, *cut, *notes]
 
     # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
     return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages, last=last)
@@ -70,6 +72,12 @@ def _with_why_empty(
     return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
+def _cut(question: Question) -> list[Note]:
+    """A note on an answer that a limit has cut."""
+    said = answer.said_of_cut(question)
+    return [Note("not all rows", said, "note")] if said else []
+
+
 def draw_answer(
     asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
 ) -> list[Note]:
@@ -81,7 +89,7 @@ def draw_answer(
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
         question, notes = asked(connection)
         pictures.draw(connection, question, given, path.suffix, size, spool.file)
-        return list(notes)
+        return [*_cut(question), *notes]
 
     return _ask(path, warehouse, limits, work)
 
@@ -95,7 +103,7 @@ def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[st
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
         question, notes = asked(connection)
         spool.file.write(pictures.text_of(connection, question, given, columns).encode())
-        return list(notes)
+        return [*_cut(question), *notes]
 
     return _ask(None, warehouse, limits, work, shows_escapes=True)
 

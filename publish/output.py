@@ -69,6 +69,12 @@ def check(output: Path | None) -> None:
     _target(output)
 
 
+def check_folder(path: Path) -> None:
+    """Raise UserError where a file has no folder to be written to: a name that was mistyped makes none."""
+    if not path.parent.exists():
+        raise UserError(f"{path.parent}: there is no such folder. Make it, or name another file")
+
+
 @contextmanager
 def spooled(
     output: Path | None, folder: Path, shows_escapes: bool = False, pages: bool = False
@@ -83,7 +89,6 @@ def spooled(
     with ExitStack() as stack:
         with _explained(output):
             if target.opened is None:
-                target.path.parent.mkdir(parents=True, exist_ok=True)
                 folder = target.path.parent
             spool = stack.enter_context(new_spool(folder))
         yield spool
@@ -166,6 +171,7 @@ def _target(output: Path | None) -> _Target:
         path = Path(os.path.realpath(output))
         if path.is_symlink():
             raise UsageError(f"{output}: it is a link that leads to itself")
+        check_folder(path if output.is_symlink() else output)
         kind = path.stat().st_mode if path.exists() else stat.S_IFREG
     except (ValueError, UnicodeError):
         raise UsageError(f"{shown(str(output))}: no file can have this name") from None

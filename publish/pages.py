@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.errors import not_installed
 
 if TYPE_CHECKING:
     import jinja2
@@ -19,9 +19,7 @@ def check_installed(extra: str, *modules: str) -> None:
         try:
             import_module(module)
         except ModuleNotFoundError:
-            raise UserError(
-                f"this needs {module}, which is not installed: pip install 'tracehouse[{extra}]'"
-            ) from None
+            raise not_installed("this needs", module, extra) from None
 
 
 def rendered(template: str, **values: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 from rich.cells import cell_len, set_cell_size
 
-from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read.answer import Question, said_of_cut
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
 
@@ -63,11 +63,11 @@ def table(connection: duckdb.DuckDBPyConnection, question: Question, look: Look)
     """How many rows an answer has, and its lines as a table, with one below that says so."""
     kinds = columns_of(connection, question)
     rows, total = _rows(connection, question, kinds, look.most_rows)
-    return total, _as_table(kinds, rows, total, look)
+    return total, _as_table(kinds, rows, _count(len(rows), total, question), look)
 
 
 def _as_table(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], total: int, look: Look
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, look: Look
 ) -> Iterator[str]:
     columns = [_column(name, kind, [row[place] for row in rows]) for place, (name, kind) in enumerate(kinds)]
     fitting = columns if look.width is None else _fitted(columns, look)
@@ -82,7 +82,7 @@ def _as_table(
         )
         yield f" {_BETWEEN.join(cells)}".rstrip()
     yield ""
-    yield _count(len(rows), total)
+    yield count
     left_out = len(columns) - sum(column.name != _MORE for column in fitting)
     losses = [f"{left_out} of {len(columns)} columns left out"] * bool(left_out) + ["texts cut"] * cut
     if losses:
@@ -95,11 +95,11 @@ def records(
     """How many rows an answer has, and its lines as records: for each row its number, and a line a value."""
     kinds = columns_of(connection, question)
     rows, total = _rows(connection, question, kinds, look.most_rows)
-    return total, _as_records(kinds, rows, total, look)
+    return total, _as_records(kinds, rows, _count(len(rows), total, question), look)
 
 
 def _as_records(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], total: int, look: Look
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, look: Look
 ) -> Iterator[str]:
     names = [_on_a_line(name) for name, _ in kinds]
     widest = max(map(cell_len, names))
@@ -118,7 +118,7 @@ def _as_records(
                 text = paint(line, _NOTHING) if value is None else line
                 yield f"{set_cell_size(left, widest)} │ {text}".rstrip()
     yield ""
-    yield _count(len(rows), total)
+    yield count
 
 
 def _rows(
@@ -210,10 +210,11 @@ def _wrapping() -> Callable[[str, int], list[str]]:
     return lambda line, width: [str(part).rstrip() for part in Text(line).wrap(console, width)]
 
 
-def _count(shown_rows: int, total: int) -> str:
+def _count(shown_rows: int, total: int, question: Question) -> str:
+    count = f"{total:,} row{'' if total == 1 else 's'}"
     if total > shown_rows:
-        return f"{shown_rows:,} of {total:,} rows; --format csv, or --output FILE, gives all"
-    return f"{total:,} row{'' if total == 1 else 's'}"
+        count = f"{shown_rows:,} of {total:,} rows; --format csv, or --output FILE, gives all"
+    return "; ".join(filter(None, [count, said_of_cut(question)]))
 
 
 def _on_a_line(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import duckdb
 
 from tracehouse.engines.duckdb.read.answer import Note, Question
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.errors import UserError, not_installed
 from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def write(
     try:
         from xlsxwriter import Workbook
     except ModuleNotFoundError:
-        raise UserError(
-            "workbooks need xlsxwriter, which is not installed: pip install 'tracehouse[xlsx]'"
-        ) from None
+        raise not_installed("workbooks need", "xlsxwriter", "xlsx") from None
     columns = columns_of(connection, question)
     if len(columns) > MOST_COLUMNS:
         raise UserError(f"the answer has {len(columns):,} columns, and a sheet at most {MOST_COLUMNS:,}")

@@ -12,7 +12,7 @@ import pytest
 from command_line import TRACES, Run
 from imported import ANSWERING, BEGINNING, DUCKDB, READING, TYPER, modules_of
 from openpyxl import load_workbook
-from terminal import end, screen, terminal
+from terminal import end, plain, screen, terminal
 
 COMMANDS = ("ingest", "build", "sample", "list", "describe", "query", "sql", "check", "verify", "shell")
 
@@ -342,6 +342,56 @@ def test_an_answer_is_written_as_a_workbook_or_a_table(sample_warehouse: Path, t
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "itp.gpu_hours", "-o", "none/x.csv"],
+        ["query", "itp.gpu_hours", "--plot", "none/x.svg"],
+        ["sql", "select 1", "--output", "none/x.json"],
+        ["list", "--output", "none/x.json"],
+        ["report", "itp", "--out", "none/x.html"],
+        ["publish", "--out", "none/x.duckdb"],
+        ["publish", "--out", "x.duckdb", "--superset", "none/x.zip"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:-1]),
+)
+def test_no_command_makes_the_folder_of_a_file(
+    arguments: list[str], sample_warehouse: Path, tmp_path: Path
+) -> None:
+    environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
+    run = command_line.server().run(*arguments, cwd=tmp_path, environment=environment)
+    assert (run.code, run.stdout) == (1, "")
+    assert run.stderr == "error: none: there is no such folder. Make it, or name another file\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_says_that_it_left_rows_out(sample_warehouse: Path, tmp_path: Path) -> None:
+    def of_limit(*arguments: object) -> tuple[str, str]:
+        """The line below a table, and the notes."""
+        run = traces(*arguments, warehouse=sample_warehouse)
+        assert run.code == 0, run.stderr
+        notes = [line for line in run.stderr.splitlines() if line.startswith("note not all rows")]
+        return run.stdout.splitlines()[-1] if run.stdout else "", " ".join(notes)
+
+    table = ("query", "itp.gpu_hours", "--format", "table", "--limit")
+    totals = ", and counts rows of totals too"
+    assert of_limit(*table, 3) == (f"3 rows; --limit 3 left out others{totals}", "")
+    assert of_limit(*table, 1, "-p", "with_total=false") == ("1 row; --limit 1 left out others", "")
+    # Ten clusters, and all of them.
+    assert of_limit(*table, 11) == ("11 rows", "")
+    records = ("sql", "select range as n from range(300)", "--records", "-n")
+    shown, _ = of_limit(*records, 250)
+    assert shown == "200 of 250 rows; --format csv, or --output FILE, gives all; --limit 250 left out others"
+    for asked in (["query", "itp.gpu_hours"], ["sql", "from itp.job"], ["list", "queries"]):
+        assert of_limit(*asked, "-n", 2)[1] == "note not all rows: --limit 2 left out others"
+        assert of_limit(*asked)[1] == ""
+    drawn = of_limit("query", "itp.gpu_hours", "-n", 2, "--plot", tmp_path / "few.svg")
+    assert drawn[1] == "note not all rows: --limit 2 left out others"
+    assert "READ_PARQUET" in traces(
+        "query", "itp.gpu_hours", "-n", 2, "--explain", warehouse=sample_warehouse
+    ).stdout.upper().replace(" ", "_")
+
+
 def test_an_empty_answer_says_why(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
@@ -353,6 +403,11 @@ def test_an_empty_answer_says_why(tmp_path: Path) -> None:
         assert run.code == 0 and run.stdout.count("\n") == 1
         return " ".join(line for line in run.stderr.splitlines() if line.startswith("note no rows"))
 
+    for arguments in (["query", "pai.wait_cdf"], ["query", "pai.task"], ["sql", "from pai.wait_cdf()"]):
+        # Nothing can have gone wrong in what is not there.
+        assert "caveat" not in traces(*arguments, warehouse=tmp_path).stderr
+    assert "caveat pai." in traces("query", "pai.machine_spec", warehouse=tmp_path).stderr
+    assert "pai.tasks_without_instances" in traces("describe", "pai.wait_cdf", warehouse=tmp_path).stdout
     of_query = note("query", "pai.wait_by_gpu_type", "-p", "min_gpus=2")
     assert "pai.instance, pai.task have no data: `traces describe pai`" in of_query
     assert "What limits it: min_gpus=2.0 (by default 0.01)" in of_query
@@ -493,7 +548,13 @@ def test_a_difference_that_is_explained_is_no_failure(tmp_path: Path) -> None:
     assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("verify", "pai", warehouse=tmp_path)
     assert "113.0,50.0,-63.0,s,differs as explained\n" in run.stdout
-    assert "explained pai.P17_v100_median: Known from slides" in run.stderr
+    explained = run.stdout.count(",differs as explained\n")
+    told, failed = run.stderr.splitlines()
+    assert told == f"note explained: {explained} figures differ for reasons that catalog.published has"
+    assert failed.startswith("error: ") and failed.endswith(" figures differ")
+    with terminal("verify", "pai", "--no-pager", warehouse=tmp_path) as opened:
+        assert end(opened) == 1
+    assert "explained pai.P17_v100_median: Known from slides" in plain(opened)
 
 
 def test_a_plot_takes_the_place_of_the_answer(sample_warehouse: Path, tmp_path: Path) -> None:

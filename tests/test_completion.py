@@ -11,6 +11,7 @@ from command_line import TRACES
 from imported import BEGINNING, TYPER, modules_of
 from terminal import terminal
 
+from tracehouse.engines.duckdb.write import local
 from tracehouse.sql import names
 from tracehouse.sql.query_files import query_files
 
@@ -50,7 +51,42 @@ def test_what_is_offered(typed: str, offered: list[str]) -> None:
     assert found == offered
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A warehouse with a query and a view of its user's."""
+    query = tmp_path / "local" / "sql" / "mine" / "big_jobs.sql"
+    view = tmp_path / "local" / "views" / "mine" / "big_job.v1.sql"
+    for path, text in (
+        (
+            query,
+            "-- How many jobs are big?\n-- param: min_gpus: what is big\n-- range: min_gpus: 1 to 64\n"
+            "create macro mine.big_jobs(min_gpus integer := 8) as table select 1 as a;\n",
+        ),
+        (view, "-- Big jobs\ncreate view mine.big_job_v1 as select 1 as a;\n"),
+    ):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("traces query -w {own} mine", ["mine.big_jobs", "mine.big_job"]),
+        ("traces -w {own} query mine.big_jobs", ["mine.big_jobs"]),
+        ("traces -w elsewhere describe -w {own} mine.big_jobs", ["mine.big_jobs"]),
+        ("traces -w {own} query mine.big_jobs -p m", ["min_gpus=8"]),
+        ("traces query -w elsewhere mine", []),
+        ("traces query mine", []),
+    ],
+)
+def test_what_is_of_the_users_own_is_offered(typed: str, offered: list[str], own: Path) -> None:
+    assert completed(typed.format(own=own)) == offered
+
+
 def test_it_knows_every_name_and_every_parameter(synthetic: duckdb.DuckDBPyConnection) -> None:
+    assert names.OWN == local.FOLDER
+
     def known(sql: str) -> set[str]:
         return {row[0] for row in synthetic.execute(sql).fetchall()}
 

@@ -1,9 +1,11 @@
 """What is installed is one package, `tracehouse`, with every file that it needs, and nothing beside it."""
 
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -44,6 +46,20 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, wheel], check=True)
     return folder
+
+
+def test_what_is_not_installed_is_of_an_extra_that_there_is() -> None:
+    extras = set(
+        tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    )
+    sources = [path.read_text() for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")]
+    named = {extra for text in sources for extra in re.findall(r'not_installed\(.*?, "(\w+)"\)', text)}
+    assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
+    pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
+    told = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
+    assert named <= told <= extras
+    # It is in no registry, so that its name alone installs nothing.
+    assert [text for text in (*sources, *pages) if "install 'tracehouse" in text] == []
 
 
 def site_packages(environment: Path) -> Path:

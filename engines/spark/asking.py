@@ -5,12 +5,13 @@ warehouse has them; Spark computes the rows.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tracehouse.engines.duckdb.read import answer, asking, provenance
-from tracehouse.engines.duckdb.read.answer import Asked, Question
+from tracehouse.engines.duckdb.read.answer import Asked, Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.engines.spark import session, statement
 from tracehouse.engines.spark.register import register
@@ -18,6 +19,7 @@ from tracehouse.engines.spark.statement import Statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
@@ -41,11 +43,11 @@ def named(
     parameter or a value is not one.
     """
     question = asking.ask(
-        warehouse, limits, lambda c: answer.named_question(c, name, texts, limit, with_total)
+        warehouse, limits, lambda c: answer.named_question(c, name, texts, with_total=with_total)
     )
-    asked = statement.of_name(name, question.values, limit)
+    asked = statement.of_name(name, question.values, _with_one_more(limit, explain))
     found = _ask(master, limits, lambda spark: _answered(spark, warehouse, asked, explain))
-    return _of_plan(found) if isinstance(found, str) else _of_rows(found, name)
+    return _of_plan(found) if isinstance(found, str) else _of_rows(found, question, limit)
 
 
 def written(
@@ -54,14 +56,14 @@ def written(
     """Ask what somebody wrote in Spark's SQL, for no more rows than a limit; with `explain`, for its plan."""
 
     def work(spark: "SparkSession") -> "tuple[pa.Table | str, frozenset[str]]":
-        asked = statement.limited(statement.of_text(spark, text), limit)
+        asked = statement.limited(statement.of_text(spark, text), _with_one_more(limit, explain))
         return _answered(spark, warehouse, asked, explain), asked.reads
 
     found, reads = _ask(master, limits, work)
     if isinstance(found, str):
         return _of_plan(found)
     return lambda connection: (
-        answer.of_table(connection, found),
+        answer.first_rows(connection, answer.of_table(connection, found), limit),
         provenance.notes_on_statement(connection, text, reads),
     )
 
@@ -70,9 +72,19 @@ def _of_plan(plan: str) -> Asked:
     return lambda _: (Question("", {}, plan=plan), [])
 
 
-def _of_rows(rows: "pa.Table", name: str) -> Asked:
-    """What gives rows to DuckDB, with the notes on what is called so."""
-    return lambda connection: answer.answered(connection, answer.of_table(connection, rows, name))
+def _of_rows(rows: "pa.Table", question: Question, limit: int | None) -> Asked:
+    """What gives rows to DuckDB, no more than a limit, with the notes on the named question."""
+
+    def asked(connection: "DuckDBPyConnection") -> tuple[Question, Sequence[Note]]:
+        at_hand = replace(answer.of_table(connection, rows, question.name), given=question.given)
+        return answer.answered(connection, answer.first_rows(connection, at_hand, limit))
+
+    return asked
+
+
+def _with_one_more(limit: int | None, explain: bool) -> int | None:
+    """How many rows Spark gives: one more than a limit tells whether it leaves others out."""
+    return limit if limit is None or explain else limit + 1
 
 
 def _answered(spark: "SparkSession", warehouse: Path, asked: Statement, explain: bool) -> "pa.Table | str":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracehouse.ingest import signals
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.errors import UsageError, UserError, not_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,9 +132,7 @@ def check_needs() -> None:
 
 def _check_spark() -> None:
     if find_spec("pyspark") is None:
-        raise UserError(
-            "Spark's Python package is not installed. Install it with: pip install 'tracehouse[spark]'"
-        )
+        raise not_installed("Spark needs", "pyspark", "spark")
 
 
 def _check_java() -> None:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -31,7 +31,8 @@ class Wish:
     """What is to be fetched, and where to: a folder for each trace below `out`.
 
     All traces if none is named. Telemetry comes only where `metrics` (or ``all``) or `clusters` ask for it.
-    `mirrors` maps a host to the URL that stands in place of scheme and host.
+    `mirrors` maps a host to the URL that stands in place of scheme and host. Where it `is_dry`, nothing is to
+    be fetched: a list of telemetry is asked for once, and need not come.
     """
 
     out: Path
@@ -40,16 +41,21 @@ class Wish:
     clusters: Sequence[str] = ()
     mirrors: Mapping[str, str] | None = None
     patience: Patience = DEFAULT_PATIENCE
+    is_dry: bool = False
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The files of a trace that are to be fetched to `folder`, and whether telemetry is left out."""
+    """The files of a trace that are to be fetched to `folder`, and whether telemetry is left out.
+
+    `unlisted` are folders of telemetry whose files cannot be told, each with the reason.
+    """
 
     trace: Trace
     folder: Path
     downloads: tuple[Download, ...]
     leaves_out_telemetry: bool
+    unlisted: Mapping[Download, str] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[Download, ...]:
@@ -66,18 +72,39 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A file of a trace that did not come, and what went wrong at each place that was asked for it."""
+
+    trace: Trace
+    path: str
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n    ".join([f"{self.trace.name}/{self.path} did not come", *self.problems])
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """How many files came and how many were there already, and for each other file what went wrong."""
+    """How many files came and how many were there already, and the others."""
 
     fetched: int
     kept: int
-    failures: tuple[str, ...]
+    failures: tuple[Failure, ...]
+
+
+class _NowhereError(UserError):
+    """No place gave a file: what went wrong at each."""
+
+    def __init__(self, problems: Sequence[str]):
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problems))
 
 
 @contextmanager
 def opened(wish: Wish) -> Iterator[Web]:
     """What a wish's requests are made with. Raises UserError where the package for it is not installed."""
-    with open_web(wish.mirrors or {}, wish.patience) as web:
+    patience = replace(wish.patience, tries=1) if wish.is_dry else wish.patience
+    with open_web(wish.mirrors or {}, patience) as web:
         yield web
 
 
@@ -85,19 +112,21 @@ def planned(wish: Wish, web: Web) -> list[Plan]:
     """What a wish takes. Only for telemetry is anything asked of a server: which files there are.
 
     Raises UsageError where a trace, a metric or a cluster does not exist, PlaceError where the list of
-    telemetry cannot be had, and UserError where a folder holds a synthetic sample.
+    telemetry cannot be had and the wish is not dry, and UserError where a folder holds a synthetic sample.
     """
     known = all_traces()
     check_traces(wish.traces, known)
     chosen = [known[name] for name in dict.fromkeys(wish.traces)] or list(known.values())
     ledgers = {trace.name: ledger.downloads(trace) for trace in chosen}
-    telemetry = _telemetry(wish, [download for rows in ledgers.values() for download in rows], web)
+    every = [download for rows in ledgers.values() for download in rows]
+    telemetry, unlisted = _telemetry(wish, every, web)
     plans = []
     for trace in chosen:
         rows = ledgers[trace.name]
         files = [file for row in rows for file in (telemetry.get(row, []) if row.cluster else [row])]
         leaves_out = any(row.cluster for row in rows) and not (wish.metrics or wish.clusters)
-        plans.append(Plan(trace, wish.out / trace.name, tuple(files), leaves_out))
+        of_trace = {row: unlisted[row] for row in rows if row in unlisted}
+        plans.append(Plan(trace, wish.out / trace.name, tuple(files), leaves_out, of_trace))
     _refuse_synthetic(wish.out, plans)
     return plans
 
@@ -118,6 +147,9 @@ def announcement(plans: Sequence[Plan], out: Path, with_files: bool = False) -> 
             yield "  without its telemetry, which --metric and --cluster ask for; --metric all for all of it"
         yield f"  licence: {trace.licence}"
         yield f"  cite: {trace.citation}"
+        for folder, reason in plan.unlisted.items():
+            yield f"  {folder.path}, not listed now: {folder.urls[0]}"
+            yield f"    {reason}"
         for download in plan.downloads if with_files else ():
             yield f"  {download.path}, {_shown_size(download)}: {' or '.join(_places(download))}"
     missing = [download for plan in plans for download in plan.missing]
@@ -143,7 +175,8 @@ def fetch(plans: Sequence[Plan], out: Path, web: Web, progress: Progress, tell: 
                         continue
                     bytes_ = _bring(web, download, plan.folder, progress)
                 except UserError as error:
-                    failures.append(f"{name}: {error}. By hand: {plan.trace.homepage}")
+                    problems = error.problems if isinstance(error, _NowhereError) else (str(error),)
+                    failures.append(Failure(plan.trace, download.path, problems))
                     tell(f"{name}: failed")
                 else:
                     fetched += 1
@@ -151,28 +184,50 @@ def fetch(plans: Sequence[Plan], out: Path, web: Web, progress: Progress, tell: 
     return Outcome(fetched, kept, tuple(failures))
 
 
-def _telemetry(wish: Wish, rows: Sequence[Download], web: Web) -> dict[Download, list[Download]]:
-    """The wished files of each folder of telemetry, none where it is not wished."""
+def said_of_failures(outcome: Outcome) -> str:
+    """A sentence on what did not come, and where to find it."""
+    in_all = outcome.fetched + outcome.kept + len(outcome.failures)
+    traces = {failure.trace.name: failure.trace.homepage for failure in outcome.failures}
+    places = "".join(f"\n    {name}: {homepage}" for name, homepage in traces.items())
+    return (
+        f"{len(outcome.failures)} of {in_all} files were not fetched. Run it again to go on, or fetch them "
+        f"by hand:{places}"
+    )
+
+
+def _telemetry(
+    wish: Wish, rows: Sequence[Download], web: Web
+) -> tuple[dict[Download, list[Download]], dict[Download, str]]:
+    """The wished files of each folder of telemetry, none where it is not wished; and why some are unknown."""
     folders = [row for row in rows if row.cluster]
     clusters = sorted({folder.cluster for folder in folders})
     if not (wish.metrics or wish.clusters):
-        return {}
+        return {}, {}
     if not folders:
         raise UsageError("none of these traces has telemetry: --metric and --cluster choose among it")
     for cluster in wish.clusters:
         if cluster not in clusters:
             raise UsageError(f"no cluster with telemetry is called {cluster}. Known: {', '.join(clusters)}")
     chosen = [folder for folder in folders if not wish.clusters or folder.cluster in wish.clusters]
-    found = {folder: hub.files(web, folder) for folder in chosen}
+    found, unlisted = {}, {}
+    for folder in chosen:
+        try:
+            found[folder] = hub.files(web, folder)
+        except PlaceError as error:
+            if not wish.is_dry:
+                raise
+            unlisted[folder] = str(error)
     metrics = sorted({_metric(file) for files in found.values() for file in files})
     for metric in wish.metrics:
-        if metric not in (*metrics, ALL):
+        # Of what is not listed, nobody can tell.
+        if metric not in (*metrics, ALL) and not unlisted:
             raise UsageError(f"no telemetry is called {metric}. Known: {', '.join(metrics)}, {ALL}")
-    if not wish.metrics or ALL in wish.metrics:
-        return found
-    return {
-        folder: [file for file in files if _metric(file) in wish.metrics] for folder, files in found.items()
-    }
+    if wish.metrics and ALL not in wish.metrics:
+        found = {
+            folder: [file for file in files if _metric(file) in wish.metrics]
+            for folder, files in found.items()
+        }
+    return found, unlisted
 
 
 def _metric(file: Download) -> str:
@@ -231,7 +286,7 @@ def _bring(web: Web, download: Download, folder: Path, progress: Progress) -> in
             return _bring_parts(web, download, folder, progress)
         except PlaceError as error:
             problems.append(str(error))
-    raise PlaceError("; ".join(problems))
+    raise _NowhereError(problems)
 
 
 def _bring_parts(web: Web, download: Download, folder: Path, progress: Progress) -> int:

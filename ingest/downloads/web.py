@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.errors import UserError, not_installed
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -134,9 +134,7 @@ def open_web(mirrors: Mapping[str, str], patience: Patience) -> Iterator[Web]:
     try:
         import requests
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"downloads need {error.name}, which is not installed: pip install 'tracehouse[fetch]'"
-        ) from None
+        raise not_installed("downloads need", str(error.name), "fetch") from None
     with requests.Session() as session:
         session.headers["User-Agent"] = f"tracehouse/{version('tracehouse')}"
         # Or a file would come compressed, and part of it could not be asked for.

@@ -45,8 +45,8 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     A file of that name is replaced if it was published too. Raises UserError where it was not, where a
     program has it open for writing, or where it cannot be written.
     """
-    path = path.absolute()
     replaced_file.check(path)
+    path = path.absolute()
     is_open = path.exists() and replaced_file.is_open_elsewhere(path)
     with _write_errors_told(path), replaced_file.written_aside(path) as half:
         access = Access([f"{half}{ending}" for ending in _BESIDE])

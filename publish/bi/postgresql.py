@@ -14,7 +14,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.answer import connect
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.errors import UserError, not_installed
 from tracehouse.publish.bi import postgresql_schemas as schemas_of
 from tracehouse.publish.bi.contents import Contents, LeftOut, contents, told
 from tracehouse.publish.bi.postgresql_address import Address, read_address
@@ -77,10 +77,7 @@ def _session(address: Address) -> Iterator[Server]:
         from adbc_driver_manager import Error
         from adbc_driver_postgresql import dbapi
     except ModuleNotFoundError:
-        raise UserError(
-            "publishing to PostgreSQL needs adbc_driver_postgresql, which is not installed: "
-            "pip install 'tracehouse[bi]'"
-        ) from None
+        raise not_installed("publishing to PostgreSQL needs", "adbc_driver_postgresql", "bi") from None
     try:
         connection = dbapi.connect(address.url)
     except Error as error:
@@ -133,11 +130,12 @@ def _failed(address: Address, text: str) -> str:
 
 
 def _reason(address: Address, text: str) -> str:
-    """What libpq said, on one line, without what the driver puts around it."""
-    line = " ".join(text.split())
-    line = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", line, count=1)
-    line = re.sub(r"^.*? failed: (FATAL: *)?", "", line, count=1)
-    return address.without_secrets(line.removesuffix(".").strip())
+    """What libpq said, each of its lines once, without what the driver puts around it."""
+    said = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", text, count=1, flags=re.S)
+    lines = [re.sub(r"^.*? failed: (FATAL: *)?", "", " ".join(line.split())) for line in said.splitlines()]
+    # It asks, where the message says what to look at.
+    told = [line.removesuffix(".") for line in lines if line and not line.endswith("?")]
+    return address.without_secrets("; ".join(dict.fromkeys(told)))
 
 
 def _fill_aside(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tracehouse.ingest.errors import UsageError
 from tracehouse.ingest.names import listed
+from tracehouse.publish import output
 from tracehouse.publish.bi import database_file, postgresql
 from tracehouse.publish.bi import superset as superset_bundle
 from tracehouse.publish.bi.contents import LeftOut
@@ -28,6 +29,8 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
         raise UsageError("say where to: --out FILE.duckdb, or --to postgresql://user@host/database")
     if superset and not out:
         raise UsageError("Superset's dashboards are over a file: name it with --out FILE.duckdb")
+    if superset:
+        output.check(superset)
     done: list[str] = []
     notes: list[str] = []
     left_out: Sequence[LeftOut] = ()

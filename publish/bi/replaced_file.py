@@ -13,6 +13,7 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.names import shown_name
+from tracehouse.publish import output
 from tracehouse.publish.bi.contents import MARK
 
 
@@ -20,8 +21,7 @@ def check(path: Path) -> None:
     """Raise UserError unless a published database can take the place of what has a path, if anything has."""
     if any(letter in path.name for letter in "*?[\\") or shown_name(path.name) != path.name:
         raise UserError(f"{shown_name(path)}: DuckDB cannot open a file of that name. Choose another")
-    if not path.parent.is_dir():
-        raise UserError(f"{path.parent}: there is no such folder. Make it, or name another file")
+    output.check_folder(path)
     if not path.exists():
         return
     if not path.is_file():

@@ -19,7 +19,7 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.errors import UserError, not_installed
 from tracehouse.publish.bi.contents import Kind
 from tracehouse.publish.bi.superset_charts import Answer, chart_of, position_of
 
@@ -37,9 +37,7 @@ def bundle(path: Path) -> tuple[bytes, list[str]]:
     try:
         from yaml import safe_dump
     except ModuleNotFoundError:
-        raise UserError(
-            "Superset's dashboards need yaml, which is not installed: pip install 'tracehouse[bi]'"
-        ) from None
+        raise not_installed("Superset's dashboards need", "yaml", "bi") from None
     with duckdb.connect(str(path), read_only=True) as connection:
         connection.execute("set timezone = 'UTC'")
         answers = list(_answers(connection))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tracehouse.publish.plot.rows import Drawable, as_name, names
+from tracehouse.publish.plot.rows import Drawable, as_name, names_in_order
 from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
 from tracehouse.sql.query_files import Axis
 
@@ -49,6 +49,8 @@ TIMES = {
 BINARY = ("gpus", "batch_size")
 # How wide a letter is, in parts of its size.
 LETTER = 0.55
+# By how many degrees names are turned that do not fit beside each other.
+SLANT = 35
 
 
 def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
@@ -114,20 +116,25 @@ def _series(drawable: Drawable, legend: Any, values: Sequence[Any]) -> dict[str,
 def _categories(drawable: Drawable, column: str, width: float, size: float) -> dict[str, Any]:
     import altair
 
-    # In the order of the answer, which the query chose with care.
-    found = names(drawable.rows, column)
+    found = names_in_order(drawable, column)
     if drawable.chart.kind == "heat" and column == "hour_of_day":
         expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
         axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
         return {"sort": found, "axis": axis}
-    is_tight = column == drawable.chart.x.column and (
-        max(map(len, found)) + 1.5
-    ) * size * LETTER > width / len(found)
-    # A bar without its name would mean nothing; only where even slanted ones do not fit are some left out.
-    is_too_tight = column == drawable.chart.x.column and 1.3 * size * len(found) > width
-    axis = altair.Axis(
-        labelAngle=-35 if is_tight else 0, labelLimit=max(width / 3, 6 * size), labelOverlap=is_too_tight
-    )
+    if column != drawable.chart.x.column:
+        return {"sort": found, "axis": altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size))}
+    longest = max(map(len, found)) * size * LETTER
+    room = width / len(found)
+    limit = max(width / 3, 6 * size)
+    angle = 0
+    if longest + 1.5 * size * LETTER > room:
+        # Aslant, a name has part of the room across; where that is no line's height, it stands upright.
+        lies_on_next = room * math.sin(math.radians(SLANT)) < 1.15 * size
+        angle = -90 if lies_on_next or longest > limit else -SLANT
+    if angle == -90:
+        limit = max(width / 2, 12 * size)
+    # A bar without its name would mean nothing; only where even upright ones do not fit are some left out.
+    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > room)
     return {"sort": found, "axis": axis}
 
 
@@ -142,15 +149,28 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
     if axis.is_log:
         scale = altair.Scale(type="log", nice=False, padding=8)
         if drawable.chart.labels:
-            # They stand before the first point of a front and below its last.
-            low, high = min(values), max(values)
-            scale = altair.Scale(type="log", nice=False, domain=[low * (low / high) ** 0.2, 1.05 * high])
+            scale = altair.Scale(type="log", nice=False, domain=_labelled_domain(values))
         return {"scale": scale, **_numbers(**powers(axis.column, values))}
     if drawable.chart.kind == "lorenz":
         return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     if axis is drawable.chart.x:
         return {"scale": _from_the_first(), **_numbers()}
     return _numbers()
+
+
+def _labelled_domain(values: Sequence[float]) -> list[float]:
+    """The ends of a logarithmic axis that has room for the labels of a front, before it and below it."""
+    low, high = min(values), max(values)
+    return [low * (low / high) ** 0.2, 1.05 * high]
+
+
+def part_of(drawable: Drawable, axis: Axis, value: float) -> float:
+    """At which part of the length of an axis with labelled points a value lies."""
+    values = [row[axis.column] for row in drawable.rows]
+    low, high, at = (*_labelled_domain(values), value) if axis.is_log else (min(values), max(values), value)
+    if axis.is_log:
+        low, high, at = math.log(low), math.log(high), math.log(at)
+    return (at - low) / ((high - low) or 1)
 
 
 def _from_the_first() -> Any:

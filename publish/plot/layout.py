@@ -48,7 +48,7 @@ def laid_out(
     height = _height(drawable, width)
     x = axes.place(drawable, chart.x, width, letters - 1)
     legend = _legend(drawable, whole, letters)
-    data = altair.Data(values=marks.values(drawable))
+    data = altair.Data(values=marks.values(drawable, width, height, letters / FONT))
     layers = marks.layers(drawable, x, legend, letters / FONT)
     heading = altair.Title(
         _wrapped(drawable.title, whole, letters + 2, bold=True),

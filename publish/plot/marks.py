@@ -1,5 +1,6 @@
 """The marks of each kind of chart, in Vega-Lite: layers that share their axes."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,19 +14,49 @@ MARKS = 8
 # A single line needs none to be told from others.
 MOST_MARKED_ALONE = 60
 GREY = "#777777"
+# How large the labels of points are, in points, and how high a line of them is, in parts of that.
+LABEL_SIZE, LINE = 8, 1.1
 
 IS_MARKED, LABEL = "_marked", "_label"
 
 
-def values(drawable: Drawable) -> list[Row]:
-    """The rows as the layers read them: with the label of each, and whether its line has a mark there."""
+def values(drawable: Drawable, width: float, height: float, scale: float) -> list[Row]:
+    """The rows as the layers of a view so large read them; `scale` as in `layers`.
+
+    Each has its label, empty where it would lie on another, and whether its line has a mark there.
+    """
     rows = axes.as_text(drawable)
     chart = drawable.chart
     if chart.kind in ("line", "step", "lorenz"):
         _mark(rows, (chart.color, chart.facet), alone=len(drawable.series) < 2)
-    for row in rows if chart.labels else ():
-        row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels)
+    if chart.labels:
+        labelled = _with_room(drawable, width, height, LABEL_SIZE * scale)
+        for row, source in zip(rows, drawable.rows, strict=True):
+            is_labelled = any(source is one for one in labelled)
+            row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels) if is_labelled else ""
     return rows
+
+
+def _with_room(drawable: Drawable, width: float, height: float, size: float) -> list[Row]:
+    """The rows of a front whose labels do not lie on each other: its ends, and what fits between.
+
+    Labels are aslant, so that what counts is how far apart they are across that: each takes a line.
+    """
+    chart = drawable.chart
+
+    def across(row: Row) -> float:
+        right = width * axes.part_of(drawable, chart.x, row[chart.x.column])
+        down = height * (1 - axes.part_of(drawable, chart.y, row[chart.y.column]))
+        return (right + down) / math.sqrt(2)
+
+    front = sorted((row for row in drawable.rows if row[chart.color]), key=across)
+    chosen = front[:1]
+    for row in front[1:-1]:
+        if min(across(row) - across(chosen[-1]), across(front[-1]) - across(row)) >= LINE * size:
+            chosen.append(row)
+    if front and across(front[-1]) - across(chosen[-1]) >= LINE * size:
+        chosen.append(front[-1])
+    return chosen
 
 
 def layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) -> list[Any]:
@@ -121,7 +152,7 @@ def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float)
     ]
     if drawable.chart.labels:
         # Below the front, where nothing is, and aslant, as its points may be near each other.
-        label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=8 * scale)
+        label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=LABEL_SIZE * scale)
         found.append(label.encode(text=f"{LABEL}:N"))
     return found
 

@@ -13,7 +13,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.ingest.errors import UsageError, UserError, not_installed
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
 from tracehouse.publish.plot.rows import Drawable, drawable, names
@@ -138,7 +138,7 @@ def _of_marks(found: Drawable) -> list[str]:
         if len(alone) == 1 and alone != ["NULL"] and column != "trace":
             said.append(f"{texts.axis_title(column)}: {alone[0]}")
     if chart.labels:
-        said.append(f"labels: {' / '.join(map(texts.axis_title, chart.labels))}")
+        said.append(f"labels, where there is room: {' / '.join(map(texts.axis_title, chart.labels))}")
     return said
 
 
@@ -167,6 +167,4 @@ def _check_extra(*modules: str) -> None:
         for module in modules:
             import_module(module)
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"pictures need {error.name}, which is not installed: pip install 'tracehouse[plot]'"
-        ) from None
+        raise not_installed("pictures need", str(error.name), "plot") from None

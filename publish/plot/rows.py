@@ -4,6 +4,8 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Any
 
 import duckdb
@@ -106,6 +108,28 @@ def is_on_clock(column: str, kind: pa.DataType) -> bool:
 def names(rows: Sequence[Row], column: str) -> list[str]:
     """The different values of a column as names, in the order of the answer."""
     return list(dict.fromkeys(as_name(row[column]) for row in rows))
+
+
+def names_in_order(drawable: Drawable, column: str) -> list[str]:
+    """The different values of a column as names, in the order of the answer, which the query chose with care.
+
+    Where a series lacks some, its others stand where the other series have them.
+    """
+    found = names(drawable.rows, column)
+    by = [key for key in (drawable.chart.color, drawable.chart.facet) if key and key != column]
+    series: dict[tuple, list[str]] = {}
+    for row in drawable.rows:
+        series.setdefault(tuple(row[key] for key in by), []).append(as_name(row[column]))
+    orders = [list(dict.fromkeys(order)) for order in series.values()]
+    if all(order == [name for name in found if name in order] for order in orders):
+        return found
+    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(found, ()))
+    for before, after in (pair for order in orders for pair in pairwise(order)):
+        sorter.add(after, before)
+    try:
+        return list(sorter.static_order())
+    except CycleError:
+        return found
 
 
 def as_name(value: Any) -> str:

@@ -1,6 +1,6 @@
 -- How many of PAI's tasks and instances are in gangs of a size or more?
 -- param: gpu_only: count only gangs of tasks that request a GPU
--- chart: line x=at_least:log y=instances_pct
+-- chart: step x=at_least:log y=instances_pct
 -- column: tasks: Tasks of gangs of at least that size
 -- column: tasks_pct: Share of the tasks of known size
 create or replace macro pai.gang_sizes(gpu_only boolean := false) as table

@@ -1,6 +1,6 @@
 -- How often do PAI's tasks recur?
 -- param: with_flagged: also count tasks whose job has no group, by user
--- chart: line x=at_least:log y=tasks_pct
+-- chart: step x=at_least:log y=tasks_pct
 -- column: tasks: Tasks whose group, or user where there is none, has at least so many tasks
 -- column: tasks_pct: Share of the tasks that have a group or a user
 create or replace macro pai.group_recurrence(with_flagged boolean := true) as table

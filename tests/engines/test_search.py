@@ -99,6 +99,18 @@ def test_a_limit_takes_the_first_rows_of_an_answer(opened: duckdb.DuckDBPyConnec
     assert first.to_pylist() == whole.to_pylist()[:2]
 
 
+@pytest.mark.parametrize(("limit", "cut_to"), [(0, 0), (9, 9), (10, None), (11, None), (None, None)])
+def test_a_limit_knows_whether_it_leaves_rows_out(
+    limit: int | None, cut_to: int | None, opened: duckdb.DuckDBPyConnection
+) -> None:
+    every = answer.named_question(opened, "itp.gpu_hours", {})
+    whole = answer.run(opened, every).read_all().to_pylist()
+    assert len(whole) == 10
+    few = answer.first_rows(opened, every, limit)
+    assert answer.run(opened, few).read_all().to_pylist() == whole[:limit]
+    assert few.cut_to == cut_to
+
+
 def test_a_limit_and_a_view_keep_their_notes(opened: duckdb.DuckDBPyConnection) -> None:
     for name in ("itp.job", "unified.jobs"):
         _, notes = answer.answered(opened, answer.named_question(opened, name, {}, 1))

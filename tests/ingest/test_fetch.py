@@ -17,7 +17,9 @@ import pytest
 import requests
 from filelock import FileLock
 from publisher import Publisher
+from typer.testing import CliRunner
 
+from tracehouse import cli
 from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.downloads import fetch, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
@@ -586,10 +588,10 @@ def test_parts_that_together_are_not_the_file_are_removed(published: Publisher, 
     published.files[place_of(job.parts[1])] += b"!"
     outcome, _ = run(published, tmp_path, "pai")
     [failure] = outcome.failures
-    assert failure.startswith("pai/data/pai_job_table.tar.gz: ")
-    assert "not found (404)" in failure
-    assert "the parts together do not have the published checksum" in failure
-    assert all_traces()["pai"].homepage in failure
+    assert (failure.trace.name, failure.path) == ("pai", "data/pai_job_table.tar.gz")
+    whole, parts = failure.problems
+    assert "not found (404)" in whole
+    assert "the parts together do not have the published checksum" in parts
     assert not list((tmp_path / "pai" / "data").glob("pai_job_table.tar*"))
 
 
@@ -630,8 +632,9 @@ def test_one_that_fails_stops_none_of_the_others(published: Publisher, tmp_path:
     assert said[0] == f"itp/{first.path}: failed"
     assert said[1].startswith(f"itp/{second.path}: ")
     place = f"{published.url}{place_of(first.urls[0])}"
-    home = all_traces()["itp"].homepage
-    assert outcome.failures == (f"itp/{first.path}: {place}: access is refused (403). By hand: {home}",)
+    assert list(map(str, outcome.failures)) == [
+        f"itp/{first.path} did not come\n    {place}: access is refused (403)"
+    ]
 
 
 def test_the_backup_is_asked_where_the_first_place_fails(published: Publisher, tmp_path: Path) -> None:
@@ -735,7 +738,7 @@ def test_a_host_that_is_not_reached_costs_patience_once(tmp_path: Path) -> None:
     with publisher.publishing() as gone:
         pass
     outcome, _ = run(gone, tmp_path, "itp", "dlrm")
-    assert [re.findall(r"tried (\d)", failure) for failure in outcome.failures] == [["3"], ["1"], ["1"]]
+    assert [re.findall(r"tried (\d)", str(failure)) for failure in outcome.failures] == [["3"], ["1"], ["1"]]
 
 
 def test_the_page_says_how_much_there_is() -> None:
@@ -778,12 +781,37 @@ def test_the_command_fetches_what_an_ingest_then_reads(real_site: Publisher, tmp
     assert "dlrm.instance: 23,871 rows from 1 file" in ingested.stdout
 
 
+def test_the_pages_commands_fetch_what_they_say(
+    published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of docs/fetch.md, in this process: the ledgers are those of what the site holds."""
+    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    for command in re.findall(r"^    traces (.*)$", page, re.M):
+        name, *words = command.split()
+        more = options(published) if name == "fetch" else []
+        done = CliRunner().invoke(cli.app, [name, *words, *more])
+        assert done.exit_code == 0, (command, done.output, done.exception)
+    assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {"acme", "itp", "zeus"}
+    telemetry = {path.name.partition(".")[0] for path in (tmp_path / "raw").rglob("utilization/kalos/*.csv")}
+    assert {"POWER_USAGE", "GPU_UTIL"} < telemetry
+    assert (tmp_path / "warehouse" / "traces.duckdb").is_file()
+
+
 def test_the_command_says_what_failed(site: Publisher, tmp_path: Path) -> None:
     ended = command_line.server().run("fetch", "itp", *options(site), cwd=tmp_path)
     assert ended.code == 1
     assert len(ended.errors) == 3
-    assert "raw/HEAD/data/raw-traces.tar.gz: not found (404). By hand: https://" in ended.errors[0]
-    assert ended.errors[2] == "error: 2 of 2 files were not fetched. Run it again to go on"
+    homepage = all_traces()["itp"].homepage
+    first, second = (download.urls[0] for download in ledger.downloads(all_traces()["itp"]))
+    assert ended.stderr.splitlines() == [
+        "error: itp/data/raw-traces.tar.gz did not come",
+        f"    {site.url}{place_of(first)}: not found (404)",
+        "error: itp/data/elasticflow-traces.tar.gz did not come",
+        f"    {site.url}{place_of(second)}: not found (404)",
+        "error: 2 of 2 files were not fetched. Run it again to go on, or fetch them by hand:",
+        f"    itp: {homepage}",
+    ]
 
 
 def test_a_dry_run_asks_nobody_and_writes_nothing(site: Publisher, tmp_path: Path) -> None:
@@ -797,6 +825,23 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(site: Publisher, tmp_path: Pat
         assert f"  licence: {trace.licence}\n  cite: {trace.citation}\n" in ended.stdout
         for download in ledger.downloads(trace):
             assert download.cluster or download.urls[0] in ended.stdout
+
+
+def test_a_dry_run_without_a_network_says_what_is_known(tmp_path: Path) -> None:
+    with publisher.publishing() as gone:
+        pass
+    wish = ("fetch", "acme", "--metric", "POWER_USAGE", "--cluster", "kalos", *options(gone))
+    ended = command_line.server().run(*wish, "--dry-run", cwd=tmp_path)
+    assert ended.faults([0]) == []
+    acme = all_traces()["acme"]
+    for download in ledger.downloads(acme):
+        assert (download.urls[0] in ended.stdout) is (download.cluster in ("", "kalos"))
+    assert f"  licence: {acme.licence}\n" in ended.stdout
+    assert "data/utilization/kalos/*.csv, not listed now: https://huggingface.co/" in ended.stdout
+    assert ended.stdout.count("no connection") == 1 and "tried 1 time\n" in ended.stdout
+    assert list(tmp_path.iterdir()) == []
+    wished = command_line.server().run("fetch", "acme", "--cluster", "none", "--dry-run", cwd=tmp_path)
+    assert wished.code == 2
 
 
 def test_a_mirror_without_a_host_is_wrong_usage(tmp_path: Path) -> None:
@@ -839,7 +884,7 @@ def test_a_disk_that_fills_up_is_named_and_keeps_what_came(real_site: Publisher,
     assert ended.faults() == []
     assert len(ended.errors) == 2
     part = "raw/itp/data/elasticflow-traces.tar.gz.part"
-    assert f"the disk has no room for it (File too large). What came stays in {part}. " in ended.errors[0]
+    assert f"the disk has no room for it (File too large). What came stays in {part}" in ended.stderr
     assert (tmp_path / part).stat().st_size == 2_000_000
     assert command_line.server().run(*arguments, cwd=tmp_path).faults([0]) == []
     _, second = ledger.downloads(all_traces()["itp"])
@@ -853,5 +898,7 @@ def test_without_its_package_it_says_how_to_get_it(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert ended.returncode == 1
-    expected = "error: downloads need requests, which is not installed: pip install 'tracehouse[fetch]'\n"
-    assert ended.stderr == expected
+    assert ended.stderr == (
+        "error: downloads need requests, which is not installed. It comes with the extra fetch: "
+        "pip install '.[fetch]' in the clone of Tracehouse\n"
+    )

@@ -188,6 +188,21 @@ def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> No
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power", "zeus.train"]
 
 
+def test_a_file_is_forgotten_by_the_path_that_an_error_names(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
+    database.ingest([raw], warehouse, [], quiet)
+    # The file of that name is in another folder; and a pattern may mean everything.
+    for stays in ("raw/acme/summary_power_a40.csv", "elsewhere/*"):
+        with pytest.raises(UsageError, match="no raw file in the warehouse is called "):
+            database.forget(warehouse, [stays])
+    assert database.forget(warehouse, [str(raw / "zeus" / "summary_power_a40.csv")]) == [
+        "zeus/summary_power_a40.csv: its 1 rows leave zeus.power"
+    ]
+    assert database.forget(warehouse, ["raw/summary_power_v100.csv"]) == [
+        "summary_power_v100.csv: its 1 rows leave zeus.power"
+    ]
+
+
 def test_lines_that_a_forgotten_piece_had_first_come_back_with_the_others(tmp_path: Path) -> None:
     header, line = b"Time,172.31.0.1-0\n", b"2023-07-01 00:00:%02d+08:00,%d\n"
     pieces = {
@@ -568,7 +583,16 @@ def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) ->
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
         _, said = running.communicate(timeout=30)
-    assert running.returncode == 130
-    assert "Traceback" not in said
+    stopped = "Stopped. What was converted is kept, and the next ingest goes on there. "
+    assert (running.returncode, said) == (130, f"{stopped}There is no database yet\n")
     database.ingest([raw], warehouse, [], quiet)
+    assert answer(warehouse) == [(200_000,) * 4]
+    write(raw, version(200_001))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        while not (warehouse / ".ingest" / "staging").exists():
+            assert running.poll() is None
+            time.sleep(0.001)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=30)
+    assert (running.returncode, said) == (130, f"{stopped}The database is as it was\n")
     assert answer(warehouse) == [(200_000,) * 4]

@@ -45,7 +45,7 @@ ANSWER = f"""
 def written(
     form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = TO_A_FILE
 ) -> Path:
-    path = path or folder / "deep" / "answer"
+    path = path or folder / "answer"
     noted(form, folder, sql, path, options)
     return path
 

@@ -93,6 +93,14 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         put(tmp_path / "a\0b", tmp_path)
 
 
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "x.csv"
+    for refused in (lambda: output.check(path), lambda: put(path, tmp_path)):
+        with pytest.raises(UserError, match=r"new: there is no such folder\. Make it, or name another file"):
+            refused()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_place_that_cannot_be_written_is_said_with_the_file(tmp_path: Path) -> None:
     (tmp_path / "closed").touch()
     with pytest.raises(UserError, match=r"closed/x\.csv: it cannot be written \("):

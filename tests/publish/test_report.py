@@ -327,9 +327,7 @@ def test_without_the_extra_it_says_what_to_install(
     from tracehouse.ingest.errors import UserError
     from tracehouse.publish import answers
 
-    with pytest.raises(
-        UserError, match=r"jinja2, which is not installed: pip install 'tracehouse\[report\]'"
-    ):
+    with pytest.raises(UserError, match=r"jinja2, which is not installed.* pip install '\.\[report\]'"):
         answers.write_report([], two_synthetic, Limits(), tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 

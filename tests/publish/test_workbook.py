@@ -97,5 +97,5 @@ def test_what_is_too_long_or_too_much_is_refused(tmp_path: Path, monkeypatch: py
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(UserError, match=r"pip install 'tracehouse\[xlsx\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[xlsx\]'"):
         written("select 1", tmp_path / "a.xlsx")

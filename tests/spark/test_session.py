@@ -109,8 +109,8 @@ def fake_java(tmp_path: Path, pyspark: None, monkeypatch: pytest.MonkeyPatch) ->
 def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
     done = run(f"import sys; sys.modules['pyspark'] = None\n{START}", LOCAL, tmp_path)
     assert done.stdout == (
-        "UserError: Spark's Python package is not installed. "
-        "Install it with: pip install 'tracehouse[spark]'\n"
+        "UserError: Spark needs pyspark, which is not installed. It comes with the extra spark: "
+        "pip install '.[spark]' in the clone of Tracehouse\n"
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -42,7 +42,8 @@ class Question:
     `explain` is the EXPLAIN that stood before it, with its options; empty where none did. `plan` is its query
     plan, where another engine runs it. `reads` are the names that a statement reads, `columns` names among
     which are those of its columns, None where that cannot be told; `given` the parameters of a named query
-    that were given. `is_relation` says that it is for the rows of a table or view, quick to count.
+    that were given. `is_relation` says that it is for the rows of a table or view, quick to count. `cut_to`
+    is how many rows a limit left of more, None where it left all.
     """
 
     sql: str
@@ -54,6 +55,7 @@ class Question:
     given: Mapping[str, Any] = field(default_factory=dict)
     is_relation: bool = False
     columns: frozenset[str] | None = None
+    cut_to: int | None = None
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,28 @@ def limited(question: Question, limit: int | None) -> Question:
     return replace(question, sql=f"from ({question.sql}\n) limit {limit}")
 
 
+def first_rows(connection: duckdb.DuckDBPyConnection, question: Question, limit: int | None) -> Question:
+    """A question for no more rows than a limit, if there is one, which knows whether it leaves others out.
+
+    Its rows are computed here: one more than the limit tells, where asking anew may take as long again.
+    """
+    if limit is None or question.explain or question.plan:
+        return question
+    sql = limited(question, limit + 1).sql
+    connection.execute(f"create or replace temp table first_rows as {sql}", dict(question.values))
+    [(found,)] = connection.execute("select count(*) from temp.first_rows").fetchall()
+    cut_to = limit if found > limit else None
+    return replace(question, sql=f"from temp.first_rows limit {limit}", values={}, cut_to=cut_to)
+
+
+def said_of_cut(question: Question) -> str:
+    """What to say of an answer that a limit has cut; empty where none has."""
+    if question.cut_to is None:
+        return ""
+    totals = ", and counts rows of totals too" if question.given.get("with_total") else ""
+    return f"--limit {question.cut_to} left out others{totals}"
+
+
 def of_table(connection: duckdb.DuckDBPyConnection, table: "pa.Table", name: str = "") -> Question:
     """The question whose answer is the given table; `name` is what was asked for it, if that has one."""
     connection.register("at_hand", table)
@@ -279,19 +303,23 @@ def answered(connection: duckdb.DuckDBPyConnection, question: Question) -> tuple
     """
     columns = [row[0] for row in connection.execute(f"describe {question.sql}", question.values).fetchall()]
     if "trace" not in columns:
-        return question, notes(connection, question.name)
+        return question, notes(connection, question.name, on_data=True)
     connection.execute(f"create or replace temp table answer as {question.sql}", question.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
     at_hand = replace(question, sql="from temp.answer", values={})
-    return at_hand, notes(connection, question.name, [trace for (trace,) in rows] or None)
+    return at_hand, notes(connection, question.name, [trace for (trace,) in rows] or None, on_data=True)
 
 
 def notes(
-    connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    traces: Sequence[str] | None = None,
+    on_data: bool = False,
 ) -> list[Note]:
     """Notes on a table, view or query: its caveats, and which of the tables it reads are synthetic or empty.
 
-    Caveats on columns of a base table are the table's. With `traces`, only notes that concern these.
+    Caveats on columns of a base table are the table's. With `traces`, only notes that concern these; with
+    `on_data`, only caveats of traces that it reads rows of: nothing else can have gone wrong in an answer.
     """
     # The catalog names views in caveats by version.
     caveats = connection.execute(
@@ -302,7 +330,7 @@ def notes(
             ) as name
         )
 
-        select caveat, what_goes_wrong || ' ' || what_to_do
+        select caveat, trace, what_goes_wrong || ' ' || what_to_do
         from catalog.caveats
         cross join named
         where
@@ -320,11 +348,11 @@ def notes(
         """,
         {"read": list(base_tables(connection, [name])), "traces": traces},
     ).fetchall()
-    found = [Note(caveat, text) for caveat, text in caveats]
+    with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
+    found = [Note(caveat, text) for caveat, trace, text in caveats if trace in with_rows or not on_data]
     synthetic = [table for table, _, _, is_synthetic in tables if is_synthetic]
     if synthetic:
         found.append(Note("synthetic data", f"{', '.join(synthetic)}: written by a generator, not measured"))
-    with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
     empty = [table if trace in with_rows else trace for table, trace, is_empty, _ in tables if is_empty]
     if empty:
         found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: nothing of it is in the warehouse"))

@@ -36,7 +36,7 @@ def notes_on_statement(
     noted: list[tuple[str, Note, set[str] | None]] = []
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
-        noted += [(name, note, about.get(note.name)) for note in notes(connection, name)]
+        noted += [(name, note, about.get(note.name)) for note in notes(connection, name, on_data=True)]
     about_columns = {column.lower() for _, _, those in noted for column in those or ()}
     # Where none of these can be among those that it names, nobody waits for a parser.
     needs_parser = about_columns if columns is None else about_columns.intersection(columns)

@@ -115,6 +115,15 @@ def explanations(results: Sequence[Result]) -> list[Note]:
     return [Note(r.figure, r.explanation, "explained") for r in results if r.verdict is Verdict.EXPLAINED]
 
 
+def explanations_elsewhere(results: Sequence[Result]) -> list[Note]:
+    """In one line, how many figures differ as explained, and where the reasons are."""
+    explained = count(results, Verdict.EXPLAINED)
+    if not explained:
+        return []
+    differ = "figure differs" if explained == 1 else "figures differ"
+    return [Note("explained", f"{explained} {differ} for reasons that catalog.published has", "note")]
+
+
 def count(results: Sequence[Result], verdict: Verdict) -> int:
     """How many of the figures have a verdict."""
     return Counter(result.verdict for result in results)[verdict]

@@ -10,8 +10,11 @@ import command_line
 import pytest
 from bi_tests import in_full
 from packaging.requirements import Requirement
+from terminal import end, plain, terminal
 
 REPOSITORY = Path(__file__).parents[3]
+CLIENTS = (REPOSITORY / "docs" / "clients.md").read_text()
+CLIENTS_BIN = REPOSITORY / ".venv-clients" / "bin"
 PAGES = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
 COMMANDS = sorted(
     {
@@ -28,6 +31,63 @@ def test_a_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> 
     done = command_line.server().run(*command.split(), "--warehouse", small_warehouse, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "traces.duckdb").exists()
+
+
+def test_the_page_installs_the_superset_that_is_tested() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    variables = dict(re.findall(r"^(\w+) := (.*)$", makefile, re.M))
+    installed = variables["SUPERSET"].replace("$(OLDER_DUCKDB)", variables["OLDER_DUCKDB"])
+    page = (REPOSITORY / "docs" / "superset.md").read_text()
+    [told] = re.findall(r"^    pip install (.*)$", page, re.M)
+    # What drives the browser is for the test alone.
+    assert f"{told} playwright" == installed
+
+
+def test_the_page_names_the_clients_that_are_tested() -> None:
+    [installed] = re.findall(r"^CLIENTS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)
+    for package, tested in re.findall(r"(\w+)==([\d.]+)\.\*", installed):
+        [section] = re.findall(rf"^## {package}\n(.*?)^## ", CLIENTS, re.S | re.M | re.I)
+        assert re.findall(r"version ([\d.]+\d)", section) == [tested]
+    [marimo] = re.findall(r"`pip install (marimo .*?)`", CLIENTS)
+    assert set(marimo.split()) <= {word.partition("==")[0] for word in installed.split()}
+
+
+@in_full
+def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
+    """By the command and the keys of docs/clients.md."""
+    [command] = re.findall(r"^    (harlequin .*)$", CLIENTS, re.M)
+    key, statement = re.findall(r"`(ctrl\+\w)` runs what is written, such as\s+`(.*?)`", CLIENTS)[0]
+    program, *arguments = command.split()
+    with terminal(
+        CLIENTS_BIN / program, *arguments, rows=40, columns=150, folder=small_published.parent, HOME=tmp_path
+    ) as opened:
+        # It listens once all of it is drawn.
+        opened.expect_exact("History")
+        opened.send(statement)
+        opened.sendcontrol(key[-1])
+        opened.expect_exact("query executed successfully", timeout=120)
+        opened.sendcontrol("q")
+        assert end(opened) == 0
+        assert "Data Catalog" in plain(opened) and "cluster04" in plain(opened)
+
+
+@in_full
+def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
+    """By the notebook and the command of docs/clients.md."""
+    [notebook] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "marimo" in text]
+    [command] = re.findall(r"`marimo (export html .*?)`", CLIENTS)
+    (tmp_path / "notebook.py").write_text(notebook)
+    (tmp_path / "traces.duckdb").symlink_to(small_published)
+    done = subprocess.run(
+        [CLIENTS_BIN / "marimo", *command.split()],
+        cwd=tmp_path,
+        env={"PATH": f"{CLIENTS_BIN}:/usr/bin:/bin", "HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cluster04" in (tmp_path / "notebook.html").read_text()
 
 
 def test_adbc_reads_the_file(small_published: Path) -> None:

@@ -14,6 +14,7 @@ from bi_tests import in_full
 from command_line import TRACES
 from digests import digest
 from postgresql_server import OWNER, PASSWORD, Server
+from terminal import end, terminal
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import all_traces
@@ -124,6 +125,24 @@ def test_types_are_postgresqls_own(server: Server, whole: str) -> None:
         ).splitlines()
     }
     assert wide == "numeric"
+
+
+def test_the_pages_commands_run(server: Server, small_warehouse: Path, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
+    create_user, create_database, publish = re.findall(r"^    (\w.*)$", page, re.M)
+    place = {"PGHOST": "127.0.0.1", "PGPORT": server.port, "PGUSER": OWNER, "PGPASSWORD": PASSWORD}
+    with terminal(*create_user.split(), **place) as opened:
+        for asked in ("Enter password for new role: ", "Enter it again: "):
+            opened.expect_exact(asked)
+            opened.sendline(PASSWORD)
+        assert end(opened) == 0
+    with terminal(*create_database.split(), **place) as opened:
+        assert end(opened) == 0
+    # As whoever reads the page: the server of the machine, on its usual port.
+    mine = {**os.environ, "PGPORT": str(server.port), "TRACES_WAREHOUSE": str(small_warehouse)}
+    done = command_line.by_itself(*publish.split()[1:], env=mine)
+    assert done.code == 0, done.stderr
+    assert server.psql("select count(*) > 0 from itp.job", "traces", "publisher") == "t"
 
 
 def test_the_pages_sql_runs(server: Server, whole: str) -> None:

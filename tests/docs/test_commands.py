@@ -1,0 +1,118 @@
+"""Every command that a page shows is typed by a test, or by what `.ci/run` or a make target does.
+
+`python tests/docs/test_commands.py` lists them.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = sorted(
+    path.relative_to(REPOSITORY).as_posix()
+    for path in (
+        *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "bench/README.md")),
+        *(REPOSITORY / "docs").glob("*.md"),
+    )
+)
+PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|sed|\.venv/bin/\w+) "
+
+# By page and the beginning of a command: what types it, and after a colon what is to be known of that.
+TYPED_BY = {
+    "CONTRIBUTING.md": {
+        "make test": ".ci/run",
+        "make lint": ".ci/run",
+        "make docs": "tests/docs/test_site.py: builds the site as it does, in `make docs-test`",
+        "make tables": "tests/docs/test_tables.py: makes the same tables",
+        ".venv/bin/pytest": "tests/docs/test_commands.py",
+    },
+    "README.md": {
+        "pip install .": "tests/test_packaging.py: installs the wheel that it builds",
+        "traces publish": "tests/publish/bi/test_pages.py",
+        "traces ": "tests/test_readme.py",
+        "duckdb ": "tests/test_readme.py",
+    },
+    "docs/caveats.md": {"traces ": "tests/docs/test_site.py"},
+    "docs/cite.md": {"traces ": "tests/docs/test_site.py"},
+    "docs/clients.md": {
+        "pip install harlequin": "Makefile: in an environment of its own",
+        "harlequin ": "tests/publish/bi/test_pages.py",
+    },
+    "docs/fetch.md": {
+        "pip install '.[fetch]'": "Makefile",
+        "traces fetch": "tests/ingest/test_fetch.py: from a server here, as there is no other",
+        "traces ingest": "tests/ingest/test_fetch.py",
+    },
+    "docs/postgresql.md": {
+        "createuser": "tests/publish/bi/test_postgresql.py",
+        "createdb": "tests/publish/bi/test_postgresql.py",
+        "traces publish --to": "tests/publish/bi/test_postgresql.py",
+    },
+    "docs/spark.md": {
+        "pip install '.[spark]'": "Makefile",
+        "apt install": "tests/spark/test_session.py: it is for people who have no Java; the test takes any",
+        "traces query": "tests/spark/test_cli.py: on a cluster of its own, in `make spark-test`",
+        "traces sql": "tests/spark/test_cli.py",
+        "traces ingest": "tests/spark/test_conversions.py: on a cluster of its own",
+    },
+    "docs/superset.md": {
+        "traces publish": "tests/publish/bi/test_pages.py",
+        "pip install apache-superset": "tests/publish/bi/test_pages.py: is what the Makefile installs",
+        "export FLASK_APP": "tests/superset_server.py",
+        "superset ": "tests/superset_server.py: with the answers to its questions as options",
+    },
+    "docs/versions.md": {
+        "sed ": "tests/views/test_versions.py",
+        "traces ": "tests/views/test_versions.py",
+        "python -m tracehouse.views.versions": "tests/views/test_versions.py",
+    },
+}
+
+
+def commands(page: str) -> Iterator[str]:
+    """The commands in the blocks of a page, as they are typed."""
+    text = (REPOSITORY / page).read_text()
+    for block in re.findall(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", text, re.S | re.M):
+        yield from re.findall(r"^ *\$ (.*)$", block, re.M)
+    without_fences = re.sub(r"^ *```.*?^ *```", "", text, flags=re.S | re.M)
+    yield from re.findall(rf"^ {{4,}}({PROGRAMS}.*?)(?: +#.*)?$", without_fences, re.M)
+
+
+def typed_by(page: str, command: str) -> str:
+    """Who types a command; empty where nobody does."""
+    starts = [start for start in TYPED_BY.get(page, {}) if command.startswith(start)]
+    return TYPED_BY[page][max(starts, key=len)] if starts else ""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_is_typed_by_somebody(page: str) -> None:
+    shown = list(commands(page))
+    assert [command for command in shown if not typed_by(page, command)] == []
+    unused = [start for start in TYPED_BY.get(page, {}) if not any(c.startswith(start) for c in shown)]
+    assert unused == []
+    for command in shown:
+        assert (REPOSITORY / typed_by(page, command).partition(":")[0]).is_file(), command
+
+
+def test_every_extra_is_installed_by_ci() -> None:
+    [installed] = re.findall(
+        r"^EXTRAS := --editable '\.\[(.*?)\]'", (REPOSITORY / "Makefile").read_text(), re.M
+    )
+    pages = "".join((REPOSITORY / page).read_text() for page in PAGES)
+    assert set(re.findall(r"pip install '\.\[(\w+)\]'", pages)) <= set(installed.split(","))
+    assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text()
+
+
+def test_the_tests_that_a_command_of_contributing_names_are_there() -> None:
+    [(path, words)] = re.findall(
+        r"^    \.venv/bin/pytest (\S+) -k (\w+)$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.M
+    )
+    assert re.search(rf"^def test_\w*{words}", (REPOSITORY / path).read_text(), re.M)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        for command in commands(page):
+            print(f"{page}: {command}\n    {typed_by(page, command) or 'NOBODY'}")
