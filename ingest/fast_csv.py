@@ -2,8 +2,8 @@
 
 A chunk is plain where Polars cannot read it otherwise than `typed_csv` does. It fills lines that are too
 short with NULLs, reads white space in place of a number as NULL, drops carriage returns, and unpacks what
-begins like compressed data. Such a chunk, and one that does not fit its columns, is left to `typed_csv`, which
-knows quotes, other notations of numbers, and what to say of a line.
+begins like compressed data. Such a chunk, and one that does not fit its columns, is left to `typed_csv`,
+which knows quotes, other notations of numbers, and what to say of a line.
 """
 
 from collections.abc import Callable, Sequence
