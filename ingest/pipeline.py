@@ -27,7 +27,7 @@ Called from several threads. A negative number takes back bytes that have to be 
 Run = Callable[[Sequence[Task], Path, Event], list[Steps]]
 """Does tasks for a warehouse, and returns their outcomes in order; it ends when the event is set."""
 
-# Each keeps three threads busy, to inflate, parse and write; a third table only costs more memory.
+# Each keeps several threads busy, to inflate, parse, sort and write; a third table only costs more memory.
 TABLES_AT_ONCE = 2
 
 

@@ -130,6 +130,15 @@ def test_every_type_is_stored_as_it_is(tmp_path: Path) -> None:
     assert [row[1] for row in described] == [duckdb_names.get(stored[kind], stored[kind]) for kind in VALUES]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.list_(pa.string()), pa.list_(pa.int64())])
+def test_a_run_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) -> None:
+    value: object = [7] * 1000 if kind == pa.list_(pa.int64()) else "x" * 8000
+    value = [value] if kind == pa.list_(pa.string()) else value
+    batches = [pa.table({"value": pa.array([value] * 10, kind)})] * 8
+    runs = write_runs(batches, (), tmp_path, "t", run_bytes=150_000)
+    assert [run.rows for run in runs] == [20] * 4
+
+
 def test_each_row_group_says_what_range_it_holds(tmp_path: Path) -> None:
     rows = [(f"{number:06}", number) for number in range(200_000)]
     (run,) = write_runs([batch(rows)], ("job",), tmp_path, "t", 1 << 30)
