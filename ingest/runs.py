@@ -81,7 +81,7 @@ def _value_bytes(rows: pl.DataFrame) -> int:
 
 def _column_bytes(column: pl.Series) -> int:
     # Lists, which no fast parser makes, are in the same pieces every time.
-    longer = column.estimated_size() if column.dtype.is_nested() else 0
+    longer = int(column.estimated_size()) if column.dtype.is_nested() else 0
     if column.dtype == pl.String:
         longer = int(column.str.len_bytes().sum())
     return longer + _NUMBER_BYTES * len(column)
