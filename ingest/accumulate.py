@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection
-
 from tracehouse.ingest import integrity, store
 from tracehouse.ingest.convert import Holdings, RawInput, check_copy, convert, is_up_to_date, moved, times_of
 from tracehouse.ingest.errors import RawFileError
@@ -42,7 +40,7 @@ class Steps:
     notes: list[str] = field(default_factory=list)
 
 
-def bring_up_to_date(task: Task, connection: DuckDBPyConnection) -> Steps:
+def bring_up_to_date(task: Task) -> Steps:
     """Convert the raw files of a task that have changed since their last conversion.
 
     With `replacing`, one unreadable file undoes the conversions of all the others. Raises UserError where
@@ -52,7 +50,7 @@ def bring_up_to_date(task: Task, connection: DuckDBPyConnection) -> Steps:
     task = _without_copies(task, steps)
     while True:
         known = set(steps.problems)
-        _attempt(task, steps, connection)
+        _attempt(task, steps)
         # The earlier rows of an unreadable file stay, so the other files have to be read beside these.
         if not any(key in task.before for key in steps.problems.keys() - known):
             break
@@ -78,7 +76,7 @@ def _without_copies(task: Task, steps: Steps) -> Task:
     return replace(task, claims=tuple(first.values()))
 
 
-def _attempt(task: Task, steps: Steps, connection: DuckDBPyConnection) -> None:
+def _attempt(task: Task, steps: Steps) -> None:
     """Convert or keep each raw file of a task, except those already known to be unreadable."""
     raw_inputs = [raw_input for raw_input in _raw_inputs(task, steps) if raw_input.key not in steps.problems]
     here = {raw_input.key for raw_input in raw_inputs}
@@ -99,7 +97,7 @@ def _attempt(task: Task, steps: Steps, connection: DuckDBPyConnection) -> None:
                     steps.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
             else:
                 steps.notes += _said_of_damage(raw_input)
-                pieces.append(_converted(raw_input, holdings, pieces, times, steps, connection))
+                pieces.append(_converted(raw_input, holdings, pieces, times, steps))
         except RawFileError as problem:
             steps.problems[raw_input.key] = problem
             _undo(steps, raw_input.key, task.warehouse)
@@ -114,14 +112,13 @@ def _converted(
     pieces: Sequence[Conversion],
     times: "_Times",
     steps: Steps,
-    connection: DuckDBPyConnection,
 ) -> Conversion:
     beside: tuple[Beside, ...] = ()
     if raw_input.table.wide:
         beside = _as_beside(pieces)
         holdings.times = times.of(pieces, raw_input)
     read_before = set(holdings.times)
-    conversion, notes = convert(raw_input, holdings, beside, connection)
+    conversion, notes = convert(raw_input, holdings, beside)
     times.known[conversion.key] = holdings.times - read_before
     steps.converted[raw_input.key] = conversion
     steps.unchanged.pop(raw_input.key, None)

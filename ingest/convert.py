@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -228,21 +227,20 @@ def _csvs(raw: RawFile) -> dict[str, str]:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
+    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...]
 ) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
     `beside` are the pieces of a wide table whose times are in `holdings`.
-    `connection` sorts and writes; several conversions may share it. Returns the conversion and notes for
-    the user. Raises RawFileError where a file cannot be read: then nothing is stored; and UserError where
-    the warehouse cannot be written to.
+    Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
+    nothing is stored; and UserError where the warehouse cannot be written to.
     """
     with store.write_errors_explained(raw_input.warehouse, raw_input.table_name):
-        return _convert(raw_input, holdings, beside, connection)
+        return _convert(raw_input, holdings, beside)
 
 
 def _convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...], connection: duckdb.DuckDBPyConnection
+    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...]
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.times))
     trace, table, partition, source = raw_input.key
@@ -252,10 +250,10 @@ def _convert(
         written = write_cells(_batches(raw_input, account, _lines_of_member), raw_input.table, staging, name)
     else:
         rows = _batches(raw_input, account, _rows_of_member)
-        written = write_runs(rows, raw_input.table.order_by, connection, staging, name)
+        written = write_runs(rows, raw_input.table.order_by, staging, name)
     rejected: list[StagedFile] = []
     if account.rejected:
-        rejected = write_runs(account.rejected, _REJECTED_ORDER, connection, staging, f"{name}.{REJECTED}")
+        rejected = write_runs(account.rejected, _REJECTED_ORDER, staging, f"{name}.{REJECTED}")
     folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
         trace,

@@ -10,10 +10,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
-from uuid import uuid4
-
-import duckdb
-from duckdb import DuckDBPyConnection
 
 from tracehouse.ingest import integrity, store
 from tracehouse.ingest.accumulate import Steps, Task, bring_up_to_date
@@ -31,10 +27,8 @@ Called from several threads. A negative number takes back bytes that have to be 
 Run = Callable[[Sequence[Task], Path, Event], list[Steps]]
 """Does tasks for a warehouse, and returns their outcomes in order; it ends when the event is set."""
 
-# Each keeps three threads busy, to inflate, parse and write; a third table only costs more memory.
+# Each keeps several threads busy, to inflate, parse, sort and write; a third table only costs more memory.
 TABLES_AT_ONCE = 2
-# For sorting; what does not fit is spilled beside the half-written files.
-SORT_MEMORY = "700MB"
 
 
 @dataclass(frozen=True)
@@ -173,10 +167,10 @@ def _names(conversion: Conversion) -> set[str]:
 def _run_here(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
     """Run several tasks at a time, and return their outcomes in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
-    with sorter(warehouse) as connection, ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         # A large table begun last would keep one thread busy while the others have nothing to do.
         futures = {
-            task.group: pool.submit(bring_up_to_date, task, connection)
+            task.group: pool.submit(bring_up_to_date, task)
             for task in sorted(tasks, key=lambda task: _bytes(task.claims), reverse=True)
         }
         try:
@@ -186,12 +180,6 @@ def _run_here(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps
             stop.set()
             pool.shutdown(cancel_futures=True)
         return [futures[task.group].result() for task in tasks]
-
-
-def sorter(warehouse: Path) -> DuckDBPyConnection:
-    """An in-memory DuckDB, whose threads and memory limit all sorts of a process share."""
-    spill = store.staging(warehouse) / f"spill-{uuid4().hex}"
-    return duckdb.connect(config={"memory_limit": SORT_MEMORY, "temp_directory": str(spill)})
 
 
 def _check_folders(raw_folders: Sequence[Path]) -> None:

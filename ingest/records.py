@@ -6,7 +6,7 @@ open ends with its line, and costs no more than that line.
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -96,14 +96,24 @@ def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chu
 
 
 def _count_line_ends(data: bytes) -> int:
-    return _count_newlines(data) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
+    return count_bytes(data, _NEWLINE) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
 
 
-def _count_newlines(data: bytes) -> int:
+def count_bytes(data: bytes, byte: int) -> int:
+    """How often a byte occurs."""
+    return _counted(data, lambda values: values == byte)
+
+
+def count_bytes_up_to(data: bytes, last: int) -> int:
+    """How many bytes are not above `last`."""
+    return _counted(data, lambda values: values <= last)
+
+
+def _counted(data: bytes, chosen: Callable[[np.ndarray], np.ndarray]) -> int:
     # bytes.count would block all other threads (GIL), and numpy is faster while its blocks stay in cache.
     values = np.frombuffer(data, np.uint8)
     blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
-    return sum(int(np.count_nonzero(values[at : at + _COUNTED_AT_ONCE_BYTES] == _NEWLINE)) for at in blocks)
+    return sum(int(np.count_nonzero(chosen(values[at : at + _COUNTED_AT_ONCE_BYTES]))) for at in blocks)
 
 
 def count_records(data: bytes) -> int:

@@ -1,6 +1,7 @@
 """Reads CSV bytes into Arrow tables of declared types, and accounts for every row.
 
-Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5` as 2, and `1_000` as a number.
+What `fast_csv` leaves is read here, with Arrow's parser, not DuckDB's: asked for a BIGINT, DuckDB reads `1.5`
+as 2, and `1_000` as a number.
 A row that does not fit its declaration becomes a `Reject` with its line, the reason and its text.
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from tracehouse.ingest import fast_csv
 from tracehouse.ingest.column_types import whole_number
 from tracehouse.ingest.declare import Column, Table
 from tracehouse.ingest.errors import RawFileError
@@ -52,6 +54,7 @@ class _Parser:
     """Arrow's options for the columns of a file, made once and used for all of its chunks.
 
     `texts` are the indices of the columns that Arrow parses as strings, and `whole` those of integers.
+    `fast` reads the plain ones among the chunks, if the columns allow it.
     """
 
     columns: Sequence[Column]
@@ -61,6 +64,7 @@ class _Parser:
     convert_options: arrow_csv.ConvertOptions
     texts: tuple[int, ...]
     whole: tuple[int, ...]
+    fast: fast_csv.Parse | None
 
 
 def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Batch]:
@@ -126,6 +130,8 @@ def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], C
 
 def _read_chunk(chunk: Chunk, parser: _Parser, file: str) -> tuple[Chunk, Batch]:
     whole, rejects = _without_cut_record(chunk) if parser.ends_in_newline else (chunk, ())
+    if parser.fast and (plain := parser.fast(whole)) is not None:
+        return chunk, Batch(plain, rejects)
     rows = None if _may_be_misread(whole, parser) else _parse(whole.data, parser)
     if rows is None or not _is_all_of(whole, rows):
         batch = _sift(whole, parser, file)
@@ -213,7 +219,7 @@ def _parser(columns: Sequence[Column], ends_in_newline: bool) -> _Parser:
     texts = tuple(place for place, column in enumerate(columns) if is_read_as_text(column))
     types = {c.name: pa.string() if place in texts else arrow_type(c) for place, c in enumerate(columns)}
     whole = tuple(place for place, kind in enumerate(types.values()) if kind == pa.int64())
-    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole)
+    return _Parser(columns, ends_in_newline, types, *_options(types), texts, whole, fast_csv.parser(columns))
 
 
 def _options(types: dict[str, pa.DataType]) -> tuple[arrow_csv.ReadOptions, arrow_csv.ConvertOptions]:

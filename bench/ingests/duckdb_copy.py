@@ -2,7 +2,7 @@
 
     python -m tracehouse.bench.ingests.duckdb_copy TRACE CSVS OUT unsorted|sorted
 
-The types, the order and the options of the Parquet files are those of the warehouse.
+The types and the order are those of the warehouse, and so is the compression.
 """
 
 import re
@@ -12,7 +12,8 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.ingest.declare import Table, all_traces
-from tracehouse.ingest.runs import PARQUET_OPTIONS
+
+PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from tracehouse.engines.duckdb.read.asking import scratch_folder
 from tracehouse.engines.spark.session import errors_explained, opened
 from tracehouse.ingest.accumulate import Steps, Task, bring_up_to_date
 from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.pipeline import Run, sorter
+from tracehouse.ingest.pipeline import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,11 +57,10 @@ def _run(session: "SparkSession", task: Task) -> Steps:
 
 def _done(task: Task) -> Steps | UserError:
     """Do a task, on a worker. An error is returned, not raised: Spark would only try again."""
-    with sorter(task.warehouse) as connection:
-        try:
-            return bring_up_to_date(task, connection)
-        except UserError as error:
-            return error
+    try:
+        return bring_up_to_date(task)
+    except UserError as error:
+        return error
 
 
 def _bytes(task: Task) -> int:

@@ -129,7 +129,7 @@ TASK = Table(
         "pai_task_table.csv": "6954802b457305f8a9e480ef97c40060baee59649fd3adc62c5a1e048aa058de",
         "pai_task_table.header": "978bbaabfc8695874c605c01c144b2977f611ceca73aeb72189988cdfbfb0a9c",
     },
-    order_by=("job_name", "task_name"),
+    order_by=("job_name",),
 )
 
 INSTANCE = Table(
@@ -170,7 +170,7 @@ INSTANCE = Table(
         "pai_instance_table.csv": ("b179f7d7e0927a6663d719b728c92640447c5a0fc3c6e4edff31e7207ab9dd17"),
         "pai_instance_table.header": ("51f2585178eaaf30ad8cc88c50ec9243b0f7d9603603ab7602efccb7aa34f6b0"),
     },
-    order_by=("job_name", "task_name", "inst_name"),
+    order_by=("job_name",),
 )
 
 SENSOR = Table(
@@ -233,7 +233,7 @@ SENSOR = Table(
         "pai_sensor_table.csv": "12dd9929b70f3efe18d1279d9873e3a519c64f431613b23b059ed8c46a376dd7",
         "pai_sensor_table.header": ("d3e26eb31fb3b833821373b487266312151a3bfb2f18fc62017a438546cc1362"),
     },
-    order_by=("job_name", "task_name", "worker_name"),
+    order_by=("job_name",),
 )
 
 GROUP_TAG = Table(
@@ -359,7 +359,7 @@ MACHINE_METRIC = Table(
         "pai_machine_metric.csv": ("8b6592daab0373ef7fec730198b4df5891b1722c2ab4c7016249166e131402d3"),
         "pai_machine_metric.header": ("300342613103c6192490f8990958903d837053c13adbc6c094d677074fbbb7ad"),
     },
-    order_by=("machine", "start_time", "worker_name"),
+    order_by=("machine",),
 )
 
 TRACE = Trace(

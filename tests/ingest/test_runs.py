@@ -1,7 +1,11 @@
 """Sorted runs: every row once, sorted in its file, the same bytes for the same rows."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -11,8 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracehouse.ingest.column_types import TYPES
+from tracehouse.ingest.declare import Column
 from tracehouse.ingest.prefetch import prefetched
 from tracehouse.ingest.runs import write_runs
+from tracehouse.ingest.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
 ROW = st.tuples(st.sampled_from([None, "", "a", "b", "é"]), st.none() | st.integers(-3, 3))
@@ -36,8 +43,7 @@ def test_every_row_is_in_one_run_and_each_run_is_sorted(
     batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
-    with duckdb.connect() as connection:
-        runs = write_runs(map(batch, batches), ("job",), connection, folder, "t", run_bytes)
+    runs = write_runs(map(batch, batches), ("job",), folder, "t", run_bytes)
     assert sorted(run.path for run in runs) == sorted(folder.iterdir())
     assert [run.rows for run in runs] == [len(rows_of(run.path)) for run in runs]
     remaining = [row for rows in batches for row in rows]
@@ -50,8 +56,7 @@ def test_every_row_is_in_one_run_and_each_run_is_sorted(
 
 
 def test_a_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
-    with duckdb.connect() as connection:
-        (run,) = write_runs([batch([])], ("job",), connection, tmp_path, "t")
+    (run,) = write_runs([batch([])], ("job",), tmp_path, "t")
     assert run.rows == 0
     assert pq.read_schema(run.path).equals(SCHEMA)
 
@@ -60,10 +65,89 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
     rows = [("a", number) for number in range(300_000)]
     checksums = set()
     for name in "xyz":
-        with duckdb.connect() as connection:
-            (run,) = write_runs([batch(rows)], ("job",), connection, tmp_path, name)
+        (run,) = write_runs([batch(rows)], ("job",), tmp_path, name)
         checksums.add(run.sha256)
     assert len(checksums) == 1
+
+
+THREADS = """
+import hashlib, io, sys
+from pathlib import Path
+import polars
+from tracehouse.ingest.declare import Column, Table
+from tracehouse.ingest.runs import write_runs
+from tracehouse.ingest.typed_csv import read_csv
+
+columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
+table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)
+lines = (f"job-{n * 7919 % 30_011},{n if n % 5 else ''},{n / 7}\\n" for n in range(150_000))
+batches = read_csv(io.BytesIO("".join(lines).encode()), table, "t.csv", 500_000)
+runs = write_runs((batch.rows for batch in batches), ("job",), Path(sys.argv[1]), "t", 2_000_000)
+print(polars.thread_pool_size(), *(run.sha256 for run in runs))
+"""
+
+
+def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
+    printed = []
+    for threads in ("1", "3"):
+        folder = tmp_path / threads
+        folder.mkdir()
+        command = [sys.executable, "-c", THREADS, str(folder)]
+        environment = {**os.environ, "POLARS_MAX_THREADS": threads}
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        printed.append(done.stdout.split())
+    assert [count for count, *_ in printed] == ["1", "3"]
+    assert printed[0][1:] == printed[1][1:]
+    assert len(printed[0]) > 3
+
+
+VALUES = {
+    pa.string(): "é",
+    pa.int64(): -(2**63),
+    pa.float64(): 0.1,
+    pa.bool_(): True,
+    pa.timestamp("us", tz="UTC"): datetime(2023, 3, 1, tzinfo=UTC),
+    pa.timestamp("us"): datetime(2023, 3, 1, 0, 0, 0, 1),
+    pa.list_(pa.string()): ["a", None, ""],
+    pa.list_(pa.int64()): [1, 2],
+    pa.list_(pa.float64()): [],
+}
+
+
+def test_every_type_is_stored_as_it_is(tmp_path: Path) -> None:
+    assert {arrow_type(Column("c", kind, "")) for kind in TYPES} == set(VALUES)
+    schema = pa.schema([(str(kind), kind) for kind in VALUES])
+    values = {str(kind): [value, None] for kind, value in VALUES.items()}
+    rows = pa.table(values, schema)
+    (run,) = write_runs([rows], (str(pa.int64()),), tmp_path, "t")
+    assert pq.read_table(run.path).to_pylist() == rows.to_pylist()
+    assert pq.read_schema(run.path).equals(schema)
+    # Nothing for one reader alone: it would tell Arrow other types than the file has.
+    assert pq.read_metadata(run.path).metadata is None
+    described = duckdb.sql(f"describe from '{run.path}'").fetchall()
+    stored = {arrow_type(column): column.stored_type for column in (Column("c", kind, "") for kind in TYPES)}
+    duckdb_names = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+    assert [row[1] for row in described] == [duckdb_names.get(stored[kind], stored[kind]) for kind in VALUES]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.list_(pa.string()), pa.list_(pa.int64())])
+def test_a_run_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) -> None:
+    value: object = [7] * 1000 if kind == pa.list_(pa.int64()) else "x" * 8000
+    value = [value] if kind == pa.list_(pa.string()) else value
+    batches = [pa.table({"value": pa.array([value] * 10, kind)})] * 8
+    runs = write_runs(batches, (), tmp_path, "t", run_bytes=150_000)
+    assert [run.rows for run in runs] == [20] * 4
+
+
+def test_each_row_group_says_what_range_it_holds(tmp_path: Path) -> None:
+    rows = [(f"{number:06}", number) for number in range(200_000)]
+    (run,) = write_runs([batch(rows)], ("job",), tmp_path, "t", 1 << 30)
+    metadata = pq.read_metadata(run.path)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    assert [group.num_rows for group in groups] == [122_880, 77_120]
+    for column, first in ((0, "122880"), (1, 122_880)):
+        told = groups[1].column(column).statistics
+        assert (told.min, told.null_count) == (first, 0)
 
 
 def test_a_batch_that_cannot_be_read_ends_it(tmp_path: Path) -> None:
@@ -72,8 +156,8 @@ def test_a_batch_that_cannot_be_read_ends_it(tmp_path: Path) -> None:
         raise ValueError("cut short")
 
     before = threading.active_count()
-    with duckdb.connect() as connection, pytest.raises(ValueError, match="cut short"):
-        write_runs(batches(), ("job",), connection, tmp_path, "t", run_bytes=1)
+    with pytest.raises(ValueError, match="cut short"):
+        write_runs(batches(), ("job",), tmp_path, "t", run_bytes=1)
     assert threading.active_count() == before
 
 

@@ -1,0 +1,234 @@
+"""What is read fast is what is read carefully: the same rows, the same rejects, or it is not read fast."""
+
+import io
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tracehouse.ingest import fast_csv
+from tracehouse.ingest.declare import Column, Table
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.records import Chunk
+from tracehouse.ingest.rejects import Reject
+from tracehouse.ingest.typed_csv import CHUNK_BYTES, read_csv
+
+NAME, COUNT, SHARE = (
+    Column("name", "VARCHAR", ""),
+    Column("count", "BIGINT", ""),
+    Column("share", "DOUBLE", ""),
+)
+COLUMNS = (NAME, COUNT, SHARE)
+
+Read = tuple[list[tuple[str, ...]], list[Reject]]
+
+
+def fast(data: bytes, columns: Sequence[Column] = COLUMNS) -> list[tuple[object, ...]] | None:
+    """The rows of one chunk, None where it is left to the careful way."""
+    parse = fast_csv.parser(columns)
+    assert parse
+    rows = parse(Chunk(1, data, data.count(b"\n")))
+    return None if rows is None else [tuple(row.values()) for row in rows.to_pylist()]
+
+
+def read(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
+    table = Table("t", "", "", "", r"t\.csv", tuple(columns), has_header=False)
+    try:
+        batches = list(read_csv(io.BytesIO(data), table, "t.csv", chunk_bytes))
+    except RawFileError as refusal:
+        return str(refusal)
+    # As text, in which NaN equals NaN, and -0.0 does not equal 0.0.
+    rows = [tuple(map(repr, row.values())) for batch in batches for row in batch.rows.to_pylist()]
+    return rows, [reject for batch in batches for reject in batch.rejects]
+
+
+def read_carefully(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
+    with patch.object(fast_csv, "parser", return_value=None):
+        return read(data, columns, chunk_bytes)
+
+
+def test_plain_lines_are_read_fast() -> None:
+    lines = "a,1,0.5\nb,-2,1e-3\n,,\né😀,+3,\n#c,007,.5\n".encode()
+    assert fast(lines) == [
+        ("a", 1, 0.5),
+        ("b", -2, 0.001),
+        (None, None, None),
+        ("é😀", 3, None),
+        ("#c", 7, 0.5),
+    ]
+
+
+@pytest.mark.parametrize("place", [1, 2], ids=["BIGINT", "DOUBLE"])
+@pytest.mark.parametrize(
+    ("text", "as_integer", "as_float"),
+    [
+        ("+1", 1, 1.0),
+        ("-0", 0, -0.0),
+        ("9223372036854775807", 2**63 - 1, 2.0**63),
+        ("-9223372036854775808", -(2**63), -(2.0**63)),
+        # Left to the careful way: as invalid, or as other notations that it knows.
+        ("1.5", None, 1.5),
+        ("1.0", None, 1.0),
+        ("1e5", None, 1e5),
+        ("1_000", None, None),
+        ("0x10", None, None),
+        ("nan", None, None),
+        ("-inf", None, None),
+        ("1e400", None, None),
+        ("9223372036854775808", None, 2.0**63),
+        ("1 ", None, None),
+        (" 1", None, None),
+        # To Polars, these are NULL.
+        (" ", None, None),
+        ("\t", None, None),
+        ("\v1", None, None),
+        ("1\0", None, None),
+        ("١", None, None),
+    ],
+)
+def test_a_number_is_read_as_the_careful_way_reads_it_or_left_to_it(
+    place: int, text: str, as_integer: int | None, as_float: float | None
+) -> None:
+    expected = as_integer if place == 1 else as_float
+    cells = ["x", "", ""]
+    cells[place] = text
+    line = ",".join(cells).encode() + b"\n"
+    for before in (0, 1, 50_000):
+        found = fast(b"x,1,1\n" * before + line + b"x,1,1\n" * 20)
+        if expected is None:
+            assert found is None
+        else:
+            assert found
+            assert repr(found[before][place]) == repr(expected)
+    many = b"x,1,1\n" * 20 + line
+    assert read(many, COLUMNS) == read_carefully(many, COLUMNS)
+
+
+SHORT = (b"x,1\n", b"x\n", b"\n", b"x,\n", b",\n")
+LONG = (b"x,1,2,\n", b"x,1,2,3\n", b",,,\n")
+
+
+@pytest.mark.parametrize("line", [*SHORT, *LONG])
+@pytest.mark.parametrize("other", [b"y,1,1\n", b"y,1,\n", b",,\n"])
+def test_a_line_with_too_few_or_too_many_fields_is_never_filled_up_or_cut(line: bytes, other: bytes) -> None:
+    for before in (0, 1, 70_000):
+        assert fast(other * before + line + other * 30) is None
+    # What one line lacks, another has too much.
+    assert fast(b"y,1,1\n" * 9 + b"x,1\n" + b"x,1,2,3\n") is None
+    if line != b"\n":
+        rows, [reject] = read(other * 20 + line + other * 20, COLUMNS)
+        assert (len(rows), reject.line) == (40, 21)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'"x",1,1\n',
+        b'x"y,1,1\n',
+        b"x,1,1\r\n",
+        b"x\r,1,1\n",
+        b"x\0,1,1\n",
+        b"\xff,1,1\n",
+        b"\xc3,1,1\n\xa9,1,1\n",
+        b"\xef\xbb\xbfx,1,1\n",
+        b"\x1f\x8b,1,1\n",
+        *(b"x" + second + b",1,1\n" for second in (b"\x01", b"^", b"\x9c", b"\xda")),
+        b"\x28\xb5\x2f\xfd,1,1\n",
+    ],
+)
+def test_what_polars_reads_in_its_own_way_is_left_to_the_careful_way(data: bytes) -> None:
+    assert fast(data) is None
+    many = data + b"y,1,1\n" * 20
+    assert read(many, COLUMNS) == read_carefully(many, COLUMNS)
+
+
+def test_a_required_value_that_is_missing_is_left_to_the_careful_way() -> None:
+    columns = (NAME, replace(COUNT, required=True))
+    assert fast(b"a,1\n,2\n", columns) == [("a", 1), (None, 2)]
+    assert fast(b"a,1\na,\n", columns) is None
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        (NAME,),
+        (NAME, Column("at", "TIMESTAMPTZ", "")),
+        (NAME, Column("flag", "BOOLEAN", "")),
+        (NAME, replace(COUNT, null_texts=("-",))),
+    ],
+)
+def test_columns_that_polars_does_not_read_as_they_are_meant(columns: tuple[Column, ...]) -> None:
+    assert fast_csv.parser(columns) is None
+
+
+fields = {
+    "VARCHAR": st.text("ab é\"'#", max_size=3) | st.sampled_from(["", "x^", "\x1f\x8b", "nan", "\ufeff"]),
+    "BIGINT": st.integers(-(2**64), 2**64).map(str) | st.text("+-01. e", max_size=5),
+    "DOUBLE": st.floats().map(str) | st.text("+-019.eE ,", max_size=6) | st.sampled_from(["1e400", "0x1p3"]),
+}
+good = {
+    "VARCHAR": st.text("abcé-", max_size=4),
+    "BIGINT": st.just("") | st.integers(-(2**63), 2**63 - 1).map(str),
+    "DOUBLE": st.just("") | st.floats(allow_nan=False, allow_infinity=False).map(str),
+}
+
+
+def lines_of(columns: Sequence[Column], odd: int) -> st.SearchStrategy[list[str]]:
+    """Lines that fit, and seldom ones that may not."""
+
+    def line(of: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
+        return st.tuples(*(of[column.type] for column in columns)).map(",".join)
+
+    whole = line(good)
+    ragged = st.lists(st.sampled_from(["", "", "1", "a"]), max_size=5).map(",".join)
+    mixed = st.one_of(*[whole] * odd, line(fields), ragged)
+    return st.lists(mixed, max_size=12)
+
+
+tables = st.lists(st.sampled_from([NAME, COUNT, SHARE]), min_size=2, max_size=4).map(
+    lambda columns: tuple(replace(column, name=f"{column.name}{n}") for n, column in enumerate(columns))
+)
+files = st.tuples(tables, st.sampled_from([1, 9])).flatmap(
+    lambda drawn: st.tuples(st.just(drawn[0]), lines_of(*drawn))
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    file=files,
+    chunk_bytes=st.integers(1, 60) | st.just(CHUNK_BYTES),
+    newline=st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"]),
+    ends=st.booleans(),
+)
+@example(file=((NAME, COUNT), ["a, ", "b,1"]), chunk_bytes=CHUNK_BYTES, newline="\n", ends=True)
+def test_a_small_csv_is_read_alike_both_ways(
+    file: tuple[tuple[Column, ...], list[str]], chunk_bytes: int, newline: str, ends: bool
+) -> None:
+    columns, lines = file
+    # Enough that fits for the rest to be rejected, and not the whole file.
+    filler = [",".join("" for _ in columns)] * (10 * len(lines) + 10)
+    data = (newline.join([*lines, *filler]) + newline * ends).encode()
+    assert read(data, columns, chunk_bytes) == read_carefully(data, columns, chunk_bytes)
+
+
+def test_a_damaged_file_is_read_alike_both_ways() -> None:
+    rng = random.Random(7)
+    clean = b"".join(b"job-%d,%d,%.3f\n" % (n, n, n / 7) for n in range(200))
+    read_fast = 0
+    for _ in range(300):
+        data = bytearray(clean)
+        for _ in range(rng.randrange(4)):
+            at = rng.randrange(len(data))
+            data[at : at + rng.randrange(3)] = rng.choice(
+                [b",", b"\n", b"\r", b'"', b" ", b"\0", b"e", b"\xff"]
+            )
+        data += b"" if data.endswith(b"\n") else b"\n"
+        parse = fast_csv.parser(COLUMNS)
+        assert parse
+        read_fast += parse(Chunk(1, bytes(data), data.count(b"\n"))) is not None
+        assert read(bytes(data), COLUMNS) == read_carefully(bytes(data), COLUMNS)
+    assert read_fast > 50
