@@ -180,6 +180,11 @@ create table catalog.views (
     reads varchar[],
     caveats varchar[],
     engine varchar,
+    stored boolean,
+    stored_at timestamp,
+    stored_bytes bigint,
+    stored_files varchar[],
+    stored_from varchar[],
     sql varchar
 );
 comment on table catalog.views is 'The views: one row per version of a view.';
@@ -195,7 +200,12 @@ comment on column catalog.views.sha256 is 'Hash of its statement, white space, c
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
 comment on column catalog.views.engine is 'The engine it needs, where it is not portable SQL; any.';
-comment on column catalog.views.sql is 'Its definition.';
+comment on column catalog.views.stored is 'Whether its rows are read from files, where they were kept when what it reads was ingested; else it is computed when it is asked.';
+comment on column catalog.views.stored_at is 'When the last of these files was written, in UTC; NULL where it is computed.';
+comment on column catalog.views.stored_bytes is 'Size of these files in bytes; NULL where it is computed.';
+comment on column catalog.views.stored_files is 'These files, below the warehouse; of those of partitions, only those with rows.';
+comment on column catalog.views.stored_from is 'Base tables that its rows were computed from, through whatever views.';
+comment on column catalog.views.sql is 'Its definition, by which its rows were computed where they are stored.';
 
 create table catalog.queries (
     query_name varchar,

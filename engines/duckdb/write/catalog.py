@@ -19,6 +19,7 @@ from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.rules import all_rules
+from tracehouse.views.storing import StoredView
 from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
 
@@ -48,11 +49,15 @@ def fill_sources(
 
 
 def fill_views(
-    connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held], status: str = ""
+    connection: DuckDBPyConnection,
+    views: Sequence[ViewFile],
+    held: Mapping[str, Held],
+    stored: Mapping[str, StoredView],
+    status: str = "",
 ) -> None:
     """Fill `catalog.views`, and name the views in the caveats that they hold.
 
-    Without a status, each is released or a draft, as the lock says.
+    Without a status, each is released or a draft, as the lock says. `stored` are those whose rows are kept.
     """
     released = locked().views
     rows = [
@@ -69,12 +74,19 @@ def fill_views(
             sorted(view.references),
             sorted(held[view.versioned]),
             view.header.one("engine") or "any",
+            *_stored_facts(stored.get(view.versioned)),
             view.text,
         )
         for view in views
     ]
     insert(connection, "views", rows)
     name_in_caveats(connection, {view.versioned: held[view.versioned] for view in views})
+
+
+def _stored_facts(stored: StoredView | None) -> tuple:
+    if stored is None:
+        return (False, None, None, [], [])
+    return (True, stored.at, stored.bytes, list(stored.files), list(stored.base_tables))
 
 
 def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:

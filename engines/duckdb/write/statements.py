@@ -18,16 +18,16 @@ _LINE = re.compile(r"^LINE (\d+):", re.M)
 
 
 @cache
-def stored_view(view: ViewFile) -> str:
-    """The statements that create a view and its comments."""
-    statement = view.statement
-    if has_fractions(view.tree):
+def view_statements(view: ViewFile, rows: str = "") -> str:
+    """The statements that create a view and its comments; `rows` is a select to take instead of its own."""
+    statement = f"create or replace view {view.versioned} as {rows}" if rows else view.statement
+    if not rows and has_fractions(view.tree):
         statement = exact_sums(view.tree.copy()).sql(dialect="duckdb")
     return ";\n".join([statement, *view.comments])
 
 
 @cache
-def stored_query(query: QueryFile) -> str:
+def query_statements(query: QueryFile) -> str:
     """The statements that create a query's macro and its comment."""
     body = query.body
     if has_fractions(query.tree):
