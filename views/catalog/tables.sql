@@ -255,6 +255,16 @@ comment on column catalog.query_parameters.at_least is 'The least value that it 
 comment on column catalog.query_parameters.at_most is 'The greatest value that it may have, as text; NULL: no bound.';
 comment on column catalog.query_parameters.values_of is 'The column, schema.table.column, whose values it may have; NULL: none.';
 
+create table catalog.rules (
+    check_name varchar,
+    trace varchar,
+    sql varchar
+);
+comment on table catalog.rules is 'The data-quality rules, each by itself: catalog.checks has all of them at once, which takes the memory of all.';
+comment on column catalog.rules.check_name is 'Name of the rule.';
+comment on column catalog.rules.trace is 'Trace that it belongs to.';
+comment on column catalog.rules.sql is 'The statement that gives its row of catalog.checks.';
+
 create table catalog.not_built (
     object_name varchar,
     error varchar
