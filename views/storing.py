@@ -1,7 +1,8 @@
-"""Reads how a view is stored: `-- stored: parquet by machine, start_s` in its header, or `per partition`.
+"""Reads how a view is stored: lines `-- stored: parquet by machine, start_s` in its header.
 
 What is `parquet per partition` is made of each partition of the base tables alone, and again only of those
-whose files changed: its rows must be those over each partition, put together.
+whose files changed: its rows must be those over each partition, put together. `parquet of ranked` keeps the
+rows of that CTE alone, where they are few and dear, and the view computes the rest.
 """
 
 import re
@@ -11,13 +12,14 @@ from datetime import datetime
 
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
-_FORM = re.compile(r"parquet(?P<parts> per partition)?(?: by (?P<order>\w+(?:, \w+)*))?")
+_FORM = re.compile(r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: by (?P<order>\w+(?:, \w+)*))?")
 
 
 @dataclass(frozen=True)
 class Storing:
-    """How a view is stored: the columns that its rows are sorted by, and whether partition by partition."""
+    """What is stored of a view, a CTE or all where that is empty, by which columns sorted, and how."""
 
+    cte: str
     order: tuple[str, ...]
     per_partition: bool
 
@@ -26,31 +28,42 @@ class Storing:
 class StoredView:
     """A view whose rows are in files below the warehouse, since a time in UTC, computed from base tables.
 
-    `files` are those with rows, or one without where none has any; `bytes` are those of all.
+    `parts` are the CTEs that are stored, or an empty name for all of the view, each with its files: those that
+    have rows, or one without where none has any. `bytes` are those of all.
     """
 
-    files: tuple[str, ...]
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
     bytes: int
     at: datetime
     base_tables: tuple[str, ...]
 
 
-def storing(view: ViewFile) -> Storing | None:
-    """How a view is stored, None where it is computed. Raises DefinitionError on what makes no sense."""
-    said = view.header.one("stored")
-    if not said:
-        return None
+def storings(view: ViewFile) -> list[Storing]:
+    """What is stored of a view, nothing where it is computed. Raises DefinitionError on other words."""
+    found = [_storing(view, said) for said in view.header.all("stored")]
+    names = [one.cte for one in found]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise DefinitionError(f"{view.path}: one part of it is stored twice")
+    return found
+
+
+def _storing(view: ViewFile, said: str) -> Storing:
     match = _FORM.fullmatch(said)
     if match is None:
         raise DefinitionError(
-            f"{view.path}: stored: {said}; write `parquet`, maybe `per partition`, maybe `by` and its columns"
+            f"{view.path}: stored: {said}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
+            "and maybe `by` and columns"
         )
-    columns = view.tree.expression.named_selects
+    queries = {"": view.tree.expression} | {cte.alias: cte.this for cte in view.tree.expression.ctes}
+    part = match["cte"] or ""
+    if part not in queries:
+        raise DefinitionError(f"{view.path}: is stored by its CTE {part}, and has none of that name")
+    columns = queries[part].named_selects
     order = tuple(match["order"].split(", ")) if match["order"] else tuple(columns)
     for column in order:
         if column not in columns:
             raise DefinitionError(f"{view.path}: is stored by {column}, and has no such column")
-    return Storing(order, bool(match["parts"]))
+    return Storing(part, order, bool(match["parts"]))
 
 
 def below(view: ViewFile, views: Mapping[str, ViewFile]) -> list[ViewFile]:

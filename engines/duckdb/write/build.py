@@ -70,7 +70,7 @@ def build(
     create_base_tables(connection, traces, at_hand, warehouse, materialize)
     create_rejected_rows(connection, at_hand, warehouse, materialize)
     catalog.fill_sources(connection, traces, conversions)
-    views = create_views(connection, {name: one.files for name, one in stored.items()}, warehouse)
+    views = create_views(connection, stored, warehouse)
     held = caveats.of_views(views, catalog.column_types(connection))
     catalog.fill_views(connection, views, held, stored)
     catalog.fill_columns(connection, traces, views, held)

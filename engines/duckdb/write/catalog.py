@@ -86,7 +86,14 @@ def fill_views(
 def _stored_facts(stored: StoredView | None) -> tuple:
     if stored is None:
         return (False, None, None, [], [])
-    return (True, stored.at, stored.bytes, list(stored.files), list(stored.base_tables))
+    files = [file for _, files in stored.parts for file in files]
+    return (
+        True,
+        stored.at,
+        stored.bytes,
+        files,
+        list(stored.base_tables),
+    )
 
 
 def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:

@@ -152,9 +152,11 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion], stored: bool = 
     """
     place = checked(warehouse)
     stored = stored and freshness.stores_views(place)
-    if _is_fresh(place, conversions, stored_views.wanted(conversions) if stored else {}):
+    files = stored_views.wanted(conversions) if stored else {}
+    if _is_fresh(place, conversions, files):
         integrity.check_sizes(warehouse, conversions)
         store.publish(warehouse, conversions)
+        stored_views.note_superseded(place, stored_views.paths(files))
         return []
     notes = []
     try:

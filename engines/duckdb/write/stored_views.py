@@ -2,10 +2,11 @@
 
     <warehouse>/stored/<schema>/<view>_v<N>/<hash>.parquet
 
-A view whose header says `stored` has a file, or one for each partition of what it reads. It is named by the
-hash of the SQL that gives its rows, of the views below, and of the base tables' files: what has the name is
-what would be computed, so that no list of them is needed. It gets the name when it is whole and on the disk.
-Where that fails, the view is computed at every question, as all others are.
+A view whose header says `stored` has a file, one for each partition of what it reads, or one for a CTE of it
+(see views/storing.py). It is named by the hash of the view's SQL, of that of the views below, and of the base
+tables' files: what has the name is what would be computed, so that no list of them is needed. It gets the
+name when it is whole and on the disk. Where that fails, the view is computed at every question, as all others
+are.
 """
 
 import hashlib
@@ -26,14 +27,15 @@ import pyarrow.parquet as pq
 from tracehouse.engines.duckdb.names import STORED_VIEWS, quoted
 from tracehouse.engines.duckdb.read.answer import disable_async_writes
 from tracehouse.engines.duckdb.write import exact
-from tracehouse.engines.duckdb.write.base_tables import create_base_table
-from tracehouse.engines.duckdb.write.views import create_view, rows_of_files
+from tracehouse.engines.duckdb.write.base_tables import create_base_table, parquet
+from tracehouse.engines.duckdb.write.statements import query_of
+from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest import manifest, store
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.manifest import Conversion, Superseded
 from tracehouse.ingest.runs import PARQUET_OPTIONS
 from tracehouse.views.each_trace import expanded
-from tracehouse.views.storing import StoredView, Storing, below, storing, tables_read
+from tracehouse.views.storing import StoredView, Storing, below, storings, tables_read
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
 # Of fewer rows in its base tables, a view is computed in the time that opening a file takes.
@@ -49,11 +51,12 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class Part:
-    """A file that is to hold a view's rows over one partition of the base tables, None for over all of them.
+    """A file, below the warehouse, that is to hold rows of a view.
 
-    `path` is below the warehouse.
+    They are those over one partition of the base tables, None for over all of them.
     """
 
+    how: Storing
     partition: str | None
     path: str
 
@@ -68,8 +71,7 @@ def wanted(conversions: Sequence[Conversion]) -> Wanted:
     return {
         view.versioned: parts
         for view in views.values()
-        for how in [storing(view)]
-        if how and (parts := _parts(view, how, views, conversions))
+        if (parts := [one for how in storings(view) for one in _parts(view, how, views, conversions)])
     }
 
 
@@ -156,6 +158,7 @@ def _parts(
     units = {conversion.partition for conversion in read} if how.per_partition else {_WHOLE}
     return [
         Part(
+            how,
             unit,
             f"{STORED_VIEWS}/{view.schema}/{view.versioned.split('.')[1]}/"
             f"{_hash(view, how, views, _of_unit(read, unit))}.parquet",
@@ -177,7 +180,7 @@ def _hash(
         (one.table_name, one.partition, stored.sha256) for one in conversions for stored in one.files
     )
     statements = [(one.versioned, one.sha256) for one in below(view, views)]
-    digest.update(json.dumps([statements, exact.MEANING, how.order, files]).encode())
+    digest.update(json.dumps([statements, exact.MEANING, how.cte, how.order, files]).encode())
     return digest.hexdigest()[:_DIGITS]
 
 
@@ -193,11 +196,14 @@ def _stored(place: Path, name: str, parts: Sequence[Part]) -> StoredView | None:
     counts = {part: _row_count(place, part) for part in parts}
     if None in counts.values():
         return None
-    with_rows = [part.path for part, count in counts.items() if count]
+    by_cte = {cte: [part for part in parts if part.how.cte == cte] for cte in {p.how.cte: p for p in parts}}
     views = _views()
     facts = [(place / part.path).stat() for part in parts]
     return StoredView(
-        tuple(with_rows or [parts[0].path]),
+        tuple(
+            (cte, tuple([part.path for part in those if counts[part]] or [those[0].path]))
+            for cte, those in by_cte.items()
+        ),
         sum(fact.st_size for fact in facts),
         datetime.fromtimestamp(max(fact.st_mtime for fact in facts), UTC).replace(tzinfo=None, microsecond=0),
         tuple(tables_read(views[name], views)),
@@ -222,21 +228,23 @@ def _make_unit(
 ) -> dict[str, str]:
     """Make the missing files over one partition, or over all; tell of each that could not be, and why."""
     views = _views()
-    here = {name: part for name, parts in files.items() for part in parts if part.partition == partition}
-    missing = {name: part for name, part in here.items() if _row_count(place, part) is None}
+    missing = {
+        name: lacking
+        for name, parts in files.items()
+        if (lacking := [p for p in parts if p.partition == partition and _row_count(place, p) is None])
+    }
     needed = {one.versioned: one for name in missing for one in below(views[name], views)}
     _create_tables(connection, needed.values(), _of_unit(conversions, partition), place)
     failures = {}
     for name in views:
         if name not in needed:
             continue
-        view = needed[name]
-        if name in missing:
-            create_view(connection, view)
-            if failure := _make(connection, place, view, missing[name]):
+        view, parts = needed[name], files.get(name, ())
+        for part in missing.get(name, ()):
+            query = query_of(view, _kept(place, parts, partition), part.how.cte)
+            if failure := _make(connection, place, name, query, part):
                 failures[name] = failure
-        lower = _of_lower(place, files.get(name, ()), partition)
-        create_view(connection, view, rows_of_files(view, lower, place) if lower else "")
+        create_view(connection, view, _kept(place, parts, partition))
     return failures
 
 
@@ -256,24 +264,29 @@ def _create_tables(
                 create_base_table(connection, trace, table, conversions, place, materialize=False)
 
 
-def _of_lower(place: Path, parts: Sequence[Part], partition: str | None) -> list[str]:
-    """The files that a view can be read from over a partition, or over all: none where one is not there."""
-    if partition is not _WHOLE:
-        parts = [part for part in parts if part.partition == partition]
-    return [part.path for part in parts] if all(_row_count(place, part) is not None for part in parts) else []
+def _kept(place: Path, parts: Sequence[Part], partition: str | None) -> dict[str, str]:
+    """The table functions for what is kept of a view over a partition, where all files of it are there."""
+    # Over one partition, a file over all of them is of no use.
+    here = [part for part in parts if partition is _WHOLE or part.partition == partition]
+    those: dict[str, list[Part]] = {}
+    for part in here:
+        those.setdefault(part.how.cte, []).append(part)
+    return {
+        cte: parquet((part.path for part in found), place)
+        for cte, found in those.items()
+        if all(_row_count(place, part) is not None for part in found)
+    }
 
 
-def _make(connection: duckdb.DuckDBPyConnection, place: Path, view: ViewFile, part: Part) -> str:
-    """Write the rows of a view to a file, and give it its name. Returns what went wrong, if anything."""
-    how = storing(view)
-    assert how is not None
-    half = store.staging(place) / f"{view.versioned}.parquet"
-    order = ", ".join(f'"{column}"' for column in how.order)
+def _make(connection: duckdb.DuckDBPyConnection, place: Path, name: str, query: str, part: Part) -> str:
+    """Write the rows of a query to a file, and give it its name. Returns what went wrong, if anything."""
+    half = store.staging(place) / f"{name}.parquet"
+    order = ", ".join(f'"{column}"' for column in part.how.order)
     try:
         connection.execute(
-            f"copy (from {view.versioned} order by {order}) to {quoted(str(half))} ({PARQUET_OPTIONS})"
+            f"copy (from ({query}) order by {order}) to {quoted(str(half))} ({PARQUET_OPTIONS})"
         )
-        if other := _other_type(connection, view, half):
+        if other := _other_type(connection, query, half):
             return other
         if shutil.disk_usage(place).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Make room"
@@ -289,9 +302,9 @@ def _make(connection: duckdb.DuckDBPyConnection, place: Path, view: ViewFile, pa
     return ""
 
 
-def _other_type(connection: duckdb.DuckDBPyConnection, view: ViewFile, file: Path) -> str:
+def _other_type(connection: duckdb.DuckDBPyConnection, query: str, file: Path) -> str:
     """What is wrong where Parquet cannot hold a column as it is, empty where it can."""
-    computed = connection.execute(f"describe from {view.versioned}").fetchall()
+    computed = connection.execute(f"describe {query}").fetchall()
     kept = connection.execute(f"describe from read_parquet({quoted(str(file))})").fetchall()
     for (name, kind, *_), (_, other, *_) in zip(computed, kept, strict=True):
         if kind != other:

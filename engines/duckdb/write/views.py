@@ -1,7 +1,8 @@
 """Creates the views in a database that has the tables which they read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
@@ -9,34 +10,31 @@ from duckdb import Error as DuckDBError
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import parquet
-from tracehouse.engines.duckdb.write.statements import sql_error, view_statements
+from tracehouse.engines.duckdb.write.statements import reading_statements, sql_error, view_statements
 from tracehouse.views.each_trace import check_types, expanded, united
 from tracehouse.views.order import in_order
+from tracehouse.views.storing import StoredView
 from tracehouse.views.view_files import ViewFile, newest, view_files
+
+COMPUTED: Mapping[str, str] = MappingProxyType({})
 
 
 def create_views(
-    connection: DuckDBPyConnection, stored: Mapping[str, Sequence[str]], warehouse: Path
+    connection: DuckDBPyConnection, stored: Mapping[str, StoredView], warehouse: Path
 ) -> list[ViewFile]:
     """Create each of our views, and its plain name for the newest version, in the order that is returned.
 
-    `stored` has the files of those whose rows are kept in the warehouse, by the views' versioned names.
+    `stored` are those that read rows which are kept in the warehouse, by the views' versioned names.
     """
     views = in_order(expanded(view_files()), _existing(connection))
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
-        files = stored.get(view.versioned)
-        create_view(connection, view, rows_of_files(view, files, warehouse) if files else "")
+        parts = stored[view.versioned].parts if view.versioned in stored else ()
+        create_view(connection, view, {cte: parquet(files, warehouse) for cte, files in parts})
     _unite_comments(connection, views)
     create_aliases(connection, newest(views))
     return views
-
-
-def rows_of_files(view: ViewFile, files: Iterable[str], warehouse: Path) -> str:
-    """The select that reads a view's rows from files, whose paths are below the warehouse."""
-    listed = ", ".join(f'"{column}"' for column in view.tree.expression.named_selects)
-    return f"select {listed} from {parquet(files, warehouse)}"
 
 
 def _existing(connection: DuckDBPyConnection) -> set[str]:
@@ -47,13 +45,13 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
     return {name for (name,) in rows}
 
 
-def create_view(connection: DuckDBPyConnection, view: ViewFile, rows: str = "") -> None:
+def create_view(connection: DuckDBPyConnection, view: ViewFile, kept: Mapping[str, str] = COMPUTED) -> None:
     """Create a view with its comments. Raises DefinitionError that names the line.
 
-    `rows` is the select that it is created of, where that is not its own.
+    `kept` has the table functions that give rows of it, as in `statements.query_of`.
     """
     try:
-        connection.execute(view_statements(view, rows))
+        connection.execute(reading_statements(view, kept) if kept else view_statements(view))
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
 
