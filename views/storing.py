@@ -28,8 +28,8 @@ class Storing:
 class StoredView:
     """A view whose rows are in files below the warehouse, since a time in UTC, computed from base tables.
 
-    `parts` are the CTEs that are stored, or an empty name for the whole, each with its files: those with rows,
-    or one without where none has any. `bytes` are those of all.
+    `parts` are the CTEs that are stored, or an empty name for the whole, each with its files: those that have
+    rows, or one without where none has any. `bytes` are those of all.
     """
 
     parts: tuple[tuple[str, tuple[str, ...]], ...]
