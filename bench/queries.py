@@ -31,6 +31,7 @@ from typing import Any
 from tracehouse.bench.contender import CONTENDERS, Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import TRACES, bytes_below, cost_of, traces, verdict
+from tracehouse.bench.questions import LIBRARIES, questions
 
 GOALS = [
     Goal("pandas", "ours", at_least=10),
@@ -126,7 +127,11 @@ def measured(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
     `computed` is the warehouse without stored views.
     """
     with ExitStack() as stack:
-        contenders = [stack.enter_context(Process(name, warehouse, query, threads)) for name in CONTENDERS]
+        contenders = [
+            stack.enter_context(Process(name, warehouse, query, threads))
+            for name in CONTENDERS
+            if name not in LIBRARIES or query in questions(name)
+        ]
         contenders.append(stack.enter_context(Process("ours", computed, query, threads, "computed")))
         if threads != SMALL_THREADS:
             contenders.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
