@@ -157,6 +157,9 @@ Master = Annotated[
     str,
     typer.Option("--master", metavar="URL", help="Spark's: local[N], spark://HOST:PORT, yarn or k8s://…"),
 ]
+NoStored = Annotated[
+    bool, typer.Option("--no-stored", help="Compute every view when it is asked, and keep none as Parquet.")
+]
 Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
@@ -341,6 +344,7 @@ def ingest(
             help="Let a table hold what is found now and nothing else, and a file have far fewer rows.",
         ),
     ] = False,
+    no_stored: NoStored = False,
     engine: EngineOption = Engine.DUCKDB,
     master: Master = LOCAL,
 ) -> None:
@@ -373,7 +377,7 @@ def ingest(
 
             run = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())
-        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, run)
+        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, run, not no_stored)
     _print_outcome(outcome, warehouse)
 
 
@@ -425,6 +429,7 @@ def build(
         bool,
         typer.Option("--materialize", help="Copy the tables into the database: one file, no other needed."),
     ] = False,
+    no_stored: NoStored = False,
     recover: Annotated[
         bool,
         typer.Option("--recover", help="First make datapackage.json anew, if it is gone or damaged."),
@@ -443,7 +448,7 @@ def build(
             notes = database.recover(warehouse, progress)
         for note in notes:
             _say(f"note: {note}", stderr=True)
-    built = database.build(warehouse, materialize)
+    built = database.build(warehouse, materialize, not no_stored)
     _say(f"Built {built.path}")
     for note in built.notes:
         _say(f"note: {note}", stderr=True)

@@ -1,13 +1,14 @@
 """What an answer of each of PAI's named queries costs, beside pandas, Polars and bare SQL, in turns.
 
-    python -m tracehouse.bench.queries [SCALE] [QUERY]... [--warehouse DIR] [--threads N]
+    python -m tracehouse.bench.queries [SCALE] [QUERY]... [--raw DIR | --warehouse DIR] [--threads N]
 
-The scale is 1 unless another is given, the threads are as many as there are processors, and a warehouse is
-made where none is named.
+The scale is 1 unless another is given, the threads are as many as there are processors, and raw files are
+made where neither they nor a warehouse is named.
 
 All read the same Parquet, from the page cache, on the same processors. Each first gives its rows: whoever
 answers something else gets no figure. `ours` is the function that `traces query` calls, in a process that has
-started, and `small` the same with two threads; `bare` is the query's statement in DuckDB on the database
+started, `computed` the same over a database without stored views, and `small` is `ours` with two threads;
+`bare` is the query's statement in DuckDB on the database
 file; `command` is the whole of `traces query`, and its start-up what that takes longer than `ours`.
 """
 
@@ -15,19 +16,22 @@ import argparse
 import json
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tracehouse.bench.contender import CONTENDERS, Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
+from tracehouse.bench.processes import TRACES, bytes_below, cost_of, traces, verdict
+from tracehouse.bench.questions import LIBRARIES, questions
 
 GOALS = [
     Goal("pandas", "ours", at_least=10),
@@ -43,7 +47,9 @@ SMALL_THREADS = 2
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-9
 
-TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+MEDIAN_MS_AT_MOST, EACH_MS_AT_MOST = 100, 1000
+STORING_S_AT_MOST, STORING_BYTES_AT_MOST = 0.40, 0.35
+
 PACKAGES = ("duckdb", "polars", "pandas", "pyarrow")
 
 
@@ -115,11 +121,20 @@ def check_same(answers: Mapping[str, Rows]) -> None:
                 raise DiffersError(f"{name} has {other}, {first} {row}")
 
 
-def measured(warehouse: Path, query: str, threads: int) -> Row:
-    """Compare all contenders' answers to a query, and time them in turns. Raises DiffersError."""
+def measured(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
+    """Compare all contenders' answers to a query, and time them in turns. Raises DiffersError.
+
+    `computed` is the warehouse without stored views.
+    """
     with ExitStack() as stack:
-        contenders = [stack.enter_context(Process(name, warehouse, query, threads)) for name in CONTENDERS]
-        contenders.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
+        contenders = [
+            stack.enter_context(Process(name, warehouse, query, threads))
+            for name in CONTENDERS
+            if name not in LIBRARIES or query in questions(name)
+        ]
+        contenders.append(stack.enter_context(Process("ours", computed, query, threads, "computed")))
+        if threads != SMALL_THREADS:
+            contenders.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
         asked = [*contenders, Command(warehouse, query, threads)]
         answers, first_s = {}, {}
         for contender in asked:
@@ -146,39 +161,111 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("scale", nargs="?", type=float, default=1.0)
     parser.add_argument("queries", nargs="*", metavar="QUERY")
+    parser.add_argument("--raw", type=Path)
     parser.add_argument("--warehouse", type=Path)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     # What pandas uses starts as many threads as there are processors to run on.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    with tempfile.TemporaryDirectory() as folder:
-        warehouse = options.warehouse or _synthetic(Path(folder), options.scale)
-        rows, refused = _measure_all(warehouse, options.queries or _queries(warehouse), options.threads)
-    started = [
-        command_s - ours_s
-        for row in rows
-        if (command_s := row.median_s("command")) is not None and (ours_s := row.median_s("ours")) is not None
-    ]
-    small_s = {row.name: row.median_s("small") or 0 for row in rows}
-    slowest = max(small_s, key=lambda name: small_s[name])
-    facts = [
-        environment(*PACKAGES),
-        f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} rounds in turns, "
-        f"{QUICK_ROUNDS} where an answer took under {QUICK_S:g} s; page cache warm, answers compared first",
-        f"start-up of the command (command - ours): {1000 * statistics.median(started):.0f} ms in the median",
-        f"with two threads: {1000 * statistics.median(small_s.values()):.0f} ms in the median, "
-        f"{1000 * small_s[slowest]:.0f} ms at most ({slowest})",
-    ]
+    with tempfile.TemporaryDirectory() as name:
+        made = _made(Path(name), options.scale, options.raw, options.warehouse)
+        queries = options.queries or _queries(made.warehouse)
+        rows, refused = _measure_all(made, queries, options.threads)
+        facts = [
+            environment(*PACKAGES),
+            f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} rounds in turns, "
+            f"{QUICK_ROUNDS} of what took under {QUICK_S:g} s; page cache warm, answers compared first",
+            f"start-up of the command (command - ours): {_start_up_ms(rows):.0f} ms in the median",
+            *_speed_facts(rows, "ours" if options.threads == SMALL_THREADS else "small"),
+            *_cost_facts(made, rows),
+        ]
     print(write("queries", "What an answer of each of PAI's named queries costs", rows, GOALS, facts))
     if refused:
         raise SystemExit("\n".join(refused))
 
 
-def _measure_all(warehouse: Path, queries: Sequence[str], threads: int) -> tuple[list[Row], list[str]]:
+@dataclass(frozen=True)
+class Made:
+    """A warehouse with stored views and one without, and what making them took; 0 where nobody ingested."""
+
+    warehouse: Path
+    computed: Path
+    ingest_s: float
+    storing_s: float
+
+
+def _made(folder: Path, scale: float, raw: Path | None, warehouse: Path | None) -> Made:
+    computed, stored = folder / "computed", folder / "stored"
+    ingest_s = 0.0
+    if warehouse:
+        _linked(warehouse, computed)
+    else:
+        if raw is None:
+            raw = folder / "raw"
+            cost_of(traces("sample", "pai", "--out", raw, "--scale", scale))
+        ingest_s = cost_of(
+            traces("ingest", "pai", "--raw", raw, "--warehouse", computed, "--no-stored")
+        ).wall_s
+    _linked(computed, stored)
+    build_s = cost_of(traces("build", "--warehouse", computed, "--no-stored")).wall_s
+    storing_s = cost_of(traces("build", "--warehouse", stored)).wall_s - build_s
+    return Made(stored, computed, ingest_s, storing_s)
+
+
+def _linked(warehouse: Path, copy: Path) -> None:
+    """A warehouse of the same Parquet files, to be built."""
+    shutil.copytree(warehouse / "parquet", copy / "parquet", copy_function=os.link)
+    shutil.copy(warehouse / "datapackage.json", copy)
+
+
+def _start_up_ms(rows: Sequence[Row]) -> float:
+    started = [
+        command_s - ours_s
+        for row in rows
+        if (command_s := row.median_s("command")) is not None and (ours_s := row.median_s("ours")) is not None
+    ]
+    return 1000 * statistics.median(started)
+
+
+def _speed_facts(rows: Sequence[Row], small: str) -> list[str]:
+    """How quick the answers are with two threads, with stored views and without."""
+    facts = []
+    for name in (small, "computed"):
+        found_ms = {row.name: 1000 * (row.median_s(name) or 0) for row in rows}
+        slowest = max(found_ms, key=lambda query: found_ms[query])
+        middle_ms = statistics.median(found_ms.values())
+        is_met = middle_ms <= MEDIAN_MS_AT_MOST and found_ms[slowest] <= EACH_MS_AT_MOST
+        threads = f" with {SMALL_THREADS} threads" if name == small else ", every view computed"
+        facts.append(
+            f"{name}{threads}: {middle_ms:.0f} ms in the median, {found_ms[slowest]:.0f} ms at most "
+            f"({slowest})"
+            + f"; at most {MEDIAN_MS_AT_MOST} and {EACH_MS_AT_MOST:,}: {verdict(is_met)}"
+            * (name == small)
+        )
+    return facts
+
+
+def _cost_facts(made: Made, rows: Sequence[Row]) -> list[str]:
+    """What storing takes, and after how many questions it has paid."""
+    base, kept = bytes_below(made.computed, ".parquet"), bytes_below(made.warehouse / "stored", ".parquet")
+    saved_s = statistics.mean((row.median_s("computed") or 0) - (row.median_s("ours") or 0) for row in rows)
+    share = made.storing_s / made.ingest_s if made.ingest_s else 0
+    of_ingest = f", {share:.0%} of an ingest's {made.ingest_s:.1f} s" if made.ingest_s else ""
+    is_met = share <= STORING_S_AT_MOST and kept <= STORING_BYTES_AT_MOST * base
+    return [
+        f"storing views: {made.storing_s:.1f} s{of_ingest}, and {kept / 1e6:,.0f} MB, {kept / base:.0%} of "
+        "the tables'; "
+        f"at most {STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: {verdict(is_met)}",
+        f"a question, each as often, saves {1000 * saved_s:.0f} ms in the mean: "
+        f"storing has paid after {made.storing_s / saved_s:,.0f} questions",
+    ]
+
+
+def _measure_all(made: Made, queries: Sequence[str], threads: int) -> tuple[list[Row], list[str]]:
     rows, refused = [], []
     for query in queries:
         try:
-            row = measured(warehouse, query, threads)
+            row = measured(made.warehouse, made.computed, query, threads)
         except DiffersError as error:
             refused.append(f"{query}: refused, as {error}")
             print(refused[-1], file=sys.stderr, flush=True)
@@ -187,13 +274,6 @@ def _measure_all(warehouse: Path, queries: Sequence[str], threads: int) -> tuple
         medians = {name: round(statistics.median(found), 4) for name, found in row.seconds.items()}
         print(query, medians, file=sys.stderr, flush=True)
     return rows, refused
-
-
-def _synthetic(folder: Path, scale: float) -> Path:
-    raw, warehouse = folder / "raw", folder / "warehouse"
-    subprocess.run([str(TRACES), "sample", "pai", "--out", str(raw), "--scale", str(scale)], check=True)
-    subprocess.run([str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)], check=True)
-    return warehouse
 
 
 def _queries(warehouse: Path) -> list[str]:

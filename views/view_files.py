@@ -31,6 +31,7 @@ VIEW_KEYS = {
     "source": "where its joins and formulas are documented",
     "caveat": "a trap that its numbers still hold: its name, and after a colon the columns that it is about",
     "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
+    "stored": "that its rows are kept as Parquet, and how: views/storing.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 

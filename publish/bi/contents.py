@@ -249,11 +249,11 @@ def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
             """
         ).fetchall()
     )
-    # In the order of creation: what a view reads stands before it.
-    for plain, versioned, reads in connection.execute(
-        "select view_name, versioned_name, reads from catalog.views order by rowid"
+    # In the order of creation: what a view reads stands before it. What is stored reads rows of its own.
+    for plain, versioned, reads, stored in connection.execute(
+        "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
     ).fetchall():
-        if not set(found).isdisjoint(reads) and _keeps_rows(definitions[versioned]):
+        if not stored and not set(found).isdisjoint(reads) and _keeps_rows(definitions[versioned]):
             found += [name for name in (versioned, plain) if name not in found]
     return found
 

@@ -1,5 +1,6 @@
 """The database opens in older and newer versions of DuckDB, and answers the same in all of them."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import database, stored_views
 from tracehouse.publish.bi import database_file
 
 # The oldest that is supported, and those that the tests run on; the one of this run is everywhere else.
@@ -58,6 +59,28 @@ def test_every_object_and_column_has_its_comment(answers: dict[str, Any]) -> Non
         if not comment
     ]
     assert bare == []
+
+
+@pytest.fixture(scope="module")
+def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse with all views stored that may be, however small they are."""
+    folder = tmp_path_factory.mktemp("stored")
+    shutil.copytree(sample_warehouse / "parquet", folder / "parquet")
+    shutil.copy(sample_warehouse / "datapackage.json", folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stored_views, "LEAST_ROWS", 0)
+        assert database.build(folder).notes == []
+    return folder
+
+
+def test_stored_views_answer_the_same(
+    python: Path, stored: Path, ask_everything: Callable, sample_answers: dict
+) -> None:
+    answers = ask_everything(stored / database.NAME, python=python)
+    assert answers["errors"] == {}
+    assert answers["queries"] == sample_answers["queries"]
+    tables = {name: found for name, found in answers["tables"].items() if name != "catalog.views"}
+    assert tables == {name: sample_answers["tables"][name] for name in tables}
 
 
 COUNT_ALL = """

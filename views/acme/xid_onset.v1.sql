@@ -2,6 +2,7 @@
 -- grain: one row per (cluster, node, gpu, onset_time)
 -- source: README of AcmeTrace, Resource Utilization; XID_ERRORS of DCGM, the last code until it is cleared
 -- caveat: acme.xid_is_a_latch: xid
+-- stored: parquet per partition
 create or replace view acme.xid_onset_v1 as
 -- A sample with a code is rare. What is not one is never looked at by device, nor put in order.
 with errors as (

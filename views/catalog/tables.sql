@@ -180,6 +180,11 @@ create table catalog.views (
     reads varchar[],
     caveats varchar[],
     engine varchar,
+    stored boolean,
+    stored_at timestamp,
+    stored_bytes bigint,
+    stored_files varchar[],
+    stored_from varchar[],
     sql varchar
 );
 comment on table catalog.views is 'The views: one row per version of a view.';
@@ -195,7 +200,12 @@ comment on column catalog.views.sha256 is 'Hash of its statement, white space, c
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
 comment on column catalog.views.engine is 'The engine it needs, where it is not portable SQL; any.';
-comment on column catalog.views.sql is 'Its definition.';
+comment on column catalog.views.stored is 'Whether its rows are read from files, where they were kept when what it reads was ingested; else it is computed when it is asked.';
+comment on column catalog.views.stored_at is 'When the last of these files was written, in UTC; NULL where it is computed.';
+comment on column catalog.views.stored_bytes is 'Size of these files in bytes; NULL where it is computed.';
+comment on column catalog.views.stored_files is 'These files, below the warehouse; of those of partitions, only those with rows.';
+comment on column catalog.views.stored_from is 'Base tables that its rows were computed from, through whatever views.';
+comment on column catalog.views.sql is 'Its definition, by which its rows were computed where they are stored.';
 
 create table catalog.queries (
     query_name varchar,
@@ -244,6 +254,16 @@ comment on column catalog.query_parameters.choices is 'The values that it may ha
 comment on column catalog.query_parameters.at_least is 'The least value that it may have, as text; NULL: no bound.';
 comment on column catalog.query_parameters.at_most is 'The greatest value that it may have, as text; NULL: no bound.';
 comment on column catalog.query_parameters.values_of is 'The column, schema.table.column, whose values it may have; NULL: none.';
+
+create table catalog.rules (
+    check_name varchar,
+    trace varchar,
+    sql varchar
+);
+comment on table catalog.rules is 'The data-quality rules, each by itself: catalog.checks has all of them at once, which takes the memory of all.';
+comment on column catalog.rules.check_name is 'Name of the rule.';
+comment on column catalog.rules.trace is 'Trace that it belongs to.';
+comment on column catalog.rules.sql is 'The statement that gives its row of catalog.checks.';
 
 create table catalog.not_built (
     object_name varchar,

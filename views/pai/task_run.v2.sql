@@ -4,6 +4,7 @@
 -- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
 -- caveat: pai.tasks_without_instances: launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
+-- stored: parquet by status, job_name, task_name
 -- Differs from version 1 in held_s, and in the last digits of instance_run_s: its sums are exact.
 create or replace view pai.task_run_v2 as
 with timed as (

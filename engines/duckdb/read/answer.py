@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tracehouse.engines.duckdb.attach import attach
-from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.duckdb.names import FOLDERS, NAME
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.ingest import errors
@@ -148,7 +148,8 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     connection.execute("set allow_persistent_secrets = false")
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
-    connection.execute("set allowed_directories = [$parquet]", {"parquet": f"{root}/parquet"})
+    folders = [f"{root}/{folder}" for folder in FOLDERS]
+    connection.execute("set allowed_directories = $folders", {"folders": folders})
     connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")

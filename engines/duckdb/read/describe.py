@@ -110,10 +110,22 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
             "source": row["source"],
             "reads": ", ".join(row["reads"]),
             "engine": row["engine"],
+            "stored": _stored(row),
         },
         [_columns(connection, row["versioned_name"])],
         notes=notes(connection, row["versioned_name"]),
         sql=first_statement(row["sql"]),
+    )
+
+
+def _stored(row: dict[str, Any]) -> str:
+    """When a view that is read from files was computed, and from what; empty where it is computed."""
+    if not row["stored"]:
+        return ""
+    files = f"{len(row['stored_files'])} file{'s' * (len(row['stored_files']) != 1)}"
+    return (
+        f"since {row['stored_at']:%Y-%m-%d %H:%M} UTC, {row['stored_bytes'] / 1e6:,.1f} MB in {files}, "
+        f"computed from {', '.join(row['stored_from'])}"
     )
 
 

@@ -32,13 +32,22 @@ def create_base_tables(
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
-            mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
-            rows = " union all ".join(_rows_of_partitions(table, mine, warehouse)) or _no_rows(
-                table.stored_columns
-            )
-            name = f"{trace.name}.{table.name}"
-            kind = _create(connection, name, rows, materialize)
-            _comment(connection, kind, name, table)
+            kind = create_base_table(connection, trace, table, conversions, warehouse, materialize)
+            _comment(connection, kind, f"{trace.name}.{table.name}", table)
+
+
+def create_base_table(
+    connection: DuckDBPyConnection,
+    trace: Trace,
+    table: Table,
+    conversions: Sequence[Conversion],
+    warehouse: Path,
+    materialize: bool,
+) -> str:
+    """Create a base table in its schema, without comments, and tell if it is a table or view."""
+    mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+    rows = " union all ".join(_rows_of_partitions(table, mine, warehouse)) or _no_rows(table.stored_columns)
+    return _create(connection, f"{trace.name}.{table.name}", rows, materialize)
 
 
 def create_rejected_rows(
@@ -86,15 +95,20 @@ def _rows(
     columns: Sequence[Column], values: Mapping[str, str], files: Sequence[StoredFile], warehouse: Path
 ) -> str:
     """The select that gives the rows of some files; columns in `values` have the same value in each."""
-    root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
-    paths = ", ".join(f"{root} || {quoted('/' + stored.path)}" for stored in files)
     listed = ", ".join(
         f'cast({quoted(values[column.name])} as {column.stored_type}) as "{column.name}"'
         if column.name in values
         else f'"{column.name}"'
         for column in columns
     )
-    return f"select {listed} from read_parquet([{paths}], hive_partitioning = false)"
+    return f"select {listed} from {parquet((stored.path for stored in files), warehouse)}"
+
+
+def parquet(paths: Iterable[str], warehouse: Path) -> str:
+    """The table function that reads some files of a warehouse, wherever its folder is."""
+    root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
+    listed = ", ".join(f"{root} || {quoted('/' + path)}" for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
 def _no_rows(columns: Sequence[Column]) -> str:

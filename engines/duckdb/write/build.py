@@ -1,7 +1,8 @@
 """Builds a database file: base tables, catalog, views, named queries, what publishers printed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import duckdb
 
@@ -16,17 +17,25 @@ from tracehouse.ingest.manifest import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats, ledgers
 from tracehouse.views.caveats import Held
+from tracehouse.views.storing import StoredView
 
 # The oldest storage format that holds typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
 
+NOTHING_STORED: Mapping[str, StoredView] = MappingProxyType({})
+
 
 def build_file(
-    path: Path, conversions: Sequence[Conversion], warehouse: Path, materialize: bool
+    path: Path,
+    conversions: Sequence[Conversion],
+    warehouse: Path,
+    materialize: bool,
+    stored: Mapping[str, StoredView] = NOTHING_STORED,
 ) -> list[local.Problem]:
     """Write a new database at `path` over some conversions of a warehouse, whose path is absolute.
 
-    Returns what of the user's own views and queries could not be created.
+    `stored` are the views, by their versioned names, whose rows it reads from files. Returns what of the
+    user's own views and queries could not be created.
     """
     with duckdb.connect() as connection:
         connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
@@ -34,7 +43,7 @@ def build_file(
         if not materialize:
             # Creating views gives threads nothing to share, and waiting for them would take a fifth longer.
             connection.execute("set threads = 1")
-        held = build(connection, conversions, conversions, warehouse, materialize)
+        held = build(connection, conversions, conversions, warehouse, materialize, stored)
         problems = local.create(connection, warehouse / local.FOLDER, held)
         connection.execute("use memory")
         connection.execute("detach building")
@@ -47,6 +56,7 @@ def build(
     at_hand: Sequence[Conversion],
     warehouse: Path,
     materialize: bool,
+    stored: Mapping[str, StoredView] = NOTHING_STORED,
 ) -> dict[str, Held]:
     """Create all that is ours in the current, empty database. Tables have the rows of what is `at_hand`.
 
@@ -60,9 +70,9 @@ def build(
     create_base_tables(connection, traces, at_hand, warehouse, materialize)
     create_rejected_rows(connection, at_hand, warehouse, materialize)
     catalog.fill_sources(connection, traces, conversions)
-    views = create_views(connection)
+    views = create_views(connection, stored, warehouse)
     held = caveats.of_views(views, catalog.column_types(connection))
-    catalog.fill_views(connection, views, held)
+    catalog.fill_views(connection, views, held, stored)
     catalog.fill_columns(connection, traces, views, held)
     catalog.create_checks(connection, traces, views)
     create_queries(connection, query_files(), held)

@@ -18,6 +18,7 @@ from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.rules import all_rules
+from tracehouse.views.storing import StoredView
 from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
 
@@ -47,11 +48,15 @@ def fill_sources(
 
 
 def fill_views(
-    connection: DuckDBPyConnection, views: Sequence[ViewFile], held: Mapping[str, Held], status: str = ""
+    connection: DuckDBPyConnection,
+    views: Sequence[ViewFile],
+    held: Mapping[str, Held],
+    stored: Mapping[str, StoredView],
+    status: str = "",
 ) -> None:
     """Fill `catalog.views`, and name the views in the caveats that they hold.
 
-    Without a status, each is released or a draft, as the lock says.
+    Without a status, each is released or a draft, as the lock says. `stored` are those whose rows are kept.
     """
     released = locked().views
     rows = [
@@ -68,12 +73,26 @@ def fill_views(
             sorted(view.references),
             sorted(held[view.versioned]),
             view.header.one("engine") or "any",
+            *_stored_facts(stored.get(view.versioned)),
             view.text,
         )
         for view in views
     ]
     insert(connection, "views", rows)
     name_in_caveats(connection, {view.versioned: held[view.versioned] for view in views})
+
+
+def _stored_facts(stored: StoredView | None) -> tuple:
+    if stored is None:
+        return (False, None, None, [], [])
+    files = [file for _, files in stored.parts for file in files]
+    return (
+        True,
+        stored.at,
+        stored.bytes,
+        files,
+        list(stored.base_tables),
+    )
 
 
 def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:
@@ -149,15 +168,38 @@ def fill_view_columns(
 
 
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
-    """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale."""
+    """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale.
+
+    `catalog.rules` has the same rule by rule, as all at once take the memory of all together.
+    """
     rules = all_rules(traces)
     tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
     lower = {view.versioned: view.references for view in views}
-    counts = "\nunion all\n".join(_check_sql(rule, tables, lower) for rule in rules)
-    connection.execute(
-        f"""
-        create view catalog.checks as
-        with counted as ({counts}),
+    counts = {rule.name: _check_sql(rule, tables, lower) for rule in rules}
+    connection.execute(f"create view catalog.checks as {_with_status(counts.values())}")
+    insert(
+        connection, "rules", [(rule.name, rule.trace, _with_status([counts[rule.name]])) for rule in rules]
+    )
+    comments = {
+        "check_name": "Name of the rule.",
+        "trace": "Trace that it belongs to.",
+        "object_name": "Table or view whose rows it is about.",
+        "kind": "key, reference, range, derived, coverage, agreement or row count.",
+        "rule": "What must hold.",
+        "violations": "Rows that break it; NULL where a table that it reads has no data.",
+        "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
+        "caveat": "Trap that explains the breaches.",
+    }
+    connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
+    for column, comment in comments.items():
+        connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
+
+
+def _with_status(counts: Iterable[str]) -> str:
+    """The select that gives rules with what each finds, and what that means."""
+    united = "\nunion all\n".join(counts)
+    return f"""
+        with counted as ({united}),
 
         with_data as (
             select
@@ -185,20 +227,6 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views
             caveat
         from with_data
         """
-    )
-    comments = {
-        "check_name": "Name of the rule.",
-        "trace": "Trace that it belongs to.",
-        "object_name": "Table or view whose rows it is about.",
-        "kind": "key, reference, range, derived, coverage, agreement or row count.",
-        "rule": "What must hold.",
-        "violations": "Rows that break it; NULL where a table that it reads has no data.",
-        "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
-        "caveat": "Trap that explains the breaches.",
-    }
-    connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
-    for column, comment in comments.items():
-        connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
 
 
 def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import freshness, others
+from tracehouse.engines.duckdb.write import freshness, others, stored_views
 from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import integrity, pipeline, store
@@ -31,10 +31,16 @@ class Built:
 
 @dataclass(frozen=True)
 class _Half:
-    """A database that is whole, and not in its place yet."""
+    """A database that is whole, and not in its place yet.
+
+    `stored` are the files of its views; it has none where it is not to store views, or could not.
+    """
 
     path: Path
     problems: Sequence[Problem]
+    notes: Sequence[str]
+    stored: Sequence[str]
+    stores_views: bool
 
 
 def ingest(
@@ -44,20 +50,21 @@ def ingest(
     progress: Progress,
     replacing: bool = False,
     run: Run | None = None,
+    stored: bool = True,
 ) -> IngestResult:
     """Convert raw files, build the database over them, and publish both.
 
     With `replacing`, tables that raw files are found for consist of these alone afterwards. `run` does the
-    conversions; without it, this process does. A database that holds its tables itself (see `build`) goes on
-    doing so.
+    conversions; without it, this process does. A database that holds its tables itself, or is without stored
+    views (see `build`), goes on so; without `stored`, this one is without them.
     """
     with store.lock(warehouse):
-        store.clean(warehouse)
+        _clean(warehouse)
         others.check_is_free(warehouse / NAME)
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, run)
         if outcome.conversions:
             progress("database", 0, 0)
-            notes = _publish(warehouse, outcome.conversions)
+            notes = _publish(warehouse, outcome.conversions, stored)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
         store.drop_staging(warehouse)
     return outcome
@@ -71,7 +78,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
-        store.clean(warehouse)
+        _clean(warehouse)
         others.check_is_free(warehouse / NAME)
         published = store.published(warehouse)
         leaving = pipeline.conversions_of(published, names)
@@ -82,20 +89,20 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
-def build(warehouse: Path, materialize: bool = False) -> Built:
+def build(warehouse: Path, materialize: bool = False, stored: bool = True) -> Built:
     """Build the database anew over what is published.
 
-    With `materialize` the base tables are copied into it: one file, which reads no other. Raises UserError
-    where there is no such folder.
+    With `materialize` the base tables are copied into it: one file, which reads no other. So it has no stored
+    views, which are files of their own; without `stored` it has none either. Raises UserError where there is
+    no such folder.
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
         store.check_manifest_is_there(warehouse)
         others.check_is_free(warehouse / NAME)
         conversions = store.published(warehouse)
-        made_from = freshness.of_build(conversions, checked(warehouse))
-        half = _built_aside(warehouse, conversions, materialize)
-        notes = _take_its_place(half.path, warehouse, made_from)
+        half = _built_aside(warehouse, conversions, materialize, stored)
+        notes = [*half.notes, *_take_its_place(half, warehouse, conversions)]
         store.drop_staging(warehouse)
     return Built(warehouse / NAME, notes, half.problems)
 
@@ -107,10 +114,10 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
     """
     _check_is_there(warehouse)
     with store.lock(warehouse):
-        store.clean(warehouse)
+        _clean(warehouse)
         others.check_is_free(warehouse / NAME)
         notes = _publish(warehouse, store.published(warehouse))
-        return store.vacuum(warehouse, older_than_days, keep_versions), notes
+        return _vacuum(warehouse, older_than_days, keep_versions), notes
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
@@ -120,6 +127,17 @@ def recover(warehouse: Path, progress: Progress) -> list[str]:
         return integrity.recover(warehouse, progress)
 
 
+def _clean(warehouse: Path) -> None:
+    """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
+    store.clean(warehouse)
+    stored_views.vacuum(checked(warehouse), store.KEEP_SUPERSEDED_DAYS, store.KEEP_SUPERSEDED_VERSIONS)
+
+
+def _vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
+    of_tables = store.vacuum(warehouse, older_than_days, keep_versions)
+    return [*of_tables, *stored_views.vacuum(checked(warehouse), older_than_days, keep_versions)]
+
+
 def _check_is_there(warehouse: Path) -> None:
     if not checked(warehouse).is_dir():
         raise UserError(
@@ -127,15 +145,18 @@ def _check_is_there(warehouse: Path) -> None:
         )
 
 
-def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
+def _publish(warehouse: Path, conversions: Sequence[Conversion], stored: bool = True) -> list[str]:
     """Build a database, materialized if the last one was, and publish it together with its conversions.
 
-    A database that is what would be built stays.
+    It has stored views unless the last one had none. A database that is what would be built stays.
     """
-    made_from = freshness.of_build(conversions, checked(warehouse))
-    if freshness.is_fresh(checked(warehouse), made_from):
+    place = checked(warehouse)
+    stored = stored and freshness.stores_views(place)
+    files = stored_views.wanted(conversions) if stored else {}
+    if _is_fresh(place, conversions, files):
         integrity.check_sizes(warehouse, conversions)
         store.publish(warehouse, conversions)
+        stored_views.note_superseded(place, stored_views.paths(files))
         return []
     notes = []
     try:
@@ -143,12 +164,17 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     except UserError as error:
         materialize = False
         notes.append(_not_opened(error))
-    half = _built_aside(warehouse, conversions, materialize)
+    half = _built_aside(warehouse, conversions, materialize, stored)
     notes += [f"{problem.error}. It is left out" for problem in half.problems]
     others.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
     store.publish(warehouse, conversions)
-    return [*notes, *_take_its_place(half.path, warehouse, made_from)]
+    return [*notes, *half.notes, *_take_its_place(half, warehouse, conversions)]
+
+
+def _is_fresh(place: Path, conversions: Sequence[Conversion], files: stored_views.Wanted) -> bool:
+    made_from = freshness.of_build(conversions, place, stored_views.paths(files))
+    return freshness.is_fresh(place, made_from) and stored_views.are_there(place, files)
 
 
 def _not_opened(error: UserError) -> str:
@@ -158,21 +184,31 @@ def _not_opened(error: UserError) -> str:
     )
 
 
-def _take_its_place(half: Path, warehouse: Path, made_from: str) -> list[str]:
+def _take_its_place(half: _Half, warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     """Put a new database in its place, and tell where the one before is kept, if somebody wrote into it."""
     place = checked(warehouse)
     notes = others.keep(warehouse / NAME, freshness.headers(place))
+    made_from = freshness.of_build(conversions, place, half.stored)
     with store.write_errors_explained(warehouse, NAME):
-        freshness.leave_mark(place, made_from, half)
-    half.replace(warehouse / NAME)
+        freshness.leave_mark(place, made_from, half.path, half.stores_views)
+    half.path.replace(warehouse / NAME)
+    with store.write_errors_explained(warehouse, NAME):
+        stored_views.note_superseded(place, half.stored)
     return notes
 
 
-def _built_aside(warehouse: Path, conversions: Sequence[Conversion], materialize: bool) -> _Half:
+def _built_aside(
+    warehouse: Path, conversions: Sequence[Conversion], materialize: bool, stores_views: bool
+) -> _Half:
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
     place = checked(warehouse)
     half = store.staging(place) / NAME
     half.unlink(missing_ok=True)
+    stores_views = stores_views and not materialize
     with store.write_errors_explained(warehouse, NAME):
-        return _Half(half, build_file(half, conversions, place, materialize))
+        files = stored_views.wanted(conversions) if stores_views else {}
+        stored, notes = stored_views.make(place, conversions, files)
+        problems = build_file(half, conversions, place, materialize, stored)
+    used = stored_views.paths({name: files[name] for name in stored})
+    return _Half(half, problems, notes, used, stores_views)

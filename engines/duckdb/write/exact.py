@@ -7,6 +7,7 @@ each fraction is rounded to eighteen places first. Where a number is too large f
 DuckDB's plain sum is taken. Over a window the result is a decimal, and such a number is an error.
 """
 
+import json
 from collections.abc import Iterator
 
 import sqlglot
@@ -35,6 +36,9 @@ _EXACT = {
 # DuckDB 1.4.0 cannot read a stored macro back that has arithmetic on a window function.
 _OR_ERROR = _DECIMAL.replace("try_cast", "cast")
 _EXACT_OVER_WINDOW = {"fsum": f"sum({_OR_ERROR})", "favg": f"avg({_OR_ERROR})"}
+
+MEANING = json.dumps([_EXACT, _EXACT_OVER_WINDOW])
+"""What decides how sums of fractions are computed."""
 
 
 def has_fractions(tree: exp.Expr) -> bool:

@@ -39,12 +39,15 @@ def fingerprint(files: Iterable[Path], texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def of_build(conversions: Sequence[Conversion], place: Path) -> str:
-    """The fingerprint of what a database over some conversions, in a warehouse at `place`, is made from."""
+def of_build(conversions: Sequence[Conversion], place: Path, stored: Sequence[str] = ()) -> str:
+    """The fingerprint of what a database over some conversions, in a warehouse at `place`, is made from.
+
+    `stored` are the files of views that it reads.
+    """
     contents = [json.dumps(asdict(conversion), sort_keys=True) for conversion in conversions]
     versions = [duckdb.__version__, sqlglot.__version__]
     of_user = local.contents(place / local.FOLDER)
-    return fingerprint(_definitions(), [str(place), *versions, *sorted(contents), *of_user])
+    return fingerprint(_definitions(), [str(place), *versions, *sorted(contents), *of_user, *stored])
 
 
 def _definitions() -> list[Path]:
@@ -61,12 +64,18 @@ def is_fresh(place: Path, made_from: str) -> bool:
     return mark.get("made_from") == made_from and mark.get("sha256") == _sha256(database)
 
 
-def leave_mark(place: Path, made_from: str, built: Path) -> None:
-    """Say what a database was made from that is to take its place in a warehouse."""
+def stores_views(place: Path) -> bool:
+    """Whether the database at hand was built with stored views; true where that is not known."""
+    return _mark(place).get("stores_views") is not False
+
+
+def leave_mark(place: Path, made_from: str, built: Path, stores: bool = True) -> None:
+    """Say what a database was made from that is to take its place in a warehouse, and if it stores views."""
     before = [header for header in headers(place) if header == header_of(place / NAME)]
     mark = {
         "made_from": made_from,
         "sha256": _sha256(built),
+        "stores_views": stores,
         "headers": list(dict.fromkeys([*before, header_of(built)])),
     }
     manifest.write_whole(store.mark_of_database(place), json.dumps(mark))

@@ -120,6 +120,8 @@ def _read_file(path: Path, folder: Path, taken: Collection[str]) -> ViewFile | Q
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: it is not UTF-8 ({error.reason} at byte {error.start:,})") from None
     one = parsed_view_file(path, text) if place[0] == _VIEWS else parsed_query_file(path, text)
+    if isinstance(one, ViewFile) and one.header.one("stored"):
+        raise DefinitionError(f"{path}: has a line `-- stored:`, which only views of Tracehouse itself may")
     created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
     for statement in statements(text)[1:]:
         on_column = isinstance(one, ViewFile) and f"comment on column {one.versioned}."
@@ -180,7 +182,7 @@ def _create_view(
     of_view = caveats.of_view(view, catalog.column_types(connection), held)
     named = dict.fromkeys(_names(view, plain), view)
     held.update(dict.fromkeys(named, of_view))
-    catalog.fill_views(connection, [view], held, STATUS)
+    catalog.fill_views(connection, [view], held, {}, STATUS)
     catalog.fill_view_columns(connection, named, held, with_units=False)
 
 

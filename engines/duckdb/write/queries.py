@@ -7,7 +7,7 @@ import duckdb
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
-from tracehouse.engines.duckdb.write.stored import sql_error, stored_query
+from tracehouse.engines.duckdb.write.statements import query_statements, sql_error
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import Held
@@ -34,7 +34,7 @@ def create_queries(
         _check_parameter_names(query, columns)
         _check_values(query, columns)
         try:
-            connection.execute(stored_query(query))
+            connection.execute(query_statements(query))
         except duckdb.Error as error:
             raise sql_error(error, query.path, query.signature, query.text) from error
     of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}

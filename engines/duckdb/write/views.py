@@ -1,25 +1,37 @@
 """Creates the views in a database that has the tables which they read."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.stored import sql_error, stored_view
+from tracehouse.engines.duckdb.write.base_tables import parquet
+from tracehouse.engines.duckdb.write.statements import reading_statements, sql_error, view_statements
 from tracehouse.views.each_trace import check_types, expanded, united
 from tracehouse.views.order import in_order
+from tracehouse.views.storing import StoredView
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
+COMPUTED: Mapping[str, str] = MappingProxyType({})
 
-def create_views(connection: DuckDBPyConnection) -> list[ViewFile]:
-    """Create each of our views, and its plain name for the newest version, in the order that is returned."""
+
+def create_views(
+    connection: DuckDBPyConnection, stored: Mapping[str, StoredView], warehouse: Path
+) -> list[ViewFile]:
+    """Create each of our views, and its plain name for the newest version, in the order that is returned.
+
+    `stored` are those that read rows which are kept in the warehouse, by the views' versioned names.
+    """
     views = in_order(expanded(view_files()), _existing(connection))
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
-        create_view(connection, view)
+        parts = stored[view.versioned].parts if view.versioned in stored else ()
+        create_view(connection, view, {cte: parquet(files, warehouse) for cte, files in parts})
     _unite_comments(connection, views)
     create_aliases(connection, newest(views))
     return views
@@ -33,10 +45,13 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
     return {name for (name,) in rows}
 
 
-def create_view(connection: DuckDBPyConnection, view: ViewFile) -> None:
-    """Create a view with its comments. Raises DefinitionError that names the line."""
+def create_view(connection: DuckDBPyConnection, view: ViewFile, kept: Mapping[str, str] = COMPUTED) -> None:
+    """Create a view with its comments. Raises DefinitionError that names the line.
+
+    `kept` has the table functions that give rows of it, as in `statements.query_of`.
+    """
     try:
-        connection.execute(stored_view(view))
+        connection.execute(reading_statements(view, kept) if kept else view_statements(view))
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
 

@@ -1,0 +1,503 @@
+"""Views whose rows are kept as Parquet: as they would be computed, and made anew when an input changes."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import command_line
+import duckdb
+import pytest
+from conftest import build_warehouse, quiet
+
+from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read.describe import describe
+from tracehouse.engines.duckdb.write import database, freshness, stored_views
+from tracehouse.engines.duckdb.write.build import build_file
+from tracehouse.ingest import store
+from tracehouse.publish.bi import database_file
+from tracehouse.views.storing import Storing, storings
+from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
+
+STORED = {view.versioned: how for view in view_files() if (how := storings(view))}
+TRACES = ("acme", "pai")
+KEPT = "select versioned_name from catalog.views where stored"
+HOURLY = "acme.utilization_hourly_v2"
+GPU_UTIL = "utilization/kalos/GPU_UTIL.csv"
+CELLS = "Time,{0}-0,{0}-1\n2023-07-01 00:00:00+08:00,1.5,2.5\n2023-07-01 00:00:15+08:00,3.0,\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_is_stored_too() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stored_views, "LEAST_ROWS", 0)
+        patched.setattr(stored_views, "LEAST_FREE_BYTES", 0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def stored_sample(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stored")
+    assert not database.ingest([sample_raw], folder, TRACES, quiet).problems
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stored_real(real_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("real") / "warehouse"
+    shutil.copytree(real_warehouse, folder)
+    assert database.build(folder).notes == []
+    return folder
+
+
+@pytest.fixture(scope="module")
+def few_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two partitions of one table."""
+    folder = tmp_path_factory.mktemp("few") / "raw"
+    write(folder, GPU_UTIL, CELLS.format("172.31.0.1"))
+    write(folder, "utilization/seren/GPU_UTIL.csv", CELLS.format("10.140.0.1"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def few_made(few_raw: Path) -> Path:
+    return build_warehouse(few_raw, few_raw.with_name("warehouse"))
+
+
+@pytest.fixture
+def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Path:
+    """A warehouse of its own, with its raw files beside it."""
+    shutil.copytree(few_raw, tmp_path / "raw")
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(few_made, warehouse)
+    conversions = store.published(warehouse)
+    stored = stored_views.paths(stored_views.wanted(conversions))
+    # As fresh as if it had been built here, which takes seconds.
+    freshness.leave_mark(
+        warehouse, freshness.of_build(conversions, warehouse, stored), warehouse / database.NAME
+    )
+    return warehouse
+
+
+def write(raw: Path, name: str, text: str) -> None:
+    (raw / name).parent.mkdir(parents=True, exist_ok=True)
+    (raw / name).write_text(text)
+
+
+def ingest(warehouse: Path, **options: bool) -> list[str]:
+    outcome = database.ingest([warehouse.with_name("raw")], warehouse, [], quiet, **options)
+    assert not outcome.problems
+    return list(outcome.notes)
+
+
+def asked(warehouse: Path, sql: str) -> list[tuple]:
+    with answer.connect(warehouse) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def files(warehouse: Path) -> dict[str, int]:
+    """The files of views, and when each was written."""
+    found = (warehouse / "stored").rglob("*")
+    return {
+        path.relative_to(warehouse).as_posix(): path.stat().st_mtime_ns for path in found if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("of", ["sample", "real"])
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.FixtureRequest) -> None:
+    warehouse = request.getfixturevalue(f"stored_{of}")
+    computed = warehouse.with_name(f"{warehouse.name}-computed.duckdb")
+    if not computed.exists():
+        build_file(computed, store.published(warehouse), warehouse, materialize=False)
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{computed}' as computed (read_only)")
+        connection.execute(f"attach '{warehouse / database.NAME}' as stored (read_only)")
+        is_stored = f"select stored from stored.catalog.views where versioned_name = '{name}'"
+        reads = stored_views.tables_read(*views_of(name))
+        with_data = (
+            f"select count(*) > 0 from stored.catalog.tables where row_count > 0 and table_name in {reads}"
+        )
+        assert connection.execute(is_stored).fetchall() == connection.execute(with_data).fetchall()
+        described = [
+            connection.execute(f"describe {side}.{name}").fetchall() for side in ("stored", "computed")
+        ]
+        assert described[0] == described[1]
+        comments = [
+            connection.execute(
+                """
+                select column_name, comment from duckdb_columns()
+                where database_name = $side and schema_name || '.' || table_name = $name order by column_index
+                """,
+                {"side": side, "name": name},
+            ).fetchall()
+            for side in ("stored", "computed")
+        ]
+        assert comments[0] == comments[1] != []
+        for one, other in (("stored", "computed"), ("computed", "stored")):
+            more = connection.execute(f"from {one}.{name} except all from {other}.{name} limit 3").fetchall()
+            assert more == [], f"{one}, and not {other}"
+
+
+def views_of(name: str) -> tuple:
+    views = stored_views._views()
+    return views[name], views
+
+
+def test_every_sample_has_rows_to_store(stored_sample: Path) -> None:
+    """Or the comparison above would compare nothing."""
+    names = [name for (name,) in asked(stored_sample, KEPT)]
+    assert sorted(names) == sorted(STORED)
+    assert [name for name in names if not asked(stored_sample, f"select count(*) from {name}")[0][0]] == []
+
+
+def test_rows_are_in_the_order_that_the_header_says(stored_sample: Path) -> None:
+    for parts in stored_views.wanted(store.published(stored_sample)).values():
+        for part in parts:
+            listed = ", ".join(f'"{column}"' for column in part.how.order)
+            sql = f"select {listed} from '{stored_sample / part.path}'"
+            assert duckdb.sql(sql).fetchall() == duckdb.sql(f"{sql} order by all").fetchall()
+
+
+def test_the_catalog_says_what_is_stored_since_when_and_from_what(few: Path) -> None:
+    [(at, size, paths, tables, sql)] = asked(
+        few,
+        f"""
+        select stored_at, stored_bytes, stored_files, stored_from, sql
+        from catalog.views where versioned_name = '{HOURLY}'
+        """,
+    )
+    there = {path: (few / path).stat() for path in paths}
+    assert len(there) == 2
+    assert size == sum(fact.st_size for fact in there.values())
+    assert int(at.timestamp()) <= max(fact.st_mtime for fact in there.values()) < at.timestamp() + 1
+    assert tables == ["acme.gpu_metric", "acme.node_metric"]
+    assert "read_parquet" not in sql and "device_hours" in sql
+    with answer.connect(few) as connection:
+        facts = describe(connection, "acme.utilization_hourly").facts
+        assert facts["stored"].startswith(
+            f"since {at:%Y-%m-%d %H:%M} UTC, 0.0 MB in 2 files, computed from acme"
+        )
+        assert describe(connection, "acme.job").facts["stored"] == ""
+    others = "select distinct stored_at, stored_bytes, stored_files from catalog.views where not stored"
+    assert asked(few, others) == [(None, None, [])]
+
+
+def test_nothing_is_stored_that_has_little_to_read(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_views, "LEAST_ROWS", 9)
+    database.build(few)
+    assert asked(few, KEPT) == []
+    monkeypatch.setattr(stored_views, "LEAST_ROWS", 8)
+    database.build(few)
+    assert (HOURLY,) in asked(few, KEPT)
+
+
+def test_an_ingest_that_changes_nothing_stores_nothing_again(few: Path) -> None:
+    before, built = files(few), (few / database.NAME).stat().st_ino
+    assert before
+    assert ingest(few) == []
+    database.vacuum(few, 0, 0)
+    database.build(few)
+    assert files(few) == before
+    ingest(few)
+    assert files(few) == before
+    assert (few / database.NAME).stat().st_ino != built, "a build is a build"
+
+
+def test_a_changed_partition_alone_is_made_anew(few: Path) -> None:
+    before = files(few)
+    rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
+    assert asked(few, rows) == [("kalos", 7 / 3), ("seren", 7 / 3)]
+    write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
+    assert ingest(few) == []
+    after = files(few)
+    assert asked(few, rows) == [("kalos", 8 / 3), ("seren", 7 / 3)]
+    assert before.items() <= after.items(), "those before stay, for who still reads them"
+    [made] = [path for path in after if path not in before and HOURLY.split(".")[1] in path]
+    assert len([path for path in after if HOURLY.split(".")[1] in path]) == 3
+    assert (
+        made in asked(few, f"select stored_files from catalog.views where versioned_name = '{HOURLY}'")[0][0]
+    )
+
+
+def test_a_partition_more_leaves_the_others_alone(few: Path) -> None:
+    before = files(few)
+    write(few.with_name("raw"), "utilization/kalos/SM_ACTIVE.csv", CELLS.format("172.31.0.1"))
+    ingest(few)
+    of_hourly = [path for path in files(few) if HOURLY.split(".")[1] in path]
+    assert len(of_hourly) == 3
+    assert before.items() <= files(few).items()
+    assert asked(few, f"select count(*) from {HOURLY}") == [(3,)]
+
+
+def test_changed_sql_is_stored_anew(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files(few)
+    changed = [replace(view, sha256="0" * 64) if view.versioned == HOURLY else view for view in view_files()]
+    monkeypatch.setattr(stored_views, "view_files", lambda: changed)
+    database.build(few)
+    more = files(few).keys() - before.keys()
+    assert len(more) == 2
+    assert all(HOURLY.split(".")[1] in path for path in more)
+
+
+def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, stored_sample: Path) -> None:
+    views = {view.versioned: view for view in view_files()}
+    lower = {
+        name: sorted(
+            one.versioned for one in stored_views.below(views[name], views) if one is not views[name]
+        )
+        for name in STORED
+    }
+    name = next(name for name, below in lower.items() if below)
+    conversions = store.published(stored_sample)
+    before = stored_views.wanted(conversions)
+    views[lower[name][0]] = replace(views[lower[name][0]], sha256="0" * 64)
+    monkeypatch.setattr(stored_views, "view_files", lambda: list(views.values()))
+    after = stored_views.wanted(conversions)
+    assert {part.path for part in before[name]}.isdisjoint(part.path for part in after[name])
+    for other, parts in before.items():
+        changed = lower[name][0] in [other, *lower[other]]
+        assert (after[other] != parts) == changed, other
+
+
+def test_without_stored_views_it_stays_without_until_a_build(few: Path) -> None:
+    database.build(few, stored=False)
+    assert asked(few, KEPT) == []
+    assert ingest(few) == []
+    database.vacuum(few, 0, 0)
+    assert asked(few, KEPT) == []
+    assert files(few) == {}, "no database needs them"
+    database.build(few)
+    assert (HOURLY,) in asked(few, KEPT)
+    assert ingest(few, stored=False) == []
+    assert asked(few, KEPT) == []
+
+
+def test_the_commands_have_the_option(few: Path) -> None:
+    for command in (["ingest", "--raw", few.with_name("raw")], ["build"]):
+        assert freshness.stores_views(few)
+        run = command_line.server().run(*command, "--no-stored", "--warehouse", few)
+        assert (run.code, run.errors) == (0, [])
+        assert not freshness.stores_views(few)
+        store.mark_of_database(few).unlink()
+
+
+def test_a_materialized_database_reads_no_file(few: Path) -> None:
+    database.build(few, materialize=True)
+    rows = asked(few, f"from {HOURLY} order by all")
+    assert len(rows) == 2
+    shutil.rmtree(few / "stored")
+    shutil.rmtree(few / "parquet")
+    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert asked(few, KEPT) == []
+
+
+def test_a_vacuum_removes_what_no_database_needs(few: Path) -> None:
+    before = files(few)
+    write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
+    ingest(few)
+    needed = set(stored_views.paths(stored_views.wanted(store.published(few))))
+    listed = {path for (paths,) in asked(few, "select stored_files from catalog.views") for path in paths}
+    assert listed < needed, "files without rows are needed and not read"
+    assert database.vacuum(few, 7, 3)[0] == []
+    assert database.vacuum(few, 0, 3)[0] == [], "the versions before are kept"
+    assert before.keys() <= files(few).keys()
+    old = before.keys() - needed
+    removed = [file.path for file in database.vacuum(few, 0, 0)[0] if file.path.startswith("stored/")]
+    assert old <= set(removed)
+    assert needed <= files(few).keys()
+    assert files(few).keys().isdisjoint(removed)
+    assert database.vacuum(few, 0, 0)[0] == []
+    assert ingest(few) == []
+
+
+def test_a_lost_or_broken_file_is_made_anew(few: Path) -> None:
+    rows = asked(few, f"from {HOURLY} order by all")
+    [one, other] = [few / path for path in files(few) if HOURLY.split(".")[1] in path]
+    one.unlink()
+    other.write_bytes(other.read_bytes()[:-9])
+    assert ingest(few) == []
+    assert asked(few, f"from {HOURLY} order by all") == rows
+
+
+def test_a_moved_warehouse_answers(few: Path) -> None:
+    rows = asked(few, f"from {HOURLY} order by all")
+    moved = few.rename(few.with_name("moved"))
+    assert asked(moved, f"from {HOURLY} order by all") == rows
+    with duckdb.connect(str(moved / database.NAME), read_only=True) as connection:
+        connection.execute("set variable data_root = '/nowhere'")
+        with pytest.raises(duckdb.IOException, match="No files found"):
+            connection.execute(f"from {HOURLY}")
+        connection.execute(f"set variable data_root = '{moved}'")
+        assert len(connection.execute(f"from {HOURLY}").fetchall()) == len(rows)
+
+
+def test_what_is_published_stands_by_itself(few: Path) -> None:
+    rows = asked(few, "from acme.utilization_hourly order by all")
+    published = few.with_name("published.duckdb")
+    database_file.publish(few, published, whole=True)
+    few.rename(few.with_name("away"))
+    with duckdb.connect(str(published), read_only=True) as connection:
+        found = connection.execute("from acme.utilization_hourly order by all").fetchall()
+        assert len(found) == len(rows)
+        assert connection.execute(
+            "select count(*) from duckdb_views() where sql ilike '%read_parquet%'"
+        ).fetchall() == [(0,)]
+
+
+def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(few / "stored")
+    rows = asked_computed(few)
+    monkeypatch.setattr(stored_views, "LEAST_FREE_BYTES", 1 << 60)
+    notes = database.build(few).notes
+    assert len(notes) == len(
+        asked(few, "select 1 from catalog.views where sql ilike '%stored: parquet per%'")
+    )
+    assert "it would fill the disk. Make room" in notes[0]
+    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert files(few) == {}
+    monkeypatch.undo()
+    monkeypatch.setattr(stored_views, "LEAST_ROWS", 0)
+    monkeypatch.setattr(stored_views, "LEAST_FREE_BYTES", 0)
+    assert ingest(few) == [], "it tries again"
+    assert (HOURLY,) in asked(few, KEPT)
+
+
+def asked_computed(warehouse: Path) -> list[tuple]:
+    database.build(warehouse, stored=False)
+    return asked(warehouse, f"from {HOURLY} order by all")
+
+
+def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) -> None:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        warehouse = tmp_path / "warehouse"
+        shutil.copytree(stored_sample, warehouse)
+        shutil.rmtree(warehouse / "stored")
+        free = shutil.disk_usage(warehouse).free
+        (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
+        conversions = store.published(warehouse)
+        found, notes = stored_views.make(warehouse, conversions, stored_views.wanted(conversions))
+        assert len(found) + len(notes) == len(STORED)
+        assert notes and all("is not stored, but computed at every question" in note for note in notes)
+        assert any("No space left on device" in note for note in notes)
+        assert [path for path in store.staging(warehouse).rglob("*") if path.is_file()] == []
+        for path in (warehouse / "stored").rglob("*.parquet"):
+            duckdb.sql(f"select count(*) from '{path}'").fetchall()
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tracehouse.engines.duckdb.write import database, stored_views
+stored_views.LEAST_ROWS = stored_views.LEAST_FREE_BYTES = 0
+step, warehouse = sys.argv[1], Path(sys.argv[2])
+left = [2]
+def killed(*given):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return before(*given)
+module, name = {
+    "written": (stored_views.store, "staged"),
+    "named": (stored_views, "_flush"),
+    "all stored": (database, "build_file"),
+    "built": (stored_views, "note_superseded"),
+}[step]
+if step in ("all stored", "built"):
+    left = [1]
+before = getattr(module, name)
+setattr(module, name, killed)
+database.ingest([warehouse.with_name("raw")], warehouse, [], lambda *_: None)
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of other raw files in the places of the few."""
+    warehouse = tmp_path_factory.mktemp("undisturbed") / "warehouse"
+    for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
+        text = CELLS.format(node).replace("3.0,", "4.0,")
+        write(warehouse.with_name("raw"), f"utilization/{cluster}/GPU_UTIL.csv", text)
+    ingest(warehouse)
+    return warehouse
+
+
+@pytest.mark.parametrize("step", ["written", "named", "all stored", "built"])
+def test_a_kill_leaves_one_version_whole(step: str, few: Path, undisturbed: Path) -> None:
+    old = asked(few, f"from {HOURLY} order by all")
+    new = asked(undisturbed, f"from {HOURLY} order by all")
+    shutil.copytree(undisturbed.with_name("raw"), few.with_name("raw"), dirs_exist_ok=True)
+    run = subprocess.run([sys.executable, "-c", KILLED, step, str(few)], capture_output=True, text=True)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert asked(few, f"from {HOURLY} order by all") == (new if step == "built" else old) != []
+    kept = files(few)
+    for path in kept:
+        duckdb.sql(f"select count(*) from '{few / path}'").fetchall()
+    assert ingest(few) == []
+    assert asked(few, f"from {HOURLY} order by all") == new
+    assert kept.items() <= files(few).items(), "what was finished is not made again"
+    assert not (few / ".ingest" / "staging").exists()
+    database.vacuum(few, 0, 0)
+    assert files(few).keys() == files(undisturbed).keys()
+
+
+VIEW = """-- A thing.
+-- stored: {said}
+create or replace view itp.thing_v1 as
+with few as (select jobid, user from {table}), fewer as (select user from few)
+select few.jobid as one, fewer.user as two from few cross join fewer;
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("parquet", [Storing("", ("one", "two"), False)]),
+        ("parquet by two", [Storing("", ("two",), False)]),
+        ("parquet per partition by two, one", [Storing("", ("two", "one"), True)]),
+        (
+            "parquet of few by user\n-- stored: parquet of fewer",
+            [Storing("few", ("user",), False), Storing("fewer", ("user",), False)],
+        ),
+    ],
+)
+def test_the_header_says_how(said: str, expected: list[Storing]) -> None:
+    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table="itp.job"))
+    assert storings(view) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "table", "expected"),
+    [
+        ("csv", "itp.job", "write `parquet`"),
+        ("parquet of many", "itp.job", "is stored by its CTE many, and has none of that name"),
+        ("parquet of few by two", "itp.job", "is stored by two, and has no such column"),
+        ("parquet of few\n-- stored: parquet", "itp.job", "one part of it is stored twice"),
+        ("parquet by three", "itp.job", "is stored by three, and has no such column"),
+        ("parquet", "catalog.sources", "reads catalog.sources: each build fills it anew"),
+    ],
+)
+def test_a_header_that_makes_no_sense_is_refused(
+    said: str, table: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table=table))
+    monkeypatch.setattr(stored_views, "view_files", lambda: [view])
+    with pytest.raises(DefinitionError, match=expected):
+        stored_views.wanted([])
+
+
+def test_a_view_of_ones_own_is_not_stored(few: Path) -> None:
+    path = few / "local" / "views" / "mine" / "thing.v1.sql"
+    path.parent.mkdir(parents=True)
+    path.write_text("-- stored: parquet\ncreate or replace view mine.thing_v1 as select 1 as one;")
+    [problem] = database.build(few).problems
+    assert "which only views of Tracehouse itself may" in problem.error
