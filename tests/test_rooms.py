@@ -55,7 +55,7 @@ def test_reading_never_imports_writing() -> None:
 
 
 def test_only_an_engine_imports_its_database() -> None:
-    """But for ingest, which sorts with DuckDB."""
+    """But for ingest, which says what its errors mean."""
     assert [
         f"{path.relative_to(REPOSITORY)}, line {line}"
         for room in ("samples", "views", "sql")

@@ -33,7 +33,6 @@ from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest import manifest, store
 from tracehouse.ingest.declare import all_traces
 from tracehouse.ingest.manifest import Conversion, Superseded
-from tracehouse.ingest.runs import PARQUET_OPTIONS
 from tracehouse.views.each_trace import expanded
 from tracehouse.views.storing import StoredView, Storing, below, storings, tables_read
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
@@ -43,6 +42,8 @@ LEAST_ROWS = 1_000_000
 # What is left on a disk, so that the database still fits that is built next.
 LEAST_FREE_BYTES = 64_000_000
 MEMORY = "1500MB"
+
+PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 
 _WHOLE = None
 _NAME = re.compile(r"[0-9a-f]{16}\.parquet")
