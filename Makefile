@@ -114,7 +114,7 @@ lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
-		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -m tracehouse.cli -m tracehouse.exports -m tracehouse.python \
+		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -p tracehouse.cli -m tracehouse.python \
 		-m tracehouse.spark
 
 lint-sql: $(VENV)/ready

@@ -13,7 +13,12 @@ DUCKDB = {"duckdb", "_duckdb"}
 
 # What stands before the first command, and so all that `traces --help` and the shell's completion may import.
 BEGINNING = {
-    *("__main__", "arguments", "cli"),
+    "__main__",
+    *(
+        "cli",
+        *(f"cli.{name}" for name in ("arguments", "asking", "completion", "defaults", "exports", "filling")),
+    ),
+    *(f"cli.{name}" for name in ("options", "publishing", "said")),
     *("engines", "engines.names", "engines.process"),
     *("ingest", "ingest.errors", "ingest.names", "ingest.signals", "ingest.terminal", "ingest.traces"),
     *("publish", "publish.formats"),

@@ -18,6 +18,7 @@ ROOMS = {
     "sql": ("ingest", "views"),
     "engines": ("ingest", "views", "sql"),
     "publish": ("ingest", "views", "sql", "engines"),
+    "cli": ("ingest", "samples", "views", "sql", "engines", "publish"),
 }
 
 

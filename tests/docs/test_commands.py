@@ -50,6 +50,7 @@ TYPED_BY = {
         "createdb": "tests/publish/bi/test_postgresql.py",
         "traces publish --to": "tests/publish/bi/test_postgresql.py",
     },
+    "docs/simulators.md": {"traces export": "tests/publish/test_simulators.py"},
     "docs/spark.md": {
         "pip install '.[spark]'": "Makefile",
         "apt install": "tests/spark/test_session.py: it is for people who have no Java; the test takes any",

@@ -8,33 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracehouse.cli.completion import complete_trace
+from tracehouse.cli.defaults import DEFAULT_WAREHOUSE
+from tracehouse.cli.options import Warehouse
 from tracehouse.ingest.errors import UsageError
-from tracehouse.sql import names
 
 if TYPE_CHECKING:
     from tracehouse.publish.simulators.form import Form
 
-app = typer.Typer(
+commands = typer.Typer(
     help="Write jobs as schedulers' simulators take them: traces export swf itp --out itp-swf.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Trace = Annotated[
-    str,
-    typer.Argument(
-        help="Trace with jobs.",
-        autocompletion=lambda incomplete: [n for n in names.trace_names() if n.startswith(incomplete)],
-    ),
-]
+Trace = Annotated[str, typer.Argument(help="Trace with jobs.", autocompletion=complete_trace)]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to make.", show_default=False)]
 Clusters = Annotated[
     list[str] | None,
     typer.Option("--cluster", metavar="NAME", help="Only jobs of this cluster; may be repeated."),
-]
-Warehouse = Annotated[
-    Path,
-    typer.Option("--warehouse", "-w", envvar="TRACES_WAREHOUSE", help="Folder that holds the warehouse."),
 ]
 DefaultCpus = Annotated[
     int | None,
@@ -42,10 +34,8 @@ DefaultCpus = Annotated[
 ]
 GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, help="GPUs that a node has.")]
 
-DEFAULT_WAREHOUSE = Path("warehouse")
 
-
-@app.command()
+@commands.command()
 def swf(
     trace: Trace,
     out: Out,
@@ -65,7 +55,7 @@ def swf(
     _export(trace, clusters, warehouse, out, lambda: form.form(processors_per_gpu))
 
 
-@app.command()
+@commands.command()
 def opendc(
     trace: Trace,
     out: Out,
@@ -98,7 +88,7 @@ def opendc(
     )
 
 
-@app.command()
+@commands.command()
 def openb(
     trace: Trace,
     out: Out,
@@ -132,7 +122,7 @@ def openb(
     )
 
 
-@app.command()
+@commands.command()
 def elasticflow(
     trace: Trace,
     out: Out,
@@ -174,7 +164,7 @@ def elasticflow(
     )
 
 
-@app.command()
+@commands.command()
 def helios(
     trace: Trace,
     out: Out,
