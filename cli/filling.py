@@ -110,13 +110,13 @@ def ingest(
 
     with ExitStack() as stack:
         stack.enter_context(signals.last_words(stopped))
-        run = None
+        workers = None
         if engine is Engine.SPARK:
             from tracehouse.engines.spark.conversions import on_cluster
 
-            run = stack.enter_context(on_cluster(master))
+            workers = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())
-        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, run, not no_stored)
+        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, workers, not no_stored)
     print_outcome(outcome, warehouse)
 
 

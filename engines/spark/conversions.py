@@ -1,8 +1,9 @@
-"""Runs the conversions of an ingest on the workers of a Spark cluster.
+"""Does the work of an ingest on the workers of a Spark cluster: conversions, and then stored views.
 
 Each table, or partition of one, is a task by itself: it reads raw files and writes Parquet on a file system
 that all nodes share, and gives its account to this process, which publishes. A task of a lost worker is done
-again by another; what it had finished it finds in the journal.
+again by another; what it had finished it finds in the journal. So it is with the views over a partition that
+are stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,20 +16,26 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from tracehouse.engines.duckdb.read.asking import scratch_folder
+from tracehouse.engines.duckdb.write.database import Workers
+from tracehouse.engines.duckdb.write.stored_views import Unit, make_unit
 from tracehouse.engines.spark.session import errors_explained, opened
 from tracehouse.ingest.accumulate import Steps, Task, bring_up_to_date
 from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.pipeline import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 @contextmanager
-def on_cluster(master: str) -> Iterator[Run]:
-    """Give what does the conversions of an ingest on a cluster, which is let go at the end."""
+def on_cluster(master: str) -> Iterator[Workers]:
+    """Give what does the work of an ingest on a cluster, which is let go at the end."""
     with scratch_folder() as scratch, opened(master, scratch, {}) as session:
-        yield partial(run_on_spark, session)
+        yield workers_of(session)
+
+
+def workers_of(session: "SparkSession") -> Workers:
+    """What does the work of an ingest on the workers of a session."""
+    return Workers(partial(run_on_spark, session), partial(make_on_spark, session))
 
 
 def run_on_spark(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[Steps]:
@@ -61,6 +68,14 @@ def _done(task: Task) -> Steps | UserError:
         return bring_up_to_date(task)
     except UserError as error:
         return error
+
+
+def make_on_spark(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
+    """Make the units of stored views on the workers. Raises UserError where the cluster fails."""
+    if not units:
+        return []
+    with errors_explained():
+        return session.sparkContext.parallelize(units, len(units)).map(make_unit).collect()
 
 
 def _bytes(task: Task) -> int:

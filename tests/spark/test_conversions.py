@@ -1,16 +1,18 @@
 """An ingest whose conversions Spark does gives what an ingest of one process gives."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 from few_files import quiet
 from spark_tests import in_full
 
-from tracehouse.engines.duckdb.write import database
-from tracehouse.engines.spark.conversions import run_on_spark
+from tracehouse.engines.duckdb.write import database, stored_views
+from tracehouse.engines.duckdb.write.stored_views import Unit
+from tracehouse.engines.spark.conversions import workers_of
 from tracehouse.ingest import manifest
 from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.pipeline import IngestResult
@@ -22,7 +24,7 @@ HEADER = "sn,cpu_milli,memory_mib,gpu,model\n"
 
 
 def ingest(raw: Path, warehouse: Path, traces: Sequence[str], spark: "SparkSession") -> IngestResult:
-    return database.ingest([raw], warehouse, traces, quiet, run=partial(run_on_spark, spark))
+    return database.ingest([raw], warehouse, traces, quiet, workers=workers_of(spark))
 
 
 def test_the_same_files_and_accounts(
@@ -48,6 +50,35 @@ def test_the_same_errors_and_the_rest_is_read(spark: "SparkSession", tmp_path: P
     assert list(map(str, there.problems)) == list(map(str, here.problems))
     assert [type(problem) for problem in there.problems] == [type(problem) for problem in here.problems]
     assert there.conversions == here.conversions
+
+
+@in_full
+def test_stored_views_are_made_on_the_workers_and_are_the_same(
+    spark: "SparkSession", sample_raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a sample, none is worth it.
+    monkeypatch.setattr(stored_views, "LEAST_ROWS", 1)
+    here, there = tmp_path / "here", tmp_path / "there"
+    database.ingest([sample_raw], here, ["pai", "acme"], quiet)
+    tried: list[Unit] = []
+    workers = workers_of(spark)
+
+    def counted(units: Sequence[Unit]) -> list[dict[str, str]]:
+        tried.extend(units)
+        return list(workers.make_units(units))
+
+    outcome = database.ingest(
+        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, make_units=counted)
+    )
+    assert outcome.notes == () and len(tried) > 2
+    made = sorted(path.relative_to(here) for path in here.glob("stored/*/*/*.parquet"))
+    assert made == sorted(path.relative_to(there) for path in there.glob("stored/*/*/*.parquet"))
+    assert len(made) > 15
+    # Rows that compare equal stand in any order, so the bytes may differ.
+    for path in made:
+        one, other = (duckdb.read_parquet(str(place / path)) for place in (here, there))
+        assert one.except_(other).fetchall() == other.except_(one).fetchall() == []
+        assert one.count("*").fetchall() == other.count("*").fetchall()
 
 
 @in_full

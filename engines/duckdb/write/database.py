@@ -30,6 +30,14 @@ class Built:
 
 
 @dataclass(frozen=True)
+class Workers:
+    """What does the work of an ingest elsewhere: the conversions, and the units of stored views."""
+
+    convert: Run
+    make_units: stored_views.MakeUnits
+
+
+@dataclass(frozen=True)
 class _Half:
     """A database that is whole, and not in its place yet.
 
@@ -49,22 +57,23 @@ def ingest(
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
-    run: Run | None = None,
+    workers: Workers | None = None,
     stored: bool = True,
 ) -> IngestResult:
     """Convert raw files, build the database over them, and publish both.
 
-    With `replacing`, tables that raw files are found for consist of these alone afterwards. `run` does the
-    conversions; without it, this process does. A database that holds its tables itself, or is without stored
-    views (see `build`), goes on so; without `stored`, this one is without them.
+    With `replacing`, tables that raw files are found for consist of these alone afterwards. `workers` convert
+    and compute stored views; without them, this process does. A database that holds its tables itself, or is
+    without stored views (see `build`), goes on so; without `stored`, this one is without them.
     """
     with store.lock(warehouse):
         _clean(warehouse)
         others.check_is_free(warehouse / NAME)
-        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, run)
+        convert = workers.convert if workers else None
+        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, convert)
         if outcome.conversions:
             progress("database", 0, 0)
-            notes = _publish(warehouse, outcome.conversions, stored)
+            notes = _publish(warehouse, outcome.conversions, stored, workers)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
         store.drop_staging(warehouse)
     return outcome
@@ -145,7 +154,12 @@ def _check_is_there(warehouse: Path) -> None:
         )
 
 
-def _publish(warehouse: Path, conversions: Sequence[Conversion], stored: bool = True) -> list[str]:
+def _publish(
+    warehouse: Path,
+    conversions: Sequence[Conversion],
+    stored: bool = True,
+    workers: Workers | None = None,
+) -> list[str]:
     """Build a database, materialized if the last one was, and publish it together with its conversions.
 
     It has stored views unless the last one had none. A database that is what would be built stays.
@@ -164,7 +178,7 @@ def _publish(warehouse: Path, conversions: Sequence[Conversion], stored: bool = 
     except UserError as error:
         materialize = False
         notes.append(_not_opened(error))
-    half = _built_aside(warehouse, conversions, materialize, stored)
+    half = _built_aside(warehouse, conversions, materialize, stored, workers)
     notes += [f"{problem.error}. It is left out" for problem in half.problems]
     others.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
@@ -198,7 +212,11 @@ def _take_its_place(half: _Half, warehouse: Path, conversions: Sequence[Conversi
 
 
 def _built_aside(
-    warehouse: Path, conversions: Sequence[Conversion], materialize: bool, stores_views: bool
+    warehouse: Path,
+    conversions: Sequence[Conversion],
+    materialize: bool,
+    stores_views: bool,
+    workers: Workers | None = None,
 ) -> _Half:
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
@@ -208,7 +226,7 @@ def _built_aside(
     stores_views = stores_views and not materialize
     with store.write_errors_explained(warehouse, NAME):
         files = stored_views.wanted(conversions) if stores_views else {}
-        stored, notes = stored_views.make(place, conversions, files)
+        stored, notes = stored_views.make(place, conversions, files, workers.make_units if workers else None)
         problems = build_file(half, conversions, place, materialize, stored)
     used = stored_views.paths({name: files[name] for name in stored})
     return _Half(half, problems, notes, used, stores_views)

@@ -14,10 +14,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -66,6 +68,20 @@ Wanted = Mapping[str, Sequence[Part]]
 """The files that views should have, by the views' versioned names, in an order in which they can be made."""
 
 
+@dataclass(frozen=True)
+class Unit:
+    """The missing files over one partition of the base tables, None for over all: made by one process."""
+
+    place: Path
+    conversions: Sequence[Conversion]
+    files: Wanted
+    partition: str | None
+
+
+MakeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
+"""Makes units that do not read each other's files; tells of each the views that failed, and why."""
+
+
 def wanted(conversions: Sequence[Conversion]) -> Wanted:
     """The files that views over some conversions should have. Raises DefinitionError on a wrong header."""
     views = _views()
@@ -77,18 +93,28 @@ def wanted(conversions: Sequence[Conversion]) -> Wanted:
 
 
 def make(
-    place: Path, conversions: Sequence[Conversion], files: Wanted
+    place: Path, conversions: Sequence[Conversion], files: Wanted, make_units: MakeUnits | None = None
 ) -> tuple[dict[str, StoredView], list[str]]:
-    """Make the files that are not there. Returns the views with all of theirs, and notes on the others."""
-    failures: dict[str, str] = {}
+    """Make the files that are not there, in this process unless something else makes units.
+
+    Returns the views with all of theirs, and notes on the others.
+    """
     missing = {
         name: [part for part in parts if _row_count(place, part) is None] for name, parts in files.items()
     }
-    units = {part.partition for parts in missing.values() for part in parts}
+    over = {part.partition for parts in missing.values() for part in parts}
+    units = [
+        Unit(place, _of_unit(conversions, partition), files, partition)
+        for partition in sorted(over, key=lambda partition: partition or "")
+    ]
+    failures: dict[str, str] = {}
     # Views over all partitions may read files of views that were made partition by partition.
-    for unit in sorted(units, key=lambda unit: (unit is _WHOLE, unit or "")):
-        with closing(_computing(place)) as connection:
-            failures |= _make_unit(connection, place, conversions, files, unit)
+    for several in (
+        [u for u in units if u.partition is not _WHOLE],
+        [u for u in units if u.partition is _WHOLE],
+    ):
+        for failed in (make_units or partial(map, make_unit))(several):
+            failures |= failed
     found = {name: one for name, parts in files.items() if (one := _stored(place, name, parts))}
     notes = [
         f"{name} is not stored, but computed at every question: {failures.get(name, 'its file is gone')}. "
@@ -97,6 +123,12 @@ def make(
         if name not in found
     ]
     return found, notes
+
+
+def make_unit(unit: Unit) -> dict[str, str]:
+    """Make a unit in this process. Returns the views that failed, each with the reason."""
+    with closing(_computing(unit.place)) as connection:
+        return _make_unit(connection, unit.place, unit.conversions, unit.files, unit.partition)
 
 
 def are_there(place: Path, files: Wanted) -> bool:
@@ -213,7 +245,8 @@ def _stored(place: Path, name: str, parts: Sequence[Part]) -> StoredView | None:
 
 def _computing(place: Path) -> duckdb.DuckDBPyConnection:
     """A database in memory to compute views in, which spills into the warehouse."""
-    spill = store.staging(place) / "spill-of-views"
+    # Several processes may compute at a time, and DuckDB's files are called the same in each.
+    spill = store.staging(place) / f"spill-of-views-{uuid.uuid4().hex}"
     connection = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)})
     disable_async_writes(connection)
     connection.execute("set timezone = 'UTC'")
@@ -281,7 +314,8 @@ def _kept(place: Path, parts: Sequence[Part], partition: str | None) -> dict[str
 
 def _make(connection: duckdb.DuckDBPyConnection, place: Path, name: str, query: str, part: Part) -> str:
     """Write the rows of a query to a file, and give it its name. Returns what went wrong, if anything."""
-    half = store.staging(place) / f"{name}.parquet"
+    # A name of its own: what was taken for lost may still be writing.
+    half = store.staging(place) / f"{name}-{uuid.uuid4().hex}.parquet"
     order = ", ".join(f'"{column}"' for column in part.how.order)
     try:
         connection.execute(
