@@ -56,7 +56,7 @@ JOB = Table(
 
 GPU_COUNT = Table(
     name="gpu_count",
-    comment="GPUs of each virtual cluster on each day, and of all of them: the cells of the wide files as rows.",
+    comment="GPUs of each virtual cluster on each day, and their total: the cells of the wide files as rows.",
     grain="one row per (cluster, date, column_name)",
     source=f"{README}, cluster_gpu_number.csv",
     folder=FOLDER,
@@ -81,13 +81,13 @@ TRACE = Trace(
     publisher="S-Lab, Nanyang Technological University, and SenseTime",
     homepage="https://github.com/S-Lab-System-Group/HeliosData",
     download=(
-        "Fetch data.zip of https://github.com/S-Lab-System-Group/HeliosData by hand (36.4 MB) and unpack it with"
-        " its folders, which alone tell the clusters apart: data/Earth/cluster_log.csv and so on."
+        "Fetch data.zip of https://github.com/S-Lab-System-Group/HeliosData by hand (36.4 MB) and unpack it"
+        " with its folders, which alone tell the clusters apart: data/Earth/cluster_log.csv and so on."
     ),
     licence="CC BY 4.0",
     citation=(
-        "Qinghao Hu, Peng Sun, Shengen Yan, Yonggang Wen, and Tianwei Zhang. Characterization and Prediction of"
-        " Deep Learning Workloads in Large-Scale GPU Datacenters. In Proceedings of the International"
+        "Qinghao Hu, Peng Sun, Shengen Yan, Yonggang Wen, and Tianwei Zhang. Characterization and Prediction"
+        " of Deep Learning Workloads in Large-Scale GPU Datacenters. In Proceedings of the International"
         " Conference for High Performance Computing, Networking, Storage and Analysis (SC '21). ACM, 2021."
         " https://doi.org/10.1145/3458817.3476223"
     ),

@@ -98,11 +98,11 @@ def _jobs(
     state[~has_gpu] = _states(cluster.cpu_states, count - gpu_jobs, rng)
     if cluster.has_suspended:
         state[count // 2] = SUSPENDED
-    run = lognormal(rng, count, np.where(has_gpu, cluster.gpu_run_median_s, cluster.cpu_run_median_s), 2.4)
-    run = np.floor(run).clip(0, LONGEST_S).astype(np.int64)
-    wait = np.where(rng.random(count) < AT_ONCE, 0, np.floor(lognormal(rng, count, 200, 2.0)))
+    median = np.where(has_gpu, cluster.gpu_run_median_s, cluster.cpu_run_median_s)
+    run = lognormal(rng, count, median, 2.4).clip(0, LONGEST_S).astype(np.int64)
+    wait = lognormal(rng, count, 200, 2.0).astype(np.int64) * (rng.random(count) >= AT_ONCE)
     submit = arrivals(rng, count, FIRST_S, LAST_S)
-    start = submit + wait.astype(np.int64)
+    start = submit + wait
     return pl.DataFrame(
         {
             "job_id": whole(FIRST_JOB_ID + np.arange(count)),

@@ -48,7 +48,7 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "job_id": found["job_id"].astype(str),
         "user_id": found["user"],
         "group_id": None,
-        "submit_time": None,
+        "submit_time": found["submit_time"].dt.tz_localize("Asia/Shanghai"),
         "submit_s": submit,
         "local_submit_s": submit,
         "wait_s": start - submit,

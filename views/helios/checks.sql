@@ -77,4 +77,4 @@ from (
     from helios.gpu_count
     group by cluster, "date"
     having sum(gpus) filter (where vc is null) <> sum(gpus) filter (where vc is not null)
-);
+) as days;

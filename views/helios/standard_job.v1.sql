@@ -1,7 +1,7 @@
 -- Helios's jobs in the field's standard terms.
 -- grain: one row per (cluster, job_id)
 -- source: README of HeliosData, cluster_log.csv
--- caveat: helios.zone_is_assumed: submit_s end_s
+-- caveat: helios.zone_is_assumed: submit_time submit_s end_s
 -- caveat: helios.failed_is_a_class: status
 -- caveat: helios.vc_names_are_shared: partition_name
 create or replace view helios.standard_job_v1 as
@@ -32,7 +32,8 @@ select
     job_id,
     user_id,
     cast(null as varchar) as group_id,
-    cast(null as timestamptz) as submit_time,
+    -- The zone of China is an assumption.
+    to_timestamp(submit_s - 28800) as submit_time,
     submit_s,
     submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     start_s - submit_s as wait_s,
@@ -58,7 +59,7 @@ select
 from seconds;
 
 comment on column helios.standard_job_v1.job_id is 'Job id, unique within a cluster; measured.';
-comment on column helios.standard_job_v1.submit_time is 'Submission as an instant; NULL, as the zone of the times is not written; measured.';
+comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, if the clusters keep the time of China, for no zone is written; derived.';
 comment on column helios.standard_job_v1.submit_s is 'Submission, seconds since 1970 in local time; measured.';
 comment on column helios.standard_job_v1.end_s is 'End, seconds since 1970 in local time; measured.';
 comment on column helios.standard_job_v1.status is 'completed, cancelled or failed, of which TIMEOUT and NODE_FAIL are; unknown for SUSPENDED; derived.';
