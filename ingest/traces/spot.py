@@ -11,7 +11,7 @@ Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v20
 
 Traps:
 
-- Of a job's times there are its submission and how long it took: neither start nor wait nor end, and no state.
+- Of a job there are its submission and how long it took: no start, wait, end or state.
 - `gpu_request` and `cpu_request` are those of one of `worker_num` workers.
 - What jobs request from their submission on is more than there is, of A10s by a third.
 - Jobs that ran when the trace began or ended seem to be cut off there.

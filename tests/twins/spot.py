@@ -47,7 +47,7 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "requested_cpus": found["requested_cpus"],
         "allocated_cpus": None,
         "requested_gpus": found["requested_gpus"],
-        "requested_gpus_per_instance": found["requested_gpus_per_instance"],
+        "requested_gpus_per_instance": found["requested_gpus"],
         "allocated_gpus": None,
         "requested_memory_gib": None,
         "allocated_memory_gib": None,

@@ -16,7 +16,8 @@ select
     requested_cpus,
     cast(null as double) as allocated_cpus,
     requested_gpus,
-    requested_gpus_per_instance,
+    -- As wherever a job's tasks are not jobs of their own.
+    requested_gpus as requested_gpus_per_instance,
     cast(null as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
@@ -28,6 +29,5 @@ select
 from spot.job_demand_v1;
 
 comment on column spot.standard_job_v1.group_id is 'Organisation that pays, such as a department; measured.';
-comment on column spot.standard_job_v1.requested_gpus_per_instance is 'GPUs that a worker requests; measured.';
 comment on column spot.standard_job_v1.held_gpu_s is 'GPUs that all workers request times how long the job took; derived.';
 comment on column spot.standard_job_v1.partition_name is 'GPU model that the job requests; measured.';
