@@ -27,20 +27,25 @@ hours as (
     from bounds
 ),
 
+shown as (
+    select hour_number
+    from hours
+    where hour_number >= from_hour
+),
+
 types as (
     select distinct job_type
     from arrivals
 )
 
 select
-    3600 * hours.hour_number as hour_start_s,
+    3600 * shown.hour_number as hour_start_s,
     types.job_type,
     coalesce(arrivals.jobs, 0) as jobs,
     coalesce(arrivals.requested_gpus, 0) as requested_gpus
-from hours
+from shown
 cross join types
-left join arrivals on hours.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
-where hours.hour_number >= from_hour
-order by hours.hour_number, types.job_type;
+left join arrivals on shown.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
+order by shown.hour_number, types.job_type;
 
 comment on macro table spot.arrivals_by_hour is 'Jobs submitted and the GPUs that they request, per hour from the first submission to the last and type of job. The clock begins at an unknown hour of the day.';
