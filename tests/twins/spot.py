@@ -103,7 +103,7 @@ def arrivals_by_hour(raw: Path, from_hour: int) -> pd.DataFrame:
     return rows[rows.pop("hour") >= from_hour].reset_index(drop=True)
 
 
-def size_distribution(raw: Path, every_value: bool = False) -> pd.DataFrame:
+def size_cdf(raw: Path, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for job_type, found in job_demand(raw).groupby("job_type"):
         sizes = sorted(set(found["requested_gpus"])) if every_value else [2.0**power for power in range(11)]
@@ -140,9 +140,9 @@ QUERIES = {
     "spot.gpu_time_by_type()": (gpu_time_by_type, (), ["gpu_model", "job_type"]),
     "spot.arrivals_by_hour()": (arrivals_by_hour, (1,), ["hour_start_s", "job_type"]),
     "spot.arrivals_by_hour(from_hour := 0)": (arrivals_by_hour, (0,), ["hour_start_s", "job_type"]),
-    "spot.size_distribution()": (size_distribution, (), ["job_type", "at_most_gpus"]),
-    "spot.size_distribution(every_value := true)": (
-        size_distribution,
+    "spot.size_cdf()": (size_cdf, (), ["job_type", "at_most_gpus"]),
+    "spot.size_cdf(every_value := true)": (
+        size_cdf,
         (True,),
         ["job_type", "at_most_gpus"],
     ),

@@ -5,7 +5,7 @@
 -- column: jobs: Jobs of the type that request so many GPUs or fewer
 -- column: jobs_pct: The same in percent of the jobs of the type
 -- column: gpu_h_pct: GPU-hours of these jobs in percent of those of the type
-create or replace macro spot.size_distribution(every_value boolean := false) as table
+create or replace macro spot.size_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
     where not every_value
@@ -51,4 +51,4 @@ inner join points on sizes.job_type = points.job_type
 group by sizes.job_type, points.at_most_gpus
 order by sizes.job_type, points.at_most_gpus;
 
-comment on macro table spot.size_distribution is 'Jobs whose workers together ask for so many GPUs or fewer, and their share of the jobs and of the GPU time of their type.';
+comment on macro table spot.size_cdf is 'Jobs whose workers together ask for so many GPUs or fewer, and their share of the jobs and of the GPU time of their type.';
