@@ -2,8 +2,8 @@
 
 Every trace with data is published, and so is what unites traces. A view is stored as its rows, and a named
 query as its answer to its defaults. The rows of a table whose declaration is `wide`, one for each cell of a
-matrix of times and devices, are published by the hour alone, unless the whole is asked for, or its clock is no
-finer than that. So is what passes such rows on, one by one: a view that reads them and neither groups nor
+matrix of times and devices, are published by the hour alone, unless the whole is asked for or its clock is
+no finer than that. So is what passes such rows on, one by one: a view that reads them and neither groups nor
 aggregates.
 """
 
@@ -243,7 +243,7 @@ def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole:
 
 
 def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The wide base tables of samples, and by both their names the views that pass their rows on, in order."""
+    """Those wide base tables, and by both their names the views that pass their rows on, in order."""
     found = _finer_than_hours()
     definitions = dict(
         connection.execute(
