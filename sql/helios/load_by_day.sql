@@ -86,7 +86,7 @@ capacity as (
     select
         cluster,
         cast(floor(epoch("date") / 86400) as bigint) as day_number,
-        max(gpus) as capacity_gpus
+        cast(max(gpus) as bigint) as capacity_gpus
     from helios.gpu_count
     where column_name = 'total'
     group by all
