@@ -64,6 +64,7 @@ _NEVER_SURE = r"[^\x00-\xff]"
 _NUMBER = re.compile(rb"([+-]?)(?:(\d++)(?:\.(\d*+))?|\.(\d++))(?:[eE]([+-]?\d++))?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+_DAY_ALONE = re.compile(rb"\d{4}-\d\d-\d\d")
 _OFFSET = re.compile(rb"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$")
 # A local time with an offset may fall into the year before the range, or the year after it.
 _YEAR_BEFORE, _YEAR_BEHIND = b"%d" % (FIRST_TIME.year - 1), b"%d" % END_OF_TIMES.year
@@ -148,8 +149,9 @@ def _wall_time_fault(text: bytes) -> str:
 
 
 def _time_fault(text: bytes, has_offset: bool) -> str:
-    written = _OFFSET.sub(b"", text)
-    if not _TIME.fullmatch(written):
+    # The day's number looks like an offset.
+    is_day = not has_offset and _DAY_ALONE.fullmatch(text)
+    if not is_day and not _TIME.fullmatch(_OFFSET.sub(b"", text)):
         return _said(_INVALID, text)
     if not _YEAR_BEFORE <= text[:4] <= _YEAR_BEHIND:
         return _said(_OUT_OF_RANGE, text)
@@ -321,7 +323,7 @@ _LISTED = (
         "TIMESTAMP",
         "TIMESTAMP",
         "datetime",
-        "a date and a time of a zone that is not written: `2020-06-09 18:41:01`",
+        "a date and a time of a zone that is not written: `2020-06-09 18:41:01`, or a date alone",
         _SURE_TIME,
         _wall_time_fault,
     ),

@@ -57,7 +57,8 @@ def read_wide(
     first = first_written(chunks, file)
     header = first_record(first)
     devices = _devices(fields(header), table, table.wide.time_name, file, first.first_line)
-    time = Column(table.wide.time_name, "TIMESTAMPTZ", "", required=True)
+    [kind] = [column.type for column in table.columns if column.name == table.wide.time]
+    time = Column(table.wide.time_name, kind, "", required=True)
     columns = (time, *(Column(device, "DOUBLE", "") for device in devices))
     rest = chain([without(first, len(header))], chunks)
     for chunk, batch in read_chunks(rest, columns, table.ends_in_newline, file, PARSED_AT_ONCE):

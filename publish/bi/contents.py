@@ -2,8 +2,9 @@
 
 Every trace with data is published, and so is what unites traces. A view is stored as its rows, and a named
 query as its answer to its defaults. The rows of a table whose declaration is `wide`, one for each cell of a
-matrix of times and devices, are published by the hour alone, unless the whole is asked for. So is what passes
-such rows on, one by one: a view that reads them and neither groups nor aggregates.
+matrix of times and devices, are published by the hour alone, unless the whole is asked for or its clock is
+no finer than that. So is what passes such rows on, one by one: a view that reads them and neither groups nor
+aggregates.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from sqlglot import exp
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.ingest.declare import Table, all_traces
 from tracehouse.ingest.errors import UserError
+from tracehouse.views import ledgers
 
 Columns = Mapping[str, str]
 """What each column means, by its name."""
@@ -24,6 +26,7 @@ Columns = Mapping[str, str]
 MARK = "Published by Tracehouse: what is here."
 """The comment on `catalog.contents` by which what was published is known."""
 
+HOUR_S = 3_600
 _REDUCING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
 
 
@@ -171,12 +174,13 @@ def _base_tables(
     connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole: bool
 ) -> Iterator[Relation]:
     comments, columns = _comments(connection), _columns(connection)
+    fine = _finer_than_hours()
     for name, table in _declared().items():
         if name.partition(".")[0] in empty or name not in columns:
             continue
-        if table.wide:
+        if name in fine:
             yield _rollup(name, table, columns[name])
-        if whole or not table.wide:
+        if whole or name not in fine:
             yield Relation(name, Kind.TABLE, f"from {name}", comments[name], columns[name], table.key)
 
 
@@ -239,8 +243,8 @@ def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole:
 
 
 def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The wide base tables, and by both their names the views that pass their rows on, in order."""
-    found = [name for name, table in _declared().items() if table.wide]
+    """Those wide base tables, and by both their names the views that pass their rows on, in order."""
+    found = _finer_than_hours()
     definitions = dict(
         connection.execute(
             """
@@ -256,6 +260,13 @@ def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
         if not stored and not set(found).isdisjoint(reads) and _keeps_rows(definitions[versioned]):
             found += [name for name in (versioned, plain) if name not in found]
     return found
+
+
+def _finer_than_hours() -> list[str]:
+    """The wide base tables whose clock tells times within an hour, as that of telemetry does."""
+    fine = {name for clock in ledgers.clocks() if clock.resolution_s < HOUR_S for name in clock.objects}
+    wide = {name: table.wide for name, table in _declared().items() if table.wide}
+    return [name for name, declared in wide.items() if f"{name}.{declared.time}" in fine]
 
 
 def _keeps_rows(definition: str) -> bool:

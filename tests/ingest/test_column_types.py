@@ -32,6 +32,7 @@ VALUES: dict[TypeName, list[tuple[str, object]]] = {
         ("2020-06-09 18:41:01", NAIVE),
         ("2020-06-09T18:41:01.000001", NAIVE + timedelta(microseconds=1)),
         ("2020-06-09 18:41", NAIVE.replace(second=0)),
+        ("2020-06-09", NAIVE.replace(hour=0, minute=0, second=0)),
     ],
     "UNIX_S": [
         ("1662858720", AWARE),
@@ -69,6 +70,8 @@ FAULTS: dict[TypeName, list[str]] = {
         "2020-02-30 00:00:00",
         "2020-06-09 18:41:01.0000001",
         "09/06/2020 18:41",
+        "2020-06",
+        "2020-06-31",
     ],
     "UNIX_S": [
         "1662858720000",

@@ -399,6 +399,7 @@ def test_below_stands_what_was_read_and_whom_to_cite(opened: DuckDBPyConnection)
         "unified.hour_profile",
         "reads unified.jobs_v2",
         "acme",
+        "helios",
         "pai",
     ]
 

@@ -18,7 +18,6 @@ import raw_frames
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
-UTC_OFFSET_H = 8
 OUTCOMES = ("completed", "cancelled", "failed")
 KNOWN = (*OUTCOMES, "preempted")
 CLUSTER = ["trace", "cluster"]
@@ -442,10 +441,9 @@ def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
 
 
 def local_hours(raw: Path) -> pd.DataFrame:
-    """Hours since 1970 in UTC+8, by a clock whose hours and weekdays are true."""
-    jobs = jobs_of(raw)
-    jobs = jobs[jobs["trace"].isin(["acme", "pai"])].dropna(subset="submit_s")
-    hours = (jobs["submit_s"] // HOUR_S).astype("int64") + UTC_OFFSET_H
+    """Hours since 1970 where the cluster is, by a clock whose hours and weekdays are true."""
+    jobs = jobs_of(raw).dropna(subset="local_submit_s")
+    hours = (jobs["local_submit_s"].astype(float) // HOUR_S).astype("int64")
     return pd.DataFrame({"trace": jobs["trace"], "hour": hours})
 
 

@@ -20,6 +20,8 @@ WIDE = {
     for table in trace.tables
     if table.wide is not None
 }
+# A count for each day, which is no telemetry.
+WIDE.remove("helios.gpu_count")
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +169,8 @@ def small(small_published: Path, tmp_path: Path) -> Path:
 def test_traces_without_data_are_left_out_and_named(small: Path, small_warehouse: Path, publish) -> None:
     said = publish(small_warehouse, "--out", small)
     assert said.stdout.startswith("Published ") and f" as {small}, " in said.stdout
-    assert "no data: acme, genai, openb, pai, zeus" in said.stderr
+    others = sorted(all_traces().keys() - {"dlrm", "itp"})
+    assert f"no data: {', '.join(others)}" in said.stderr
     with duckdb.connect(str(small), read_only=True) as connection:
         schemas = connection.execute("select distinct schema_name from duckdb_tables()").fetchall()
         assert {schema for (schema,) in schemas} == {"catalog", "dlrm", "itp", "unified"}

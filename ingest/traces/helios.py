@@ -1,0 +1,95 @@
+"""Helios: jobs of four clusters for deep learning, Earth, Saturn, Uranus and Venus, April to September 2020.
+
+3,362,981 jobs, of which 1,580,464 use GPUs, of SenseTime's data centre; and the GPUs of each virtual cluster
+(VC), day by day.
+
+Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
+
+Files, from https://github.com/S-Lab-System-Group/HeliosData, a folder for each cluster in ``data``:
+
+- ``cluster_log.csv`` → `job`.
+- ``cluster_gpu_number.csv`` → `gpu_count`.
+
+Traps:
+
+- The cluster is in the folder's name alone, and job ids are unique within it only.
+- Times are local ones without a zone: UTC+8 by assumption.
+- TIMEOUT and NODE_FAIL are failures to the publisher; SUSPENDED, which it ignores, stands once in Uranus.
+- `duration` is the run alone, without the wait.
+- The GPUs of a VC change from day to day; `total` is their sum, not a VC.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace, Wide
+
+README = "README of S-Lab-System-Group/HeliosData"
+FOLDER = r"(?P<cluster>Earth|Saturn|Uranus|Venus)"
+CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: Earth, Saturn, Uranus or Venus")
+
+JOB = Table(
+    name="job",
+    comment="Jobs submitted to Slurm in each cluster: 3,362,981 rows, as the publisher counts them.",
+    grain="one row per (cluster, job_id)",
+    source=f"{README}, cluster_log.csv",
+    folder=FOLDER,
+    file_name=r"cluster_log\.csv",
+    keys=(CLUSTER,),
+    key=("cluster", "job_id"),
+    never_empty=("job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time"),
+    columns=(
+        Column("job_id", "VARCHAR", "Job id, given in the order of submission within a cluster"),
+        Column("user", "VARCHAR", "Hashed user, beginning with u"),
+        Column("vc", "VARCHAR", "Hashed virtual cluster, beginning with vc; clusters share names"),
+        Column("gpu_num", "BIGINT", "GPUs required; 0 for a CPU job", "GPUs"),
+        Column("cpu_num", "BIGINT", "CPUs required", "CPUs"),
+        Column("node_num", "BIGINT", "Nodes of the job", "nodes"),
+        Column("state", "VARCHAR", "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL"),
+        Column("submit_time", "TIMESTAMP", "Submission, in local time of a zone that is not written"),
+        Column("start_time", "TIMESTAMP", "Start of execution, in local time"),
+        Column("end_time", "TIMESTAMP", "Termination, in local time"),
+        Column("duration", "BIGINT", "end_time - start_time", "s", provenance="derived", is_duration=True),
+        Column("queue", "BIGINT", "start_time - submit_time", "s", provenance="derived", is_duration=True),
+    ),
+    order_by=("submit_time", "job_id"),
+    partition_by=("cluster",),
+    about_rows=3_362_981,
+)
+
+GPU_COUNT = Table(
+    name="gpu_count",
+    comment="GPUs of each virtual cluster on each day, and their total: the cells of the wide files as rows.",
+    grain="one row per (cluster, date, column_name)",
+    source=f"{README}, cluster_gpu_number.csv",
+    folder=FOLDER,
+    file_name=r"cluster_gpu_number\.csv",
+    keys=(CLUSTER,),
+    columns=(
+        Column("vc", "VARCHAR", "Virtual cluster; NULL where the column is the total"),
+        Column("column_name", "VARCHAR", "Name of the column in the CSV: a virtual cluster, or total"),
+        Column("date", "TIMESTAMP", "Day, as its midnight in local time"),
+        Column("gpus", "DOUBLE", "GPUs on that day; NULL where the cell is empty", "GPUs"),
+    ),
+    order_by=("column_name", "date"),
+    partition_by=("cluster",),
+    wide=Wide(
+        time_name="date", device_name=r"(?P<vc>vc\w+)", time="date", device="column_name", value="gpus"
+    ),
+)
+
+TRACE = Trace(
+    name="helios",
+    title="SenseTime Helios (2020)",
+    publisher="S-Lab, Nanyang Technological University, and SenseTime",
+    homepage="https://github.com/S-Lab-System-Group/HeliosData",
+    download=(
+        "Fetch data.zip of https://github.com/S-Lab-System-Group/HeliosData by hand (36.4 MB) and unpack it"
+        " with its folders, which alone tell the clusters apart: data/Earth/cluster_log.csv and so on."
+    ),
+    licence="CC BY 4.0",
+    citation=(
+        "Qinghao Hu, Peng Sun, Shengen Yan, Yonggang Wen, and Tianwei Zhang. Characterization and Prediction"
+        " of Deep Learning Workloads in Large-Scale GPU Datacenters. In Proceedings of the International"
+        " Conference for High Performance Computing, Networking, Storage and Analysis (SC '21). ACM, 2021."
+        " https://doi.org/10.1145/3458817.3476223"
+    ),
+    tables=(JOB, GPU_COUNT),
+)

@@ -1,0 +1,83 @@
+"""Spot GPU: jobs of high priority and on spot GPUs, and the nodes of an Alibaba cluster, published in 2026.
+
+4,278 nodes with GPUs of six models; jobs are HP, with strict objectives, or Spot, on what HP leaves.
+
+Citation: see ``TRACE.citation``. Licence: none is stated; the folders beside it are CC BY 4.0, Alibaba Group.
+
+Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu:
+
+- ``node_info_df.csv`` → `node`, its columns in another order than in the README.
+- ``job_info_df.csv`` → `job`.
+
+Traps:
+
+- Of a job there are its submission and how long it took: no start, wait, end or state.
+- `gpu_request` and `cpu_request` are those of one of `worker_num` workers.
+- What jobs request from their submission on is more than there is, of A10s by a third.
+- Jobs that ran when the trace began or ended seem to be cut off there.
+"""
+
+from tracehouse.ingest.declare import Column, Table, Trace
+
+README = "README of cluster-trace-v2026-spot-gpu"
+
+NODE = Table(
+    name="node",
+    comment="Nodes with GPUs: 4,278 rows. Numbers in node_name have gaps.",
+    grain="one row per node_name",
+    source=README,
+    file_name=r"node_info_df\.csv",
+    columns=(
+        Column("gpu_model", "VARCHAR", "GPU model: a name, or GPU-series-1 and -2, which have none"),
+        Column("gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs"),
+        Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores"),
+        Column("node_name", "VARCHAR", "Node"),
+    ),
+    key=("node_name",),
+    never_empty=("gpu_model", "gpu_capacity_num", "cpu_num", "node_name"),
+    order_by=("gpu_model", "node_name"),
+    about_rows=4_278,
+)
+
+JOB = Table(
+    name="job",
+    comment="Jobs: what each worker requests, when the job was submitted and how long it took.",
+    grain="one row per job_name",
+    source=README,
+    file_name=r"job_info_df\.csv",
+    columns=(
+        Column("job_name", "VARCHAR", "Job"),
+        Column("organization", "VARCHAR", "Organisation that pays, such as a department"),
+        Column("gpu_model", "VARCHAR", "GPU model that the job requests"),
+        Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores"),
+        Column("gpu_request", "DOUBLE", "GPUs that a worker requests", "GPUs"),
+        Column("worker_num", "BIGINT", "Workers of the job", "instances"),
+        Column("submit_time", "DOUBLE", "Submission, after that of the first job", "s"),
+        Column("duration", "DOUBLE", "How long the job took", "s", is_duration=True),
+        Column("job_type", "VARCHAR", "HP, of high priority, or Spot"),
+    ),
+    key=("job_name",),
+    never_empty=("job_name", "gpu_model", "gpu_request", "worker_num", "submit_time", "duration", "job_type"),
+    order_by=("submit_time", "job_name"),
+    about_rows=466_867,
+)
+
+TRACE = Trace(
+    name="spot",
+    title="Alibaba cluster-trace-v2026-spot-gpu",
+    publisher="Alibaba Group",
+    homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu",
+    download=(
+        "Fetch node_info_df.csv and job_info_df.csv of "
+        "https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu into a folder."
+    ),
+    licence="none stated; sibling folders are CC BY 4.0",
+    citation=(
+        "Jiaang Duan, Shenglin Xu, Shiyou Qian, Dingyu Yang, Kangjin Wang, Chenzhi Liao, Yinghao Yu, Qin Hua,"
+        " Hanwen Hu, Qi Wang, Wenchao Wu, Dongqing Bao, Tianyu Lu, Jian Cao, Guangtao Xue, Guodong Yang,"
+        " Liping Zhang, and Gang Chen. GFS: A Preemptive Scheduling Framework for GPU Clusters with"
+        " Predictive Spot Management. In Proceedings of the 31st ACM International Conference on"
+        " Architectural Support for Programming Languages and Operating Systems (ASPLOS 2026). ACM, 2026."
+    ),
+    tables=(NODE, JOB),
+)

@@ -1,0 +1,103 @@
+"""Synthetic spot GPU trace: the nodes of six GPU models, and jobs of high priority (HP) and on spot GPUs.
+
+Reproduced: both CSVs with their columns; the nodes of each model and their GPUs, with gaps in the numbers;
+jobs of several workers, each with requests of its own; HP jobs that ran before the trace, submitted at 0, and
+jobs that its end cuts off; more demand for A10s than there are. All else is invented.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracehouse.samples.declare import Sampler
+from tracehouse.samples.draw import arrivals, floats, labels, lognormal, mask_of, scaled, spread, whole
+from tracehouse.samples.files import OnBytes, write_csv
+
+JOBS, LEAST_JOBS = 466_867, 120
+LAST_S = 184 * 86_400 - 1
+FIRST_JOB = 239_255
+ORGANIZATIONS = 60
+BYTES_PER_JOB, BYTES_OF_NODES = 45, 80_000
+SPOT_SHARE, BEFORE_SHARE = 0.3, 0.02
+SKIPPED_NUMBERS = 63
+# Model, GPUs of a node, its vCPUs, and how many such nodes there are.
+NODES = (
+    ("A10", 1, 128, 2_494),
+    ("A100-SXM4-80GB", 8, 128, 432),
+    ("A800-SXM4-80GB", 8, 128, 22),
+    ("GPU-series-1", 1, 192, 902),
+    ("GPU-series-1", 4, 192, 10),
+    ("GPU-series-1", 8, 192, 77),
+    ("GPU-series-2", 8, 192, 122),
+    ("H800", 8, 192, 219),
+)
+# Of the jobs, those that request each model, and the median of how long they take.
+DEMAND = {
+    "A10": (55, 9_000),
+    "A100-SXM4-80GB": (20, 6_000),
+    "A800-SXM4-80GB": (2, 6_000),
+    "GPU-series-1": (12, 8_000),
+    "GPU-series-2": (5, 5_000),
+    "H800": (6, 7_000),
+}
+GPUS_OF_WORKER = {1: 75, 2: 8, 4: 6, 8: 11}
+WORKERS = {1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1}
+
+
+def expected_bytes(scale: float) -> int:
+    """About how many bytes of text a sample has."""
+    return round(JOBS * BYTES_PER_JOB * scale) + BYTES_OF_NODES
+
+
+def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
+    """Write both CSVs below `folder`; the nodes are as many at any scale."""
+    jobs = _jobs(scaled(JOBS, scale, LEAST_JOBS), rng)
+    return [
+        write_csv(folder / "node_info_df.csv", _nodes(rng), on_bytes),
+        write_csv(folder / "job_info_df.csv", jobs, on_bytes),
+    ]
+
+
+def _nodes(rng: np.random.Generator) -> pl.DataFrame:
+    shape = spread(rng, sum(count for *_, count in NODES), [count for *_, count in NODES])
+    numbers = rng.permutation(len(shape) + SKIPPED_NUMBERS)[: len(shape)]
+    return pl.DataFrame(
+        {
+            "gpu_model": labels(shape, [model for model, *_ in NODES]),
+            "gpu_capacity_num": whole(np.array([gpus for _, gpus, _, _ in NODES])[shape]),
+            "cpu_num": whole(np.array([cpus for _, _, cpus, _ in NODES])[shape]),
+            "node_name": whole(np.sort(numbers)),
+        }
+    )
+
+
+def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
+    model = spread(rng, count, [jobs for jobs, _ in DEMAND.values()])
+    median = np.array([seconds for _, seconds in DEMAND.values()])[model]
+    # One A10 a node, so that its workers have one GPU.
+    gpus = np.array(list(GPUS_OF_WORKER))[spread(rng, count, list(GPUS_OF_WORKER.values()))]
+    gpus[model == list(DEMAND).index("A10")] = 1
+    workers = np.array(list(WORKERS))[spread(rng, count, list(WORKERS.values()))]
+    submit = arrivals(rng, count, 0, LAST_S)
+    is_early = np.arange(count) < max(2, round(count * BEFORE_SHARE))
+    submit[is_early] = 0
+    is_spot = mask_of(count, rng.permutation(count)[: round(count * SPOT_SHARE)]) & ~is_early
+    lasted = np.ceil(lognormal(rng, count, np.where(is_early, 100 * median, median), 1.8)).astype(np.int64)
+    lasted[0] = LAST_S
+    return pl.DataFrame(
+        {
+            "job_name": whole(FIRST_JOB + np.arange(count)),
+            "organization": whole(spread(rng, count, 1 / np.arange(1, ORGANIZATIONS + 1))),
+            "gpu_model": labels(model, list(DEMAND)),
+            "cpu_request": floats(gpus * 8.0),
+            "gpu_request": floats(gpus),
+            "worker_num": whole(workers),
+            "submit_time": whole(submit),
+            "duration": whole(np.minimum(lasted, LAST_S - submit)),
+            "job_type": labels(is_spot.astype(np.int64), ["HP", "Spot"]),
+        }
+    )
+
+
+SAMPLER = Sampler(write, expected_bytes)

@@ -1,0 +1,109 @@
+-- How many GPUs do Helios's jobs hold from day to day, beside those that its clusters have?
+-- param: on_cluster: cluster to look at, or all
+-- choices: on_cluster: all Earth Saturn Uranus Venus
+-- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
+-- column: jobs: GPU jobs submitted on the day
+create or replace macro helios.load_by_day(on_cluster varchar := 'all') as table
+with jobs as (
+    select
+        cluster,
+        requested_gpus,
+        submit_s,
+        submit_s + wait_s as start_s,
+        end_s
+    from helios.standard_job
+    where requested_gpus > 0 and on_cluster in ('all', cluster)
+),
+
+submitted as (
+    select
+        cluster,
+        cast(floor(submit_s / 86400) as bigint) as day_number,
+        count(*) as jobs,
+        fsum(requested_gpus) as submitted_gpus
+    from jobs
+    where submit_s is not null
+    group by all
+),
+
+spans as (
+    select
+        cluster,
+        requested_gpus,
+        start_s,
+        end_s,
+        unnest(
+            generate_series(
+                cast(floor(start_s / 86400) as bigint), cast(floor(end_s / 86400) as bigint)
+            )
+        ) as day_number
+    from jobs
+    where end_s > start_s
+),
+
+held as (
+    select
+        cluster,
+        day_number,
+        fsum(
+            requested_gpus
+            * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
+        ) as held_gpu_s
+    from spans
+    group by cluster, day_number
+),
+
+seen as (
+    select
+        cluster,
+        day_number
+    from submitted
+    union all
+    select
+        cluster,
+        day_number
+    from held
+),
+
+bounds as (
+    select
+        cluster,
+        min(day_number) as first_day,
+        max(day_number) as last_day
+    from seen
+    group by cluster
+),
+
+-- Idle days are there too.
+days as (
+    select
+        cluster,
+        unnest(generate_series(first_day, last_day)) as day_number
+    from bounds
+),
+
+capacity as (
+    select
+        cluster,
+        cast(floor(epoch("date") / 86400) as bigint) as day_number,
+        cast(max(gpus) as bigint) as capacity_gpus
+    from helios.gpu_count
+    where column_name = 'total'
+    group by all
+)
+
+select
+    days.cluster,
+    date '1970-01-01' + cast(days.day_number as integer) as day,
+    coalesce(submitted.jobs, 0) as jobs,
+    coalesce(submitted.submitted_gpus, 0) as submitted_gpus,
+    coalesce(held.held_gpu_s, 0) / 86400.0 as held_gpus,
+    capacity.capacity_gpus,
+    100.0 * coalesce(held.held_gpu_s, 0) / 86400.0 / nullif(capacity.capacity_gpus, 0) as held_pct
+from days
+left join submitted on days.cluster = submitted.cluster and days.day_number = submitted.day_number
+left join held on days.cluster = held.cluster and days.day_number = held.day_number
+left join capacity on days.cluster = capacity.cluster and days.day_number = capacity.day_number
+order by days.cluster, days.day_number;
+
+comment on macro table helios.load_by_day is 'GPU jobs submitted, the GPUs that they request, and the GPUs that jobs hold from start to end, mean over the day, beside those of the cluster on that day, in local time; from the first to the last day on which a GPU job of the cluster is submitted or runs.';

@@ -1,0 +1,22 @@
+-- How long do the GPU jobs of Helios's virtual clusters run?
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: Earth Saturn Uranus Venus
+-- chart: box x=vc y=run_s:log
+-- column: jobs: GPU jobs of the virtual cluster
+create or replace macro helios.run_by_vc(on_cluster varchar := 'Venus') as table
+select
+    partition_name as vc,
+    count(*) as jobs,
+    favg(run_s) as mean_run_s,
+    quantile_cont(run_s, 0.05) as p5_run_s,
+    quantile_cont(run_s, 0.25) as p25_run_s,
+    median(run_s) as median_run_s,
+    quantile_cont(run_s, 0.75) as p75_run_s,
+    quantile_cont(run_s, 0.9) as p90_run_s,
+    quantile_cont(run_s, 0.95) as p95_run_s
+from helios.standard_job
+where cluster = on_cluster and requested_gpus > 0
+group by partition_name
+order by mean_run_s desc nulls last, vc asc;
+
+comment on macro table helios.run_by_vc is 'Run from start to end of GPU jobs, its mean and interpolated percentiles, per virtual cluster.';

@@ -1,0 +1,37 @@
+-- How do Helios's jobs end, by count and by GPU time?
+-- param: on_cluster: cluster to count, or all
+-- choices: on_cluster: all Earth Saturn Uranus Venus
+-- param: gpu_only: count only jobs that request a GPU
+-- chart: bar x=final_state y=gpu_h_pct
+-- column: jobs: Jobs of the clusters asked for, those without a GPU left out unless asked for
+create or replace macro helios.states(on_cluster varchar := 'all', gpu_only boolean := true) as table
+with states as (
+    select
+        status as final_state,
+        count(*) as jobs,
+        fsum(held_gpu_s) / 3600.0 as gpu_h
+    from helios.standard_job
+    where on_cluster in ('all', cluster) and (not gpu_only or requested_gpus > 0)
+    group by status
+),
+
+with_totals as (
+    select
+        final_state,
+        jobs,
+        gpu_h,
+        sum(jobs) over () as all_jobs,
+        fsum(gpu_h) over () as all_gpu_h
+    from states
+)
+
+select
+    final_state,
+    jobs,
+    100.0 * jobs / all_jobs as jobs_pct,
+    gpu_h,
+    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
+from with_totals
+order by jobs desc, final_state asc;
+
+comment on macro table helios.states is 'Jobs and their GPU-hours per outcome, and the percentages of all: TIMEOUT and NODE_FAIL count as failed, as the publisher has it, and SUSPENDED as unknown.';

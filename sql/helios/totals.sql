@@ -1,0 +1,31 @@
+-- How many jobs and GPU-hours did each of Helios's clusters run, and all of them together?
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=cluster y=gpu_h
+-- column: users: Users with a job
+-- column: max_run_s: Longest run of a GPU job
+-- column: mean_run_s: Mean run of GPU jobs
+-- column: median_run_s: Median run of GPU jobs
+-- column: mean_wait_s: Mean wait of GPU jobs
+-- column: median_wait_s: Median wait of GPU jobs
+create or replace macro helios.totals(with_total boolean := false) as table
+select
+    coalesce(cluster, 'all') as cluster,
+    count(*) as jobs,
+    count(*) filter (where requested_gpus = 0) as cpu_jobs,
+    count(*) filter (where requested_gpus > 0) as gpu_jobs,
+    count(distinct user_id) as users,
+    fsum(held_gpu_s) / 3600.0 as gpu_h,
+    favg(requested_gpus) filter (where requested_gpus > 0) as mean_gpus,
+    median(requested_gpus) filter (where requested_gpus > 0) as median_gpus,
+    max(requested_gpus) as max_gpus,
+    favg(run_s) filter (where requested_gpus > 0) as mean_run_s,
+    median(run_s) filter (where requested_gpus > 0) as median_run_s,
+    max(run_s) filter (where requested_gpus > 0) as max_run_s,
+    favg(wait_s) filter (where requested_gpus > 0) as mean_wait_s,
+    median(wait_s) filter (where requested_gpus > 0) as median_wait_s
+from helios.standard_job
+group by grouping sets ((cluster), ())
+having bool_or(with_total) or grouping(cluster) = 0
+order by grouping(cluster), cluster;
+
+comment on macro table helios.totals is 'Jobs without and with a GPU, users and GPU-hours per cluster; GPUs, run and wait are those of GPU jobs. A user of several clusters counts once in all of them together.';

@@ -1,0 +1,23 @@
+-- How long do the GPU jobs of Helios's virtual clusters wait?
+-- caveat: helios.gpus_change_daily
+-- param: on_cluster: cluster to look at
+-- choices: on_cluster: Earth Saturn Uranus Venus
+-- chart: box x=vc y=wait_s:log
+-- column: jobs: GPU jobs of the virtual cluster
+create or replace macro helios.wait_by_vc(on_cluster varchar := 'Venus') as table
+select
+    partition_name as vc,
+    count(*) as jobs,
+    favg(wait_s) as mean_wait_s,
+    quantile_cont(wait_s, 0.05) as p5_wait_s,
+    quantile_cont(wait_s, 0.25) as p25_wait_s,
+    median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.75) as p75_wait_s,
+    quantile_cont(wait_s, 0.9) as p90_wait_s,
+    quantile_cont(wait_s, 0.95) as p95_wait_s
+from helios.standard_job
+where cluster = on_cluster and requested_gpus > 0
+group by partition_name
+order by mean_wait_s desc nulls last, vc asc;
+
+comment on macro table helios.wait_by_vc is 'Wait from submission to start of GPU jobs, its mean and interpolated percentiles, per virtual cluster; most wait for no second.';

@@ -1,0 +1,51 @@
+-- How many HP and Spot jobs of the spot trace are submitted from hour to hour?
+-- param: from_hour: first hour that is shown; at 0 come the jobs that ran before the trace
+-- range: from_hour: 0 to 100000
+-- chart: line x=hour_start_s y=jobs color=job_type
+-- column: jobs: Jobs submitted in the hour
+-- column: requested_gpus: GPUs that they request
+create or replace macro spot.arrivals_by_hour(from_hour bigint := 1) as table
+with arrivals as (
+    select
+        cast(floor(submit_s / 3600) as bigint) as hour_number,
+        job_type,
+        count(*) as jobs,
+        fsum(requested_gpus) as requested_gpus
+    from spot.job_demand
+    group by all
+),
+
+bounds as (
+    select
+        min(hour_number) as first_hour,
+        max(hour_number) as last_hour
+    from arrivals
+),
+
+hours as (
+    select unnest(generate_series(first_hour, last_hour)) as hour_number
+    from bounds
+),
+
+shown as (
+    select hour_number
+    from hours
+    where hour_number >= from_hour
+),
+
+types as (
+    select distinct job_type
+    from arrivals
+)
+
+select
+    3600 * shown.hour_number as hour_start_s,
+    types.job_type,
+    coalesce(arrivals.jobs, 0) as jobs,
+    coalesce(arrivals.requested_gpus, 0) as requested_gpus
+from shown
+cross join types
+left join arrivals on shown.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
+order by shown.hour_number, types.job_type;
+
+comment on macro table spot.arrivals_by_hour is 'Jobs submitted and the GPUs that they request, per hour from the first submission to the last and type of job. The clock begins at an unknown hour of the day.';

@@ -1,0 +1,19 @@
+-- How many GPUs does the cluster of the spot trace have of each model?
+-- caveat: spot.models_are_hidden
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=gpu_model y=gpus
+-- column: gpu_model: GPU model, or all of them
+-- column: gpus: GPUs of the nodes
+create or replace macro spot.capacity_by_model(with_total boolean := false) as table
+select
+    coalesce(gpu_model, 'all') as gpu_model,
+    count(*) as nodes,
+    count(*) filter (where gpu_capacity_num = 8) as whole_nodes,
+    cast(sum(gpu_capacity_num) as bigint) as gpus,
+    cast(sum(cpu_num) as bigint) as cpus
+from spot.node
+group by grouping sets ((gpu_model), ())
+having bool_or(with_total) or grouping(gpu_model) = 0
+order by grouping(gpu_model), gpu_model;
+
+comment on macro table spot.capacity_by_model is 'Nodes, those with 8 GPUs, GPUs and CPU cores per GPU model.';

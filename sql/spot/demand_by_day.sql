@@ -1,0 +1,70 @@
+-- How many GPUs do jobs of the spot trace demand from day to day, beside those that there are?
+-- caveat: spot.demand_over_capacity
+-- param: on_job_type: type of job, or all
+-- choices: on_job_type: all HP Spot
+-- chart: line x=day_start_s y=demanded_gpus rule=capacity_gpus facet=gpu_model
+create or replace macro spot.demand_by_day(on_job_type varchar := 'all') as table
+with spans as (
+    select
+        gpu_model,
+        requested_gpus,
+        submit_s as from_s,
+        submit_s + run_s as to_s,
+        unnest(
+            generate_series(
+                cast(floor(submit_s / 86400) as bigint), cast(floor((submit_s + run_s) / 86400) as bigint)
+            )
+        ) as day_number
+    from spot.job_demand
+    where run_s > 0 and on_job_type in ('all', job_type)
+),
+
+demanded as (
+    select
+        gpu_model,
+        day_number,
+        fsum(
+            requested_gpus
+            * (least(to_s, 86400 * (day_number + 1)) - greatest(from_s, 86400 * day_number))
+        ) as gpu_s
+    from spans
+    group by gpu_model, day_number
+),
+
+bounds as (
+    select
+        min(day_number) as first_day,
+        max(day_number) as last_day
+    from demanded
+),
+
+days as (
+    select unnest(generate_series(first_day, last_day)) as day_number
+    from bounds
+),
+
+models as (
+    select distinct gpu_model
+    from demanded
+),
+
+capacity as (
+    select
+        partition_name as gpu_model,
+        gpus
+    from spot.cluster_capacity
+)
+
+select
+    86400 * days.day_number as day_start_s,
+    models.gpu_model,
+    coalesce(demanded.gpu_s, 0) / 86400.0 as demanded_gpus,
+    capacity.gpus as capacity_gpus,
+    100.0 * coalesce(demanded.gpu_s, 0) / 86400.0 / nullif(capacity.gpus, 0) as demanded_pct
+from days
+cross join models
+left join demanded on days.day_number = demanded.day_number and models.gpu_model = demanded.gpu_model
+left join capacity on models.gpu_model = capacity.gpu_model
+order by days.day_number, models.gpu_model;
+
+comment on macro table spot.demand_by_day is 'GPUs that jobs ask for if each had run from its submission for its duration, mean over the day, per GPU model, beside those of the model; days count from the first submission to the last such end. More may be demanded than there are.';

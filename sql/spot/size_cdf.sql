@@ -1,0 +1,54 @@
+-- How many GPUs do HP and Spot jobs of the spot trace ask for, and whose is the GPU time?
+-- param: every_value: a row for each number that occurs in place of powers of two
+-- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value
+-- column: at_most_gpus: Most GPUs that a job counted here requests
+-- column: jobs: Jobs of the type that request so many GPUs or fewer
+-- column: jobs_pct: The same in percent of the jobs of the type
+-- column: gpu_h_pct: GPU-hours of these jobs in percent of those of the type
+create or replace macro spot.size_cdf(every_value boolean := false) as table
+with powers as (
+    select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
+    where not every_value
+),
+
+-- Few different sizes, so that not every job meets every point.
+sizes as (
+    select
+        job_type,
+        requested_gpus,
+        count(*) as jobs,
+        fsum(gpu_h) as gpu_h
+    from spot.job_demand
+    group by job_type, requested_gpus
+),
+
+points as (
+    select
+        types.job_type,
+        cast(powers.at_most_gpus as double) as at_most_gpus
+    from (select distinct job_type from sizes) as types
+    cross join powers
+    union all
+    select
+        job_type,
+        requested_gpus as at_most_gpus
+    from sizes
+    where every_value and requested_gpus > 0
+)
+
+select
+    sizes.job_type,
+    points.at_most_gpus,
+    cast(
+        coalesce(sum(sizes.jobs) filter (where sizes.requested_gpus <= points.at_most_gpus), 0) as bigint
+    ) as jobs,
+    100.0 * coalesce(sum(sizes.jobs) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
+    / nullif(sum(sizes.jobs), 0) as jobs_pct,
+    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
+    / nullif(fsum(sizes.gpu_h), 0) as gpu_h_pct
+from sizes
+inner join points on sizes.job_type = points.job_type
+group by sizes.job_type, points.at_most_gpus
+order by sizes.job_type, points.at_most_gpus;
+
+comment on macro table spot.size_cdf is 'Jobs whose workers together ask for so many GPUs or fewer, and their share of the jobs and of the GPU time of their type.';

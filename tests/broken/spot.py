@@ -1,0 +1,31 @@
+"""Files that break each of the spot trace's rules. The comment on a line names them, without the table."""
+
+from pathlib import Path
+
+FILES = {
+    "spot/node_info_df.csv": [
+        "gpu_model,gpu_capacity_num,cpu_num,node_name",
+        "A10,1,128,0",
+        "A10,0,128,1",  # positive
+        "A10,1,0,2",  # positive
+    ],
+    "spot/job_info_df.csv": [
+        "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type",
+        "1,13,A10,8,1,1,0,60,HP",
+        "2,13,A10,8,1,1,0,60,Cold",  # type
+        "3,13,A10,-8,1,1,0,60,Spot",  # non_negative
+        "4,13,A10,8,-1,1,0,60,Spot",  # non_negative
+        "5,13,A10,8,1,1,-1,60,Spot",  # non_negative
+        "6,13,A10,8,1,1,0,-60,Spot",  # non_negative
+        "7,13,A10,8,1,0,0,60,Spot",  # workers
+        "8,13,T4,8,1,1,0,60,Spot",  # model_listed
+    ],
+}
+
+# Every other rule is broken once.
+BROKEN_MORE_OFTEN = {"spot.node.positive": 2, "spot.job.non_negative": 4}
+
+
+def breaches_on_real_files(raw: Path) -> dict[str, int]:
+    """None in the nodes; the jobs are not at hand."""
+    return {}

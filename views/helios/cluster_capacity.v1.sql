@@ -1,0 +1,19 @@
+-- How many GPUs each virtual cluster of Helios has, over the days that are listed.
+-- grain: one row per (cluster, partition_name)
+-- source: README of HeliosData, cluster_gpu_number.csv
+-- caveat: helios.gpus_change_daily: gpus
+-- caveat: helios.vc_names_are_shared: partition_name
+create or replace view helios.cluster_capacity_v1 as
+select
+    cluster,
+    vc as partition_name,
+    cast(round(favg(gpus)) as bigint) as gpus,
+    cast(null as bigint) as nodes
+from helios.gpu_count
+where vc is not null
+group by cluster, vc;
+
+comment on column helios.cluster_capacity_v1.cluster is 'Cluster; measured.';
+comment on column helios.cluster_capacity_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';
+comment on column helios.cluster_capacity_v1.gpus is 'Mean over the days of the GPUs that it has, rounded to whole ones; derived.';
+comment on column helios.cluster_capacity_v1.nodes is 'Nodes; NULL, as the trace does not tell; measured.';

@@ -1,0 +1,66 @@
+-- Helios's jobs in the field's standard terms.
+-- grain: one row per (cluster, job_id)
+-- source: README of HeliosData, cluster_log.csv
+-- caveat: helios.zone_is_assumed: submit_time submit_s end_s
+-- caveat: helios.failed_is_a_class: status
+-- caveat: helios.vc_names_are_shared: partition_name
+create or replace view helios.standard_job_v1 as
+-- Local times: what is added to them for the hour where the cluster is, is nothing.
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'helios.local'
+),
+
+seconds as (
+    select
+        cluster,
+        job_id,
+        "user" as user_id,
+        vc,
+        state,
+        cast(cpu_num as double) as requested_cpus,
+        cast(gpu_num as double) as requested_gpus,
+        epoch(submit_time) as submit_s,
+        epoch(start_time) as start_s,
+        epoch(end_time) as end_s
+    from helios.job
+)
+
+select
+    cluster,
+    job_id,
+    user_id,
+    cast(null as varchar) as group_id,
+    -- The zone of China is an assumption.
+    to_timestamp(submit_s - 28800) as submit_time,
+    submit_s,
+    submit_s + (select clock.local_offset_s from clock) as local_submit_s,
+    start_s - submit_s as wait_s,
+    end_s - start_s as run_s,
+    end_s,
+    requested_cpus,
+    cast(null as double) as allocated_cpus,
+    requested_gpus,
+    requested_gpus as requested_gpus_per_instance,
+    cast(null as double) as allocated_gpus,
+    cast(null as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    requested_gpus * (end_s - start_s) as held_gpu_s,
+    case
+        when state = 'COMPLETED' then 'completed'
+        when state = 'CANCELLED' then 'cancelled'
+        when state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') then 'failed'
+        else 'unknown'
+    end as status,
+    end_s is null as is_censored,
+    cast(null as varchar) as workload,
+    vc as partition_name
+from seconds;
+
+comment on column helios.standard_job_v1.job_id is 'Job id, unique within a cluster; measured.';
+comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, if the clusters keep the time of China, for no zone is written; derived.';
+comment on column helios.standard_job_v1.submit_s is 'Submission, seconds since 1970 in local time; measured.';
+comment on column helios.standard_job_v1.end_s is 'End, seconds since 1970 in local time; measured.';
+comment on column helios.standard_job_v1.status is 'completed, cancelled or failed, of which TIMEOUT and NODE_FAIL are; unknown for SUSPENDED; derived.';
+comment on column helios.standard_job_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';
