@@ -32,17 +32,18 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def twins_with(name: str) -> Iterator[tuple[str, ModuleType]]:
+def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
+    """The traces with raw files whose twins have something of a name."""
     for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
         twin = importlib.import_module(f"twins.{found.name}")
-        if hasattr(twin, name):
+        if hasattr(twin, name) and (raw / found.name).is_dir():
             yield found.name, twin
 
 
 def all_jobs(raw: Path) -> pd.DataFrame:
     """Those of the traces that the first version holds, and of each that has a twin of its own for them."""
     frames = [raw_frames.unified_jobs_v2(raw)]
-    for trace, twin in twins_with("standard_job"):
+    for trace, twin in twins_with("standard_job", raw):
         jobs = twin.standard_job(raw)
         hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
         jobs = jobs.assign(
@@ -160,7 +161,7 @@ def summary(raw: Path) -> pd.DataFrame:
 
 def capacity(raw: Path) -> pd.DataFrame:
     frames = []
-    for trace, twin in twins_with("cluster_capacity"):
+    for trace, twin in twins_with("cluster_capacity", raw):
         rows = twin.cluster_capacity(raw)
         rows.insert(0, "trace", trace)
         frames.append(rows.astype(object))
