@@ -294,5 +294,5 @@ def test_notes_name_what_is_not_in_the_warehouse(tmp_path: Path, real_warehouse:
     with raw_dumps.ingested(raw, tmp_path / "warehouse"):
         pass
     assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"openb.pod: {nothing}"
-    everything = "acme, dlrm, itp, openb, pai"
+    everything = "acme, dlrm, helios, itp, openb, pai, spot"
     assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{everything}: {nothing}"
