@@ -1,17 +1,16 @@
 """What the tests over random tables share: how many there are, and how an answer meets its twin's."""
 
-import os
-
 import duckdb
 import pandas as pd
 import raw_frames
+from hostile_tests import TRY_ALL
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 # Every example fills a warehouse, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(
     deadline=None,
-    max_examples=25 if os.environ.get("TRACEHOUSE_HOSTILE") == "all" else 2,
+    max_examples=25 if TRY_ALL else 2,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )

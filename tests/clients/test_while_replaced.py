@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
 
@@ -60,6 +61,7 @@ def has_answered(version: int, log: Path, reader: subprocess.Popen) -> bool:
     return reader.poll() is not None or json.dumps(expected(version)) in lines(log)
 
 
+@in_full
 def test_readers_see_one_version_whole(tmp_path: Path) -> None:
     warehouse, stop = publish(1, tmp_path), tmp_path / "stop"
     script = Path(__file__).with_name("keep_asking.py")

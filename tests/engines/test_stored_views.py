@@ -12,7 +12,9 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
-from conftest import build_warehouse, quiet
+from conftest import build_warehouse
+from few_files import quiet
+from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.describe import describe
@@ -431,7 +433,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return warehouse
 
 
-@pytest.mark.parametrize("step", ["written", "named", "all stored", "built"])
+@pytest.mark.parametrize(
+    "step",
+    ["written", *(pytest.param(step, marks=in_full) for step in ("named", "all stored")), "built"],
+)
 def test_a_kill_leaves_one_version_whole(step: str, few: Path, undisturbed: Path) -> None:
     old = asked(few, f"from {HOURLY} order by all")
     new = asked(undisturbed, f"from {HOURLY} order by all")

@@ -3,15 +3,12 @@
 By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=all, all of it.
 """
 
-import os
 from pathlib import Path
 
 import command_line
 import pytest
 from command_line import Server
 from hostile.dumps import raw_folder, write_old
-
-TRY_ALL = os.environ.get("TRACEHOUSE_HOSTILE") == "all"
 
 
 @pytest.fixture(scope="session")

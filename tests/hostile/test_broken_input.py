@@ -13,9 +13,9 @@ from command_line import Run, Server, by_itself
 from counting import Count
 from hostile.broken_input import all_cases
 from hostile.cases import Case, rounds
-from hostile.conftest import TRY_ALL
 from hostile.dumps import FORMS, UNTOUCHED, Place, Rows, raw_folder
 from hostile.expectations import Taken, Way, fail_with, opened, problems, unsound
+from hostile_tests import TRY_ALL
 
 ROUNDS = rounds(all_cases())
 # The first holds a case for every place.

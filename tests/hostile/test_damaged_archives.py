@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from command_line import Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Form, Place, raw_folder
 from hostile.expectations import Refused, Taken, fail_with, opened, problems, unsound
+from hostile_tests import TRY_ALL
 
 BATCHES = 34 if TRY_ALL else 1
 PLACES: tuple[tuple[Place, tuple[str, ...]], ...] = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.expectations import fail_with, manifest
+from hostile_tests import TRY_ALL
 
 BATCHES = 8 if TRY_ALL else 1
 ALONE = 30 if TRY_ALL else 2

@@ -16,10 +16,10 @@ import hypothesis
 import pytest
 from command_line import Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, Place, gz, raw_folder, stored, tar, wanted
 from hostile.expectations import fail_with, opened, unsound
 from hostile.stories import CLUSTERS
+from hostile_tests import TRY_ALL
 from hypothesis import HealthCheck, Phase, strategies
 
 EXAMPLES = 13 if TRY_ALL else 1

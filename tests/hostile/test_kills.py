@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from command_line import Run, Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound
+from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[1], ARCHIVED[0], WIDE[0])
 SHARES = 8

@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from command_line import Run, Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import NARROW, UNTOUCHED, WIDE, Place, raw_folder, stored, wanted, write_old
 from hostile.expectations import fail_with, opened
+from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 NAMES = (

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from command_line import Run, Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
 from hostile.expectations import fail_with
+from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 QUESTION = "select " + ", ".join(

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from command_line import Server
 from counting import Count
-from hostile.conftest import TRY_ALL
 from hostile.dumps import stored, wanted
 from hostile.expectations import fail_with, opened, unsound
 from hostile.stories import ACCUMULATING, IN_PART, STORIES, Ask, Do, Holds, Story
+from hostile_tests import TRY_ALL
 
 
 @pytest.mark.parametrize("story", [s for s in STORIES if TRY_ALL or s.name in IN_PART], ids=lambda s: s.name)

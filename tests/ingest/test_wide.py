@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from few_files import quiet
+from hostile_tests import in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -313,6 +314,7 @@ def peak_mb(raw: Path, warehouse: Path) -> float:
     return int(told.stdout.split()[-1]) / 1024
 
 
+@in_full
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """By default on small files; TRACEHOUSE_MEMORY_FILE_MB=6000 proves the large one."""
     devices, line_bytes = 2300, 6300

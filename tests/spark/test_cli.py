@@ -24,7 +24,7 @@ def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"],
+        pytest.param(["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"], marks=in_full),
         pytest.param(["unified.hour_profile", "--format", "json"], marks=in_full),
         pytest.param(["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"], marks=in_full),
         pytest.param(["openb.node_list", "--limit", "3"], marks=in_full),

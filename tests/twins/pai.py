@@ -392,7 +392,9 @@ def machines(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     )
     sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
     total = pd.DataFrame([{"gpu_type": "all", **sums}])
-    rows = pd.concat([types.reset_index(), *([total] if with_total else [])], ignore_index=True)
+    # A total stands behind the rows that it takes together: without any there is none.
+    has_total = with_total and len(types)
+    rows = pd.concat([types.reset_index(), *([total] if has_total else [])], ignore_index=True)
     rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])
     rows["cpus_per_gpu"] = ratio(rows["cpus"], rows["gpus"])
     return rows
