@@ -1,13 +1,13 @@
-"""Chooses views and queries that together have every construct of the project's SQL."""
+"""Chooses views and queries that have every construct of the project's SQL, and cost little to ask."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from tracehouse.engines.spark.register import left_out
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.each_trace import expanded
-from tracehouse.views.view_files import view_files
+from tracehouse.views.view_files import newest, view_files
 
 
 def constructs(tree: exp.Expr) -> set[str]:
@@ -34,13 +34,37 @@ def trees() -> dict[str, exp.Expr]:
     return views | queries
 
 
-def chosen(among: Mapping[str, exp.Expr]) -> list[str]:
-    """A few names whose trees have all constructs that any has."""
+def below() -> dict[str, set[str]]:
+    """The views and queries that asking for one makes, by its name: itself and all that it reads."""
+    views = list(expanded(view_files()))
+    versioned = {alias: view.versioned for alias, view in newest(views).items()}
+    read = {view.versioned: view.references for view in views}
+    read |= {query.full_name: query.references for query in query_files()}
+    found = {}
+    for name in read:
+        found[name], open_ends = set[str](), [name]
+        while open_ends:
+            lower = open_ends.pop()
+            if lower in read and lower not in found[name]:
+                found[name].add(lower)
+                open_ends += [versioned.get(one, one) for one in read[lower]]
+    return found
+
+
+def chosen(among: Mapping[str, exp.Expr], below: Mapping[str, Collection[str]]) -> list[str]:
+    """Few names whose trees have all constructs that any has, with little `below` them."""
     has = {name: constructs(tree) for name, tree in among.items()}
+    nodes = {name: sum(1 for _ in tree.walk()) for name, tree in among.items()}
+    cost = {name: sum(nodes.get(lower, 0) for lower in below[name]) for name in among}
     missing = set().union(*has.values())
     found = []
     while missing:
-        best = max(sorted(has), key=lambda name: (len(has[name] & missing), -len(has[name])))
+        best = max(sorted(has), key=lambda name: len(has[name] & missing) / cost[name])
         found.append(best)
         missing -= has[best]
+    # The first were taken for what the last ones have too.
+    for name in sorted(found, key=lambda name: -cost[name]):
+        others = [other for other in found if other != name]
+        if has[name] <= set().union(*(has[other] for other in others)):
+            found = others
     return found

@@ -46,5 +46,8 @@ def spark(
     """The session of this process, of which there can be one only: on the cluster where there is one."""
     master = request.getfixturevalue("cluster").url if ALL else "local[2]"
     settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    if not ALL:
+        # A few questions are over before better machine code pays.
+        settings["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     with session.opened(master, tmp_path_factory.mktemp("spark"), settings) as opened:
         yield opened

@@ -30,7 +30,7 @@ RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 
 ASKED = [name for name in (*comparison.VIEWS, *comparison.QUERIES) if name.split("(")[0] not in left_out()]
-CHOSEN = constructs.chosen(constructs.trees())
+CHOSEN = constructs.chosen(constructs.trees(), constructs.below())
 # One test has them all where they are few, so that Spark starts once.
 BATCHES = [[name] for name in ASKED] if ALL else [[f"{n}()" if is_query(n) else n for n in CHOSEN]]
 WAREHOUSES = ["sample_warehouse", "real_warehouse"] if ALL else ["sample_warehouse"]
