@@ -219,13 +219,12 @@ def _day(text: str) -> dt.date:
 def _export(
     trace: str, clusters: list[str] | None, warehouse: Path, out: Path, made: "Callable[[], Form]"
 ) -> None:
-    from tracehouse.engines.duckdb.read.asking import Limits
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import account, exporting
 
     form = made()
-    exported = exporting.export(warehouse, Limits(), trace, clusters or [], form, out)
+    exported = exporting.export(warehouse, exporting.LIMITS, trace, clusters or [], form, out)
     count = exported.account.jobs
     title = f"{count:,} job{'s' * (count != 1)} in {out}; {exporting.REPORT} there says the same"
     notes = {f"note {place}": note for place, note in enumerate(form.notes, 1)}

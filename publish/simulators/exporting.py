@@ -21,6 +21,8 @@ from tracehouse.publish.simulators.account import Account, account_of
 from tracehouse.publish.simulators.form import NUMBERED, Form
 
 REPORT = "export.json"
+LIMITS = Limits(memory="1GB", most_threads=4)
+"""Jobs are gathered, numbered and sorted in so much, and on disk; with 16 threads it does not suffice."""
 _VIEW = "unified.jobs"
 
 

@@ -1,40 +1,124 @@
 """Files that break each of GenAI's rules. The comment on a line names them, without the table."""
 
+import ast
+from collections import Counter
 from pathlib import Path
 
 from twins.genai import table
 
 HEADER = "timestamp_anon,value,container_ip"
 
+# Files whose rules are about their minutes alone.
+MINUTES_ONLY = (
+    "queue_rt_raw_anon",
+    "lora_update_latency_anon",
+    "controlnet_latency_data_anon",
+    "pod_gpu_duty_cycle_anon",
+    "pod_gpu_memory_used_bytes_anon",
+)
+
 FILES = {
-    "genai/pod_gpu_duty_cycle_anon.csv": [
-        "value,timestamp_anon,container_ip",
-        "0.0,1662858720.0,a",
-        "0.0,1662858780.0,a",  # minutes
+    **{
+        f"genai/{stem}.csv": [
+            HEADER,
+            "1662858720.0,0.0,a",
+            "1662858780.0,0.0,a",  # minutes
+        ]
+        for stem in MINUTES_ONLY
+    },
+    "genai/qps.csv": [
+        f"{HEADER},request_type",
+        "1662858720.0,0.09,a,Generative Requests",
+        "1662858721.0,0.09,a,Generative Requests",  # minutes
+        "1662858720.0,0.09,,API Requests",  # container
+    ],
+    "genai/queue_size_raw_anon.csv": [
+        HEADER,
+        "1662858720.0,0.0,a",
+        "1662858719.0,0.0,a",  # minutes
+        "1662858777.0,0.0,",  # container
     ],
     "genai/pod_memory_util_anon.csv": [
         "value,timestamp_anon,container_ip",
         "1.0,1662858720.0,a",
         "-0.1,1662858777.0,a",  # fraction
         "66.2,1662858777.0,b",  # fraction
+        "0.5,1662858720.0,",  # container
+        "0.5,1662858722.0,a",  # minutes
     ],
-    "genai/model_predict_data_anon.csv": [HEADER, "1662858720.0,20.0,a", "1662858720.0,20.0,b"],
+    "genai/model_predict_data_anon.csv": [
+        HEADER,
+        "1662858720.0,20.0,a",
+        "1662858720.0,20.0,b",
+        "1662858776.0,20.0,a",  # minutes
+    ],
     "genai/pipeline_inference_data_anon.csv": [
         HEADER,
         "1662858720.0,10.0,a",  # includes_inference
         "1662858720.0,20.0,b",
+        "1662858780.0,20.0,a",  # minutes
+    ],
+    "genai/basemodel_update_latency_anon.csv": [
+        HEADER,
+        "1662858720.0,20.0,a",
+        "1662858720.0,20.0,b",
+        "1662858776.0,20.0,a",  # minutes
+    ],
+    "genai/pipeline_update_latency_anon.csv": [
+        HEADER,
+        "1662858720.0,10.0,a",  # includes_base_model
+        "1662858720.0,20.0,b",
+        "1662858780.0,20.0,a",  # minutes
+    ],
+    "genai/lora_request_trace.csv": [
+        "gmt_create,predict_type,predict_status,exec_time_seconds,groupId,prompt_length,"
+        "negative_prompt_length,num_images_per_prompt,num_inference_steps,checkpoint_model_version_id,num_lora",
+        "2024-11-15 16:57:50,TXT_2_IMG,SUCCEED,32.0,G0000,63.0,,1.0,30.0,M0000,1",  # once
+        "2024-11-15 16:57:51,TXT_2_IMG,SUCCEED,32.0,G0000,63.0,,1.0,30.0,M0000,1",
+        "2024-11-15 16:57:52,TXT_2_IMG,SUCCEED,32.0,G0000,63.0,0.0,1.0,30.0,M0000,1",
+        "2024-11-15 16:57:53,TXT_2_IMG,SUCCEED,32.0,G0000,64.0,,1.0,30.0,M0000,2",
+    ],
+    "genai/data_trace_processed.csv": [
+        "predict_type,exec_time_seconds,style_type,prompt_length,negative_prompt_length,"
+        "num_images_per_prompt,num_inference_steps,checkpoint_model_version_id,lora_args",
+        "a,32.0,,63.0,,1.0,30.0,b,\"[{'modelVersionId': 'a', 'scale': 0.8}]\"",
+        "a,32.0,,64.0,,1.0,30.0,b,[]",
+        "a,32.0,,64.0,,1.0,30.0,b,[]",  # distinct
+        "a,32.0,s,64.0,,1.0,30.0,b,[]",
     ],
 }
 
 # Every other rule is broken once.
 BROKEN_MORE_OFTEN = {"genai.pod_memory_util.fraction": 2}
+# What both files of requests tell, but for what is a label in one and a hash in the other.
+SHAPE = ["exec_time_seconds", "prompt_length", "negative_prompt_length", "num_images_per_prompt"]
+SHAPE += ["num_inference_steps", "num_lora"]
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    memory = table(raw, "pod_memory_util_anon")["value"]
-    whole, pure = (table(raw, f"{name}_data_anon") for name in ("pipeline_inference", "model_predict"))
-    both = whole.merge(pure, on=["timestamp_anon", "container_ip"])
+    qps, queue, memory = (table(raw, stem) for stem in ("qps", "queue_size_raw_anon", "pod_memory_util_anon"))
+    timed, processed = table(raw, "lora_request_trace"), table(raw, "data_trace_processed")
+    processed["num_lora"] = processed["lora_args"].map(lambda text: len(ast.literal_eval(text)))
+    in_timed, in_processed = (
+        Counter(found[SHAPE].fillna(-1).itertuples(index=False, name=None)) for found in (timed, processed)
+    )
     return {
-        "genai.pod_memory_util.fraction": int(((memory < 0) | (memory > 1)).sum()),
-        "genai.pipeline_inference.includes_inference": int((both["value_x"] < both["value_y"]).sum()),
+        "genai.qps.container": int(qps["container_ip"].isna().sum()),
+        "genai.queue_size.container": int(queue["container_ip"].isna().sum()),
+        "genai.pod_memory_util.container": int(memory["container_ip"].isna().sum()),
+        "genai.pod_memory_util.fraction": int((~memory["value"].between(0, 1)).sum()),
+        "genai.pipeline_inference.includes_inference": longer_part(
+            raw, "pipeline_inference_data_anon", "model_predict_data_anon"
+        ),
+        "genai.pipeline_update_latency.includes_base_model": longer_part(
+            raw, "pipeline_update_latency_anon", "basemodel_update_latency_anon"
+        ),
+        "genai.lora_request_trace.once": (in_timed & in_processed).total(),
+        "genai.data_trace_processed.distinct": int(processed.drop(columns="num_lora").duplicated().sum()),
     }
+
+
+def longer_part(raw: Path, whole: str, part: str) -> int:
+    """In how many minutes of containers a part took longer than the whole."""
+    both = table(raw, whole).merge(table(raw, part), on=["timestamp_anon", "container_ip"])
+    return int((both["value_x"] < both["value_y"]).sum())

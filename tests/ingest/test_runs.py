@@ -191,3 +191,10 @@ def test_no_thread_is_left_when_the_items_are_not_wanted() -> None:
     assert next(coming) == 0
     coming.close()
     assert threading.active_count() == before
+
+
+def test_what_is_null_beside_one_text_is_found(tmp_path: Path) -> None:
+    """DuckDB 2.0.0 finds every row of a row group with one text and no dictionary."""
+    (run,) = write_runs([batch([("a", 1), ("a", 2), (None, 3)])], ("start",), tmp_path, "t")
+    found = duckdb.sql(f"select start from '{run.path}' where job is null").fetchall()
+    assert found == [(3,)]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tracehouse.views.each_trace import check_types, expanded, united
@@ -56,3 +57,17 @@ def test_what_is_united_must_be_alike(tmp_path: Path) -> None:
     }
     with pytest.raises(DefinitionError, match="id is a BIGINT, and a VARCHAR in helios"):
         check_types(helios, pai, types)
+
+
+def test_those_with_true_dates_are_named(synthetic: duckdb.DuckDBPyConnection) -> None:
+    rows = synthetic.execute(
+        "select distinct trace from unified.jobs where submit_time is not null order by trace"
+    ).fetchall()
+    assert rows == [("acme",), ("helios",)]
+    [(comment,)] = synthetic.execute(
+        """
+        select meaning from catalog.columns
+        where object_name = 'unified.jobs' and column_name = 'submit_time'
+        """
+    ).fetchall()
+    assert all(trace.title() in comment.partition(";")[0] for (trace,) in rows)

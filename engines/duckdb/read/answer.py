@@ -62,12 +62,14 @@ class Question:
 class Access:
     """What a connection may have beside the warehouse: files to write, a folder for what does not fit memory.
 
-    The memory limit is a size, as DuckDB writes it; empty for half of the machine's.
+    The memory limit is a size, as DuckDB writes it; empty for half of the machine's. It works with as many
+    threads as it is given, None for one for each core, and with no more than there are cores.
     """
 
     writable: Sequence[str] = ()
     scratch: Path | None = None
     memory_limit: str = ""
+    most_threads: int | None = None
 
 
 NOTHING_MORE = Access()
@@ -135,6 +137,8 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
     # Attached, not opened: all connections of a process to an opened file share its settings.
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
+    if access.most_threads:
+        connection.execute(f"set threads = least(current_setting('threads'), {access.most_threads})")
     disable_async_writes(connection)
     attach(connection, path, "warehouse")
     connection.execute("use warehouse")

@@ -52,10 +52,14 @@ class Writable:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a question may take, None for ever, and how much memory, empty for half of the machine's."""
+    """How long a question may take, None for ever, and how much memory, empty for half of the machine's.
+
+    Each thread needs some of it: `most_threads` is how many there may be, None for one for each core.
+    """
 
     timeout_s: float | None = None
     memory: str = ""
+    most_threads: int | None = None
 
 
 def ask(
@@ -135,7 +139,7 @@ def ask_within(
 
     Raises UserError where it fails, or takes longer than it may. `confined` and `last` are as in `ask`.
     """
-    access = Access([file.path for file in writable], scratch, limits.memory)
+    access = Access([file.path for file in writable], scratch, limits.memory, limits.most_threads)
     opened: list[duckdb.DuckDBPyConnection] = []
 
     def worked() -> T:
