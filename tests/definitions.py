@@ -11,7 +11,7 @@ from tracehouse.views.view_files import view_files
 
 @contextmanager
 def few_definitions(*schemas: str) -> Iterator[None]:
-    """Let databases that this process builds have the views of some schemas, and no queries, figures or checks.
+    """Let databases that this process builds have the views of some schemas, no queries, figures or checks.
 
     It takes a fifth of the time.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from definitions import few_definitions
 from few_files import quiet
 
 from tracehouse.engines.duckdb.write import database
@@ -35,7 +36,8 @@ def test_a_folder_of_any_such_name_is_read_as_it_is(
     place = tmp_path / "places"
     place.mkdir()
     monkeypatch.chdir(place)
-    assert not database.ingest([raw], Path(name), [], quiet).problems
+    with few_definitions():
+        assert not database.ingest([raw], Path(name), [], quiet).problems
     found = run(
         [traces, "sql", f"--warehouse={name}", "select distinct cluster, metric from acme.gpu_metric"],
         folder=place,

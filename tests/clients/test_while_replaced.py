@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from definitions import few_definitions
 from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
@@ -23,6 +24,12 @@ PODS = (
 )
 PATIENCE_S = 30
 VERSIONS = (1, 2, 3)
+
+
+@pytest.fixture
+def few_views() -> Iterator[None]:
+    with few_definitions("openb", "itp"):
+        yield
 
 
 def publish(version: int, folder: Path) -> Path:
@@ -91,6 +98,7 @@ def test_readers_see_one_version_whole(tmp_path: Path) -> None:
         assert seen == sorted(seen), way
 
 
+@pytest.mark.usefixtures("few_views")
 def test_an_open_connection_keeps_its_version_until_its_files_are_vacuumed(tmp_path: Path) -> None:
     path = publish(1, tmp_path) / database.NAME
     question = "select count(*), sum(cpu_milli) from openb.node"
@@ -109,6 +117,7 @@ def test_an_open_connection_keeps_its_version_until_its_files_are_vacuumed(tmp_p
         assert connection.execute(question).fetchall() == [(14, 56_000)]
 
 
+@pytest.mark.usefixtures("few_views")
 def test_a_long_lived_process_follows_by_attaching_anew(tmp_path: Path) -> None:
     warehouse = publish(1, tmp_path)
     attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
@@ -151,6 +160,7 @@ def writing(path: Path) -> Iterator[subprocess.Popen]:
             process.kill()
 
 
+@pytest.mark.usefixtures("few_views")
 def test_a_client_that_wrote_does_not_spoil_the_next_version(sample_warehouse: Path, tmp_path: Path) -> None:
     """Its write-ahead log lies beside the database by name, and belongs to the one that was replaced."""
     warehouse = tmp_path / "warehouse"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import raw_dumps
+from hostile_tests import in_full
 
 from tracehouse.publish.simulators.form import Layout
 
@@ -52,6 +53,7 @@ def test_a_long_file_takes_no_more_memory_than_a_short_one(layout: Layout, tmp_p
     assert peak_of(1_500_000) < peak_of(150_000) + 100
 
 
+@in_full
 def test_a_long_export_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
     def peak_of(jobs: int) -> float:
         folder = tmp_path / str(jobs)
