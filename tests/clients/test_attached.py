@@ -26,23 +26,26 @@ def alone(
     return folder / "bi.duckdb"
 
 
-def test_everything_answers_under_another_name_in_the_shell(
-    sample_warehouse: Path, run: Callable, shell: Path, sample_answers: dict
+def test_it_answers_under_another_name_in_the_shell(
+    sample_warehouse: Path, run: Callable, shell: Path, some_sample_answers: dict
 ) -> None:
     """Views and tables with the name in front; queries once the database is in use."""
     statements = [
         f"attach '{sample_warehouse / database.NAME}' as other (read_only)",
         *(
             f"select '{name}' as name, count(*) as rows from other.{name}"
-            for name in sample_answers["tables"]
+            for name in some_sample_answers["tables"]
         ),
         "use other",
-        *(f"select '{name}' as name, count(*) as rows from {name}()" for name in sample_answers["queries"]),
+        *(
+            f"select '{name}' as name, count(*) as rows from {name}()"
+            for name in some_sample_answers["queries"]
+        ),
     ]
     lines = run([shell, "-no-init", "-jsonlines"], ";\n".join([*statements, ""])).stdout.splitlines()
     assert {row["name"]: row["rows"] for row in map(json.loads, lines)} == {
-        **{name: table["rows"][0]["rows"] for name, table in sample_answers["tables"].items()},
-        **{name: len(query["rows"]) for name, query in sample_answers["queries"].items()},
+        **{name: table["rows"][0]["rows"] for name, table in some_sample_answers["tables"].items()},
+        **{name: len(query["rows"]) for name, query in some_sample_answers["queries"].items()},
     }
 
 
