@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracehouse.cli.arguments import PlainArguments
 from tracehouse.cli.completion import complete_trace
 from tracehouse.cli.defaults import DEFAULT_WAREHOUSE
 from tracehouse.cli.options import Warehouse
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
     from tracehouse.publish.simulators.form import Form
 
 commands = typer.Typer(
+    cls=PlainArguments,
     help="Write jobs as schedulers' simulators take them: traces export swf itp --out itp-swf.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+# No trace comes near to these, and the formats hold what is made of them.
+_MOST = 1_000_000
+_LEAST_ABOVE_0 = 1e-6
+_MOST_MIB = 1 << 40
+_MOST_S = 100 * 366 * 86_400
 
 Trace = Annotated[str, typer.Argument(help="Trace with jobs.", autocompletion=complete_trace)]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to make.", show_default=False)]
@@ -30,9 +38,11 @@ Clusters = Annotated[
 ]
 DefaultCpus = Annotated[
     int | None,
-    typer.Option("--default-cpus", min=1, help="Cores of jobs that ask for none.", show_default=False),
+    typer.Option(
+        "--default-cpus", min=1, max=_MOST, help="Cores of jobs that ask for none.", show_default=False
+    ),
 ]
-GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, help="GPUs that a node has.")]
+GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, max=_MOST, help="GPUs that a node has.")]
 
 
 @commands.command()
@@ -42,7 +52,8 @@ def swf(
     clusters: Clusters = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     processors_per_gpu: Annotated[
-        int, typer.Option("--processors-per-gpu", min=1, help="100 keeps hundredths of a GPU exact.")
+        int,
+        typer.Option("--processors-per-gpu", min=1, max=_MOST, help="100 keeps hundredths of a GPU exact."),
     ] = 1,
 ) -> None:
     """Write the Standard Workload Format 2.2.
@@ -59,20 +70,30 @@ def swf(
 def opendc(
     trace: Trace,
     out: Out,
-    cpu_mhz: Annotated[float, typer.Option("--cpu-mhz", min=1, help="Clock of a core.", show_default=False)],
+    cpu_mhz: Annotated[
+        float, typer.Option("--cpu-mhz", min=1, max=_MOST, help="Clock of a core.", show_default=False)
+    ],
     clusters: Clusters = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     gpu_mhz: Annotated[
         float | None,
         typer.Option(
-            "--gpu-mhz", min=1, help="Clock of a GPU; without it, GPUs are counted only.", show_default=False
+            "--gpu-mhz",
+            min=1,
+            max=_MOST,
+            help="Clock of a GPU; without it, GPUs are counted only.",
+            show_default=False,
         ),
     ] = None,
     default_cpus: DefaultCpus = None,
     default_mem_mib: Annotated[
         int | None,
         typer.Option(
-            "--default-mem-mib", min=1, help="Memory of jobs that ask for none.", show_default=False
+            "--default-mem-mib",
+            min=1,
+            max=_MOST_MIB,
+            help="Memory of jobs that ask for none.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -97,18 +118,28 @@ def openb(
     gpus_per_node: GpusPerNode = 8,
     default_cpu_milli: Annotated[
         int | None,
-        typer.Option("--default-cpu-milli", min=0, help="CPU of pods that ask for none.", show_default=False),
+        typer.Option(
+            "--default-cpu-milli",
+            min=0,
+            max=_MOST * 1000,
+            help="CPU of pods that ask for none.",
+            show_default=False,
+        ),
     ] = None,
     default_memory_mib: Annotated[
         int | None,
         typer.Option(
-            "--default-memory-mib", min=0, help="Memory of pods that ask for none.", show_default=False
+            "--default-memory-mib",
+            min=0,
+            max=_MOST_MIB,
+            help="Memory of pods that ask for none.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
     """Write pods and nodes as openb lists them.
 
-    A job of several instances, or of more GPUs than a node has, is so many pods:
+    Each instance of a job is a pod; one of more GPUs than a node has is several:
     traces export openb pai --out pai-openb.
     """
     from tracehouse.publish.simulators import openb as form
@@ -132,17 +163,25 @@ def elasticflow(
         str, typer.Option("--model", help="Model of jobs without one.", show_default=False)
     ] = "",
     batch_size: Annotated[
-        int | None, typer.Option("--batch-size", min=1, help="Theirs, in samples.", show_default=False)
+        int | None,
+        typer.Option("--batch-size", min=1, max=_MOST, help="Theirs, in samples.", show_default=False),
     ] = None,
     iterations_per_s: Annotated[
         float | None,
-        typer.Option("--iterations-per-s", min=0, help="How fast they train.", show_default=False),
+        typer.Option(
+            "--iterations-per-s",
+            min=_LEAST_ABOVE_0,
+            max=_MOST,
+            help="How fast they train.",
+            show_default=False,
+        ),
     ] = None,
     deadline_factor: Annotated[
         float | None,
         typer.Option(
             "--deadline-factor",
-            min=0,
+            min=_LEAST_ABOVE_0,
+            max=_MOST,
             help="Their deadline: so many runs after submission.",
             show_default=False,
         ),
@@ -184,7 +223,13 @@ def helios(
     default_cpus: DefaultCpus = None,
     default_wait_s: Annotated[
         int | None,
-        typer.Option("--default-wait-s", min=0, help="Wait of jobs whose is not known.", show_default=False),
+        typer.Option(
+            "--default-wait-s",
+            min=0,
+            max=_MOST_S,
+            help="Wait of jobs whose is not known.",
+            show_default=False,
+        ),
     ] = None,
     default_state: Annotated[
         str, typer.Option("--default-state", help="State of jobs whose end is not known.", show_default=False)

@@ -1,15 +1,15 @@
 """What an export lost or made up: of each field where it comes from, of each job left out why it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import duckdb
 
 from tracehouse.engines.duckdb.read.describe import Grid
-from tracehouse.ingest.errors import UsageError
-from tracehouse.publish.simulators.form import NUMBERED, Field, File, Form, Origin
-from tracehouse.views.sql_text import names_in
+from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.publish.simulators.form import Field, File, Form, Origin, Rule
 
 # The export has the trace in its name, and the others are had from columns beside them.
 _NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
@@ -62,17 +62,25 @@ class Account:
 def account_of(connection: duckdb.DuckDBPyConnection, form: Form) -> Account:
     """Count what the fields of a format will hold, where the tables of jobs are there.
 
-    Raises UsageError that names all options which have to be set before something can be written.
+    Raises UsageError that names all options which have to be set before something can be written, and
+    UserError where no option can say what is missing.
     """
     counted = {(file.name, name): counts for file in form.files for name, counts in _counts(connection, file)}
     unset = [
-        field.option
+        (file, field)
         for file in form.files
         for field in file.fields
         if counted[file.name, field.name].without and not field.missing
     ]
+    for file, field in unset:
+        if not field.option:
+            rows = counted[file.name, field.name].without
+            raise UserError(
+                f"{form.name} has to say {field.name} of each row of {file.name}, and the trace does not "
+                f"tell it of {rows:,}. See with traces check what is wrong"
+            )
     if unset:
-        listed = " ".join(f"{option} …" for option in dict.fromkeys(unset))
+        listed = " ".join(f"{option} …" for option in dict.fromkeys(field.option for _, field in unset))
         raise UsageError(f"{form.name} has to say what this trace does not tell. Set it: {listed}")
     fields = [
         one
@@ -81,36 +89,43 @@ def account_of(connection: duckdb.DuckDBPyConnection, form: Form) -> Account:
         for one in _accounts(file, field, counted[file.name, field.name])
     ]
     [(jobs,)] = connection.execute("select count(*) from job").fetchall()
-    return Account(jobs, fields, list(_dropped(connection, form)), list(_left_out(connection)))
+    return Account(jobs, fields, list(_dropped(connection, form, counted)), list(_left_out(connection)))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Rows that have a field from the trace, from its default, and not at all; and how many were rounded."""
+    """Rows that have a field from the trace, from its default, and not at all; and what else was counted."""
 
     had: int
     defaulted: int
     without: int
-    rounded: int
+    notable: Sequence[tuple[str, int]]
 
 
 def _counts(connection: duckdb.DuckDBPyConnection, file: File) -> Iterator[tuple[str, _Counts]]:
     selected = ["count(*)"]
     for field in file.fields:
         either = f"coalesce({field.sql}, {field.default})" if field.default else field.sql
-        rounded = f"abs({field.sql} - {field.rounded}({field.sql})) > {_EXACT}" if field.rounded else "false"
-        selected += [f"count({field.sql})", f"count({either})", f"count(*) filter ({rounded})"]
+        selected += [f"count({field.sql})", f"count({either})"]
+        selected += [f"count(*) filter ({rule.condition})" for rule in _notable(field)]
     [(rows, *counts)] = connection.execute(f"select {', '.join(selected)} from {file.rows}").fetchall()
-    for place, field in enumerate(file.fields):
-        had, told, rounded = counts[3 * place : 3 * place + 3]
-        yield field.name, _Counts(had, told - had, rows - told, rounded)
+    left = iter(counts)
+    for field in file.fields:
+        had, told = islice(left, 2)
+        notable = [(rule.reason, next(left)) for rule in _notable(field)]
+        yield field.name, _Counts(had, told - had, rows - told, notable)
+
+
+def _notable(field: Field) -> list[Rule]:
+    rounding = f"abs({field.sql} - {field.rounded}({field.sql})) > {_EXACT}"
+    return [*([Rule("rounded", rounding)] if field.rounded else []), *field.counted]
 
 
 def _accounts(file: File, field: Field, counts: _Counts) -> Iterator[FieldAccount]:
     if counts.had:
-        rounded = f"{counts.rounded:,} rounded" if counts.rounded else ""
-        origin = Origin.DERIVED if field.rule or rounded else Origin.EXACT
-        source = "; ".join(filter(None, [field.rule or field.sql, rounded]))
+        notable = [f"{rows:,} {what}" for what, rows in counts.notable if rows]
+        origin = Origin.DERIVED if field.rule or notable else Origin.EXACT
+        source = "; ".join([field.rule or field.held[0], *notable])
         yield FieldAccount(file.name, field.name, origin, counts.had, source)
     if counts.defaulted:
         source = field.otherwise or f"{field.option} {field.default}"
@@ -119,21 +134,28 @@ def _accounts(file: File, field: Field, counts: _Counts) -> Iterator[FieldAccoun
         yield FieldAccount(file.name, field.name, Origin.MISSING, counts.without, "the trace tells none")
 
 
-def _dropped(connection: duckdb.DuckDBPyConnection, form: Form) -> Iterator[Dropped]:
-    read = [sql for file in form.files for sql in (file.rows, *(field.sql for field in file.fields))]
-    used = {name for sql in read for name in names_in(sql)}
-    used |= {column for number, column in NUMBERED.items() if number in used}
+def _dropped(
+    connection: duckdb.DuckDBPyConnection, form: Form, counted: Mapping[tuple[str, str], _Counts]
+) -> Iterator[Dropped]:
+    # What a field could hold and has of no job, as it needs another column too, is dropped.
+    held = {
+        column
+        for file in form.files
+        for field in file.fields
+        if counted[file.name, field.name].had
+        for column in field.held
+    }
     columns = connection.execute(
         """
         select column_name, meaning from catalog.columns
         where object_name = 'unified.jobs' order by position
         """
     ).fetchall()
-    unused = {name: meaning for name, meaning in columns if name not in used | _NOT_LOST}
+    unused = {name: meaning for name, meaning in columns if name not in held | _NOT_LOST}
     if not unused:
         return
-    counted = ", ".join(f"count({name})" for name in unused)
-    [counts] = connection.execute(f"select {counted} from job").fetchall()
+    selected = ", ".join(f"count({name})" for name in unused)
+    [counts] = connection.execute(f"select {selected} from job").fetchall()
     for (name, meaning), jobs in zip(unused.items(), counts, strict=True):
         if jobs:
             yield Dropped(name, jobs, meaning)

@@ -4,7 +4,8 @@ Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. T
 other traces have none of them.
 """
 
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule, named
 
 _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",
@@ -34,6 +35,7 @@ def form(
             "deadline_s": "bigint",
         },
         details=_DETAILS,
+        reads={"itp": ["itp.job"]},
         notes=[
             "Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or as was asked."
         ],
@@ -44,14 +46,16 @@ def _fields(
     model: str, batch_size: int | None, iterations_per_s: float | None, deadline_factor: float | None
 ) -> list[Field]:
     return [
-        Field("job_id", "varchar", "job_id"),
+        named("job_id"),
         Field("submission_time", "bigint", "submit_s", rounded="round"),
         Field(
             "num_iteration",
             "bigint",
             "num_iteration",
             option="--iterations-per-s",
-            default=f"cast(round(run_s * {iterations_per_s!r}) as bigint)" if iterations_per_s else "",
+            default=f"cast(round(run_s * {iterations_per_s!r}) as bigint)"
+            if iterations_per_s is not None
+            else "",
             otherwise=f"run_s times --iterations-per-s {iterations_per_s!r}",
         ),
         Field(
@@ -59,7 +63,8 @@ def _fields(
             "varchar",
             "model_name",
             option="--model",
-            default=f"'{model.replace(chr(39), chr(39) * 2)}'" if model else "",
+            default=quoted(model) if model else "",
+            holds=["model_name", "workload"],
         ),
         Field(
             "deadline",
@@ -67,7 +72,7 @@ def _fields(
             "deadline_s",
             option="--deadline-factor",
             default=f"cast(round(submit_s + run_s * {deadline_factor!r}) as bigint)"
-            if deadline_factor
+            if deadline_factor is not None
             else "",
             otherwise=f"submit_s and run_s times --deadline-factor {deadline_factor!r}",
         ),

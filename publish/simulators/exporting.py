@@ -1,8 +1,8 @@
 """Exports the jobs of a trace for a simulator: a folder of files with the account, whole or not at all."""
 
 import json
+import secrets
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -44,14 +44,15 @@ def export(
     """
     folder = folder.absolute()
     _check_free(folder)
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    aside = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+    aside.mkdir()
 
     def remove() -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
     def work(connection: duckdb.DuckDBPyConnection) -> Exported:
-        _check_clusters(connection, trace, clusters)
-        _gather(connection, trace, clusters, form)
+        exported = _clusters(connection, trace, clusters)
+        _gather(connection, trace, exported, form)
         account = account_of(connection, form)
         if not account.jobs:
             reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in account.left_out)
@@ -60,15 +61,15 @@ def export(
         for file in form.files:
             header = form.header(facts) if form.header and file is form.files[0] else ()
             files.write(connection, file, aside / file.name, header)
-        caveats = answer.notes(connection, _VIEW)
-        caveats = [note for note in caveats if note.name.startswith(f"{trace}.")]
-        report = _report(connection, trace, clusters, form, account, facts, caveats)
+        read = [_VIEW, *form.reads.get(trace, ())]
+        noted = {note.name: note for name in read for note in answer.notes(connection, name)}
+        caveats = [note for name, note in sorted(noted.items()) if name.startswith(f"{trace}.")]
+        report = _report(connection, trace, exported, form, account, facts, caveats)
         (aside / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False, default=str) + "\n")
         return Exported(account, form.notes, caveats)
 
     with signals.before_the_end(remove):
         exported = asking.ask(warehouse, limits, work, confined=False)
-        aside.chmod(0o755)
         if folder.exists():
             folder.rmdir()
         aside.rename(folder)
@@ -82,21 +83,17 @@ def _check_free(folder: Path) -> None:
         raise UserError(f"{folder}: it is there already. Name a new folder, or take that one away")
 
 
-def _check_clusters(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]) -> None:
-    traces = [name for (name,) in connection.execute(f"select distinct trace from {_VIEW}").fetchall()]
+def _clusters(connection: duckdb.DuckDBPyConnection, trace: str, asked: Sequence[str]) -> Sequence[str]:
+    """The clusters that are exported: those asked for, or else all of a trace, which may tell none apart."""
+    rows = connection.execute(f"select distinct trace, cluster from {_VIEW} order by all").fetchall()
+    traces = dict.fromkeys(name for name, _ in rows)
     if trace not in traces:
-        listed = ", ".join(sorted(traces)) or "none"
+        listed = ", ".join(traces) or "none"
         raise UsageError(f"no jobs of {trace} are in the warehouse. Traces with jobs: {listed}")
-    if clusters:
-        rows = connection.execute(
-            f"select distinct cluster from {_VIEW} where trace = $trace and cluster is not null order by all",
-            {"trace": trace},
-        ).fetchall()
-        known = [name for (name,) in rows]
-        if wrong := [name for name in clusters if name not in known]:
-            raise UsageError(
-                f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it tells none apart'}"
-            )
+    known = [cluster for name, cluster in rows if name == trace and cluster is not None]
+    if wrong := [name for name in asked if name not in known]:
+        raise UsageError(f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it tells none apart'}")
+    return list(dict.fromkeys(asked)) or known
 
 
 def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Form) -> None:
@@ -114,6 +111,7 @@ def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequenc
     )
     of_clusters = f"and list_contains([{', '.join(map(quoted, clusters))}], jobs.cluster)" if clusters else ""
     reasons = " ".join(f"when {rule.condition} then {quoted(rule.reason)}" for rule in form.left_out)
+    job_name, partition = _told_apart(len(clusters) > 1)
     numbered = ", ".join(
         f"case when {column} is not null then dense_rank() over "
         f"(partition by left_out is null, {column} is null order by {column}) end as {name}"
@@ -123,7 +121,8 @@ def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequenc
         f"""
         create temp table judged as
         with candidate as (
-            select jobs.* {more} from {_VIEW} as jobs {joined}
+            select jobs.*, {job_name} as job_name, {partition} as job_partition {more}
+            from {_VIEW} as jobs {joined}
             where jobs.trace = {quoted(trace)} {of_clusters}
         ),
 
@@ -141,6 +140,21 @@ def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequenc
         """
     )
     connection.execute("create temp view job as select * from judged where left_out is null")
+
+
+def _told_apart(are_several: bool) -> tuple[str, str]:
+    """A job's name and its partition, which mean something within a cluster only."""
+    if not are_several:
+        return "jobs.job_id", "jobs.partition_name"
+    behind = "coalesce(jobs.cluster || '/', '')"
+    # A partition that is a cluster needs no other name.
+    partition = f"""
+        case
+            when jobs.partition_name = jobs.cluster then jobs.partition_name
+            else {behind} || jobs.partition_name
+        end
+    """
+    return f"{behind} || jobs.job_id", partition
 
 
 def _facts(connection: duckdb.DuckDBPyConnection, trace: str, form: Form, account: Account) -> dict[str, Any]:
@@ -169,7 +183,7 @@ def _report(
     facts: dict[str, Any],
     caveats: Sequence[answer.Note],
 ) -> dict[str, Any]:
-    sources = provenance.sources(connection, [_VIEW]).to_pylist()
+    sources = provenance.sources(connection, [_VIEW, *form.reads.get(trace, ())]).to_pylist()
     of_trace = [source for source in sources if source["table_name"].startswith(f"{trace}.")]
     return {
         "format": form.name,

@@ -7,7 +7,7 @@ and queue is start less submit.
 import datetime as dt
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule, named
 
 _AS_WRITTEN = "%Y-%m-%d %H:%M:%S"
 _STATES = """
@@ -67,17 +67,26 @@ def _fields(
 ) -> list[Field]:
     wait = f"round(coalesce(wait_s, {default_wait_s if default_wait_s is not None else 'null'}))"
     return [
-        Field("job_id", "varchar", "job_id"),
+        named("job_id"),
         Field("user", "varchar", "user_id", option="--default-user", default=_text(default_user)),
         Field(
             "vc",
             "varchar",
-            "coalesce(partition_name, cluster)",
+            "coalesce(job_partition, cluster)",
             "partition_name, or else the cluster",
             option="--default-vc",
             default=_text(default_vc),
+            holds=["partition_name"],
+            counted=[Rule(BEHIND_CLUSTER, "job_partition <> partition_name")],
         ),
-        Field("gpu_num", "bigint", "coalesce(requested_gpus, 0)", "GPUs requested, 0 for none", "ceil"),
+        Field(
+            "gpu_num",
+            "bigint",
+            "coalesce(requested_gpus, 0)",
+            "GPUs requested, 0 for none",
+            "ceil",
+            holds=["requested_gpus"],
+        ),
         Field(
             "cpu_num",
             "bigint",
@@ -93,10 +102,18 @@ def _fields(
             f"greatest(1, ceil(coalesce(requested_gpus, 0) / {gpus_per_node}))",
             "as many nodes as its GPUs need",
         ),
-        Field("state", "varchar", _STATES, "status", option="--default-state", default=_text(default_state)),
-        _instant("submit_time", "0", first_day),
-        _instant("start_time", wait, first_day),
-        _instant("end_time", f"{wait} + round(run_s)", first_day),
+        Field(
+            "state",
+            "varchar",
+            _STATES,
+            "status",
+            option="--default-state",
+            default=_text(default_state),
+            holds=["status"],
+        ),
+        _instant("submit_time", "0", first_day, "submit_time", "submit_s", "local_submit_s"),
+        _instant("start_time", wait, first_day, "wait_s"),
+        _instant("end_time", f"{wait} + round(run_s)", first_day, "end_s"),
         Field("duration", "bigint", "run_s", "", "round"),
         Field(
             "queue",
@@ -110,7 +127,7 @@ def _fields(
     ]
 
 
-def _instant(name: str, seconds_later: str, first_day: dt.date | None) -> Field:
+def _instant(name: str, seconds_later: str, first_day: dt.date | None, *holds: str) -> Field:
     """A time so long after the submission: local where the trace has dates, else from a first day on."""
 
     def written(local: str) -> str:
@@ -126,6 +143,7 @@ def _instant(name: str, seconds_later: str, first_day: dt.date | None) -> Field:
         option="--first-day" if seconds_later == "0" or first_day is None else "--default-wait-s",
         default=written(f"submit_s - first_submit_s + {days}") if first_day else "",
         otherwise=f"seconds since the first job, from {first_day} on",
+        holds=holds,
     )
 
 

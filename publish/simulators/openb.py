@@ -1,22 +1,20 @@
 """The node and pod lists of openb, which its authors' simulator of Kubernetes reads.
 
-Source: README of cluster-trace-gpu-v2023, and its lists. A job of several instances, or of more GPUs than a
-node has, is so many pods. A pod's `gpu_milli` is its share of each of its GPUs.
+Source: README of cluster-trace-gpu-v2023, and its lists. Each instance of a job is a pod, or several where it
+asks for more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
 """
 
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule
 
-# What a trace tells in openb's own words; of PAI, the types of GPU are those of its machines.
+# What `unified.jobs` does not tell: instances, and what pods have in openb's own words.
 _DETAILS = {
     "openb": """
         select
             cast(null as varchar) as cluster,
             name as job_id,
-            cpu_milli,
-            memory_mib,
+            1 as instances,
             num_gpu,
             gpu_milli,
-            gpu_spec,
             qos,
             pod_phase
         from openb.pod
@@ -26,50 +24,105 @@ _DETAILS = {
         select
             cast(null as varchar) as cluster,
             job_name || '/' || task_name as job_id,
-            cast(null as bigint) as cpu_milli,
-            cast(null as bigint) as memory_mib,
+            cast(inst_num as bigint) as instances,
             cast(null as bigint) as num_gpu,
             cast(null as bigint) as gpu_milli,
-            gpu_type as gpu_spec,
             cast(null as varchar) as qos,
             cast(null as varchar) as pod_phase
         from pai.task
     """,
-}
-_NODES = {
-    "openb": "select sn, cpu_milli, memory_mib, gpu, model from openb.node where node_list = 'all_node'",
-    "pai": """
+    "spot": """
         select
-            machine as sn,
-            cap_cpu * 1000 as cpu_milli,
-            cap_mem * 1024 as memory_mib,
-            cap_gpu as gpu,
-            nullif(gpu_type, 'CPU') as model
-        from pai.machine_spec
+            cast(null as varchar) as cluster,
+            job_name as job_id,
+            worker_num as instances,
+            cast(null as bigint) as num_gpu,
+            cast(null as bigint) as gpu_milli,
+            cast(null as varchar) as qos,
+            cast(null as varchar) as pod_phase
+        from spot.job
     """,
 }
-_OF_NODES = {"sn": "varchar", "cpu_milli": "bigint", "memory_mib": "bigint", "gpu": "bigint"}
-# Pods are told apart behind the job, where it is several. A CPU job is one, as nobody tells its instances.
+# Their partitions are the models of GPU that a job asks for or was given.
+_WITH_GPU_MODELS = {"openb", "pai", "spot"}
+_NODES = {
+    "openb": (
+        "(select sn, cpu_milli, memory_mib, gpu, model from openb.node where node_list = 'all_node') as node",
+        [
+            Field("sn", "varchar", "sn", missing="null"),
+            Field("cpu_milli", "bigint", "cpu_milli", missing="null"),
+            Field("memory_mib", "bigint", "memory_mib", missing="null"),
+            Field("gpu", "bigint", "gpu", missing="null"),
+            Field("model", "varchar", "model", missing="null"),
+        ],
+    ),
+    "pai": (
+        "pai.machine_spec as node",
+        [
+            Field("sn", "varchar", "machine", missing="null"),
+            Field("cpu_milli", "bigint", "cap_cpu * 1000", "cap_cpu in thousandths", "round", missing="null"),
+            Field("memory_mib", "bigint", "cap_mem * 1024", "cap_mem, taken as GiB", "round", missing="null"),
+            Field("gpu", "bigint", "cap_gpu", missing="null"),
+            Field(
+                "model",
+                "varchar",
+                "nullif(gpu_type, 'CPU')",
+                "gpu_type, none where it is CPU",
+                missing="null",
+            ),
+        ],
+    ),
+}
+_UNTOLD_OF_NODES = {"spot": "how much memory its nodes have"}
+# Jobs and their instances are cut into pods, each with its place in the instance.
 _PODS = """
     (
-        with sized as (
+        with counted as (
             select
                 *,
-                least(nullif(requested_gpus_per_instance, 0), {gpus_per_node}) as gpus_a_pod
+                coalesce(instances, round(requested_gpus / nullif(requested_gpus_per_instance, 0))) as told
             from job
         ),
 
-        counted as (
-            select *, greatest(1, coalesce(ceil(round(requested_gpus / gpus_a_pod, 6)), 1)) as pods
+        asking as (
+            select
+                *,
+                greatest(1, coalesce(cast(told as bigint), 1)) as instance_count,
+                round(requested_gpus / instance_count, 6) as instance_gpus
+            from counted
+        ),
+
+        sized as (
+            select *, coalesce(num_gpu, cast(ceil(instance_gpus) as bigint), 0) as instance_num_gpu
+            from asking
+        ),
+
+        cut as (
+            select
+                *,
+                greatest(1, cast(ceil(instance_num_gpu / {gpus_per_node}) as bigint)) as pods_an_instance
             from sized
         ),
 
         single as (
-            select *, unnest(generate_series(1, cast(pods as bigint))) as pod
-            from counted
+            select
+                *,
+                instance_count * pods_an_instance as pods,
+                unnest(generate_series(1, instance_count * pods_an_instance)) as pod
+            from cut
         )
 
-        select *, least(gpus_a_pod, round(requested_gpus - (pod - 1) * gpus_a_pod, 6)) as gpus
+        select
+            *,
+            least(
+                {gpus_per_node},
+                instance_num_gpu - (pod - 1) % pods_an_instance * {gpus_per_node}
+            ) as pod_num_gpu,
+            -- One more than stand before the number of any job's own name: no two pods are called the same.
+            repeat(
+                '-',
+                1 + (select coalesce(max(length(regexp_extract(job_name, '(-+)[0-9]+$', 1))), 0) from job)
+            ) as dashes
         from single
     ) as pod
 """
@@ -90,12 +143,12 @@ def form(
     pods = File(
         f"openb_pod_list_{trace}.csv",
         Layout.CSV,
-        _pods(default_cpu_milli, default_memory_mib),
+        _pods(trace, default_cpu_milli, default_memory_mib),
         rows=_PODS.format(gpus_per_node=gpus_per_node),
         order_by="number, pod",
     )
-    nodes = [_nodes(trace)] if trace in _NODES else []
-    without = [] if nodes else [f"There is no list of nodes: {trace} does not tell what its nodes have."]
+    untold = _UNTOLD_OF_NODES.get(trace, "what its nodes have")
+    without = [] if trace in _NODES else [f"There is no list of nodes: {trace} does not tell {untold}."]
     return Form(
         name="openb",
         left_out=[
@@ -103,80 +156,90 @@ def form(
             Rule("it starts before it is submitted", "wait_s < 0"),
             Rule("it ends before it starts", "run_s < 0"),
         ],
-        files=[pods, *nodes],
+        files=[pods, *_nodes(trace)],
         more_columns={
-            "cpu_milli": "bigint",
-            "memory_mib": "bigint",
+            "instances": "bigint",
             "num_gpu": "bigint",
             "gpu_milli": "bigint",
-            "gpu_spec": "varchar",
             "qos": "varchar",
             "pod_phase": "varchar",
         },
         details=_DETAILS,
+        reads={"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]},
         notes=[
-            f"A job of more than {gpus_per_node} GPUs is several pods, as one of several instances is.",
+            f"Each instance of a job is a pod; one of more than {gpus_per_node} GPUs is several.",
             *without,
         ],
     )
 
 
-def _nodes(trace: str) -> File:
-    return File(
-        f"openb_node_list_{trace}.csv",
-        Layout.CSV,
-        [
-            *(Field(name, kind, name) for name, kind in _OF_NODES.items()),
-            Field("model", "varchar", "model", missing="null"),
-        ],
-        rows=f"({_NODES[trace]}) as node",
-        order_by="sn",
-    )
+def _nodes(trace: str) -> list[File]:
+    if trace not in _NODES:
+        return []
+    rows, fields = _NODES[trace]
+    return [File(f"openb_node_list_{trace}.csv", Layout.CSV, fields, rows=rows, order_by="sn")]
 
 
-def _pods(default_cpu_milli: int | None, default_memory_mib: int | None) -> list[Field]:
+def _pods(trace: str, default_cpu_milli: int | None, default_memory_mib: int | None) -> list[Field]:
     return [
         Field(
             "name",
             "varchar",
-            "case when pods > 1 then job_id || '-' || pod else job_id end",
+            "case when pods > 1 then job_name || dashes || pod else job_name end",
             "job_id, and which pod of it where it is several",
+            holds=["job_id", "cluster"],
+            counted=[Rule(BEHIND_CLUSTER, "job_name <> job_id")],
         ),
         Field(
             "cpu_milli",
             "bigint",
-            "coalesce(cpu_milli, requested_cpus * 1000 / pods)",
+            "requested_cpus * 1000 / pods",
             "cores requested, a pod's share",
             "round",
             option="--default-cpu-milli",
             default="" if default_cpu_milli is None else repr(default_cpu_milli),
+            holds=["requested_cpus"],
         ),
         Field(
             "memory_mib",
             "bigint",
-            "coalesce(memory_mib, requested_memory_gib * 1024 / pods)",
+            "requested_memory_gib * 1024 / pods",
             "memory requested, a pod's share",
             "round",
             option="--default-memory-mib",
             default="" if default_memory_mib is None else repr(default_memory_mib),
+            holds=["requested_memory_gib"],
         ),
         Field(
             "num_gpu",
             "bigint",
-            "coalesce(num_gpu, ceil(gpus), 0)",
-            "GPUs that a pod asks for, in full or in part",
+            "pod_num_gpu",
+            "GPUs that its instance asks for, a pod's share, in full or in part",
+            holds=["requested_gpus", "requested_gpus_per_instance"],
         ),
         Field(
             "gpu_milli",
             "bigint",
-            "coalesce(gpu_milli, 1000 * gpus / nullif(ceil(gpus), 0), 0)",
+            "coalesce(gpu_milli, 1000 * instance_gpus / nullif(instance_num_gpu, 0), 0)",
             "its share of each of them",
             "round",
         ),
-        Field("gpu_spec", "varchar", "gpu_spec", missing="null"),
+        Field(
+            "gpu_spec",
+            "varchar",
+            "partition_name" if trace in _WITH_GPU_MODELS else "cast(null as varchar)",
+            missing="null",
+        ),
         Field("qos", "varchar", "qos", missing="null"),
-        Field("pod_phase", "varchar", _PHASES, "status", missing="null"),
-        Field("creation_time", "bigint", "submit_s - first_submit_s", "counted from the first job", "round"),
+        Field("pod_phase", "varchar", _PHASES, "status", missing="null", holds=["status", "is_censored"]),
+        Field(
+            "creation_time",
+            "bigint",
+            "submit_s - first_submit_s",
+            "counted from the first job",
+            "round",
+            holds=["submit_s"],
+        ),
         Field(
             "deletion_time",
             "bigint",
@@ -184,6 +247,7 @@ def _pods(default_cpu_milli: int | None, default_memory_mib: int | None) -> list
             "counted from the first job",
             "round",
             missing="null",
+            holds=["end_s", "run_s"],
         ),
         Field(
             "scheduled_time",
@@ -192,5 +256,6 @@ def _pods(default_cpu_milli: int | None, default_memory_mib: int | None) -> list
             "counted from the first job",
             "round",
             missing="null",
+            holds=["wait_s"],
         ),
     ]

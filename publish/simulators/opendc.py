@@ -4,7 +4,7 @@ Source: OpenDC's TASK_SCHEMA_V3 and FRAGMENT_SCHEMA_v2, July 2026. Capacity and 
 GPUs of a task together, and memory in MB, which is taken as MiB.
 """
 
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule, named
 
 # PAI alone says how much of its request a task used: the mean of its workers' lives.
 _DETAILS = {
@@ -37,9 +37,11 @@ def form(
         ],
         more_columns={"cpu_use_of_plan": "double", "gpu_use_of_plan": "double"},
         details=_DETAILS,
+        reads={"pai": ["pai.task_usage"]},
         notes=[
             f"A core has {cpu_mhz:g} MHz" + (f", a GPU {gpu_mhz:g} MHz." if gpu_mhz else "."),
             "A task is one fragment, as long as it ran: no trace tells how its use went up and down.",
+            "Use may exceed capacity, as capacity is what a task asks for: what OpenDC places it by.",
         ],
     )
 
@@ -54,6 +56,7 @@ def _tasks(
             "timestamptz",
             "coalesce(submit_time, to_timestamp(submit_s - first_submit_s))",
             "its date; where there is none, its seconds since the first job, from 1970 on",
+            holds=["submit_time", "submit_s"],
         ),
         _DURATION,
         Field(
@@ -64,14 +67,16 @@ def _tasks(
             "ceil",
             option="--default-cpus",
             default=_text(default_cpus),
+            holds=["requested_cpus"],
         ),
         Field(
             "cpu_capacity",
             "double",
             f"ceil(nullif(requested_cpus, 0)) * {cpu_mhz!r}",
-            "cores requested, times --cpu-mhz",
+            "cores requested, rounded up, times --cpu-mhz",
             option="--default-cpus",
-            default=_times(default_cpus, cpu_mhz),
+            default="" if default_cpus is None else repr(default_cpus * cpu_mhz),
+            otherwise=f"--default-cpus {default_cpus} times --cpu-mhz {cpu_mhz:g}",
         ),
         Field(
             "mem_capacity",
@@ -81,9 +86,18 @@ def _tasks(
             "round",
             option="--default-mem-mib",
             default=_text(default_mem_mib),
+            holds=["requested_memory_gib"],
         ),
-        Field("name", "varchar", "job_id", missing="null"),
-        Field("gpu_count", "integer", "nullif(requested_gpus, 0)", "GPUs requested", "ceil", missing="null"),
+        named("name", missing="null"),
+        Field(
+            "gpu_count",
+            "integer",
+            "nullif(requested_gpus, 0)",
+            "GPUs requested",
+            "ceil",
+            missing="null",
+            holds=["requested_gpus"],
+        ),
         Field(
             "gpu_capacity",
             "double",
@@ -100,11 +114,11 @@ def _tasks(
     ]
 
 
-_DURATION = Field("duration", "bigint", "run_s * 1000", "run_s in milliseconds", "round")
+_DURATION = Field("duration", "bigint", "run_s * 1000", "run_s in milliseconds", "round", holds=["run_s"])
 
 
 def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) -> list[Field]:
-    cpus = f"ceil(coalesce(nullif(requested_cpus, 0), {_text(default_cpus) or 'null'}))"
+    cpus = f"coalesce(nullif(requested_cpus, 0), {_text(default_cpus) or 'null'})"
     return [
         Field("id", "integer", "number", "in the order of submission"),
         _DURATION,
@@ -115,7 +129,10 @@ def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) 
             "mean of what the workers used, times --cpu-mhz",
             option="--default-cpus",
             default=f"{cpus} * {cpu_mhz!r}",
-            otherwise="full use of what it asks for",
+            otherwise="full use of the cores it asks for, not rounded up",
+            counted=[
+                Rule("above cpu_capacity, kept", "cpu_use_of_plan * requested_cpus > ceil(requested_cpus)")
+            ],
         ),
         Field(
             "gpu_usage",
@@ -127,13 +144,12 @@ def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) 
             default=f"nullif(requested_gpus, 0) * {gpu_mhz!r}" if gpu_mhz else "",
             otherwise="full use of what it asks for; none where it asks for none",
             missing="null",
+            counted=[Rule("above gpu_capacity, kept: see pai.gpu_use_over_100", "gpu_use_of_plan > 1")]
+            if gpu_mhz
+            else [],
         ),
     ]
 
 
 def _text(number: float | None) -> str:
     return "" if number is None else repr(number)
-
-
-def _times(count: int | None, mhz: float) -> str:
-    return "" if count is None else repr(count * mhz)

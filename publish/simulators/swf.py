@@ -7,21 +7,22 @@ GPUs, or equal parts of one, so that fractions of GPUs stay exact.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule
 
 _NONE = "-1"
 
 
 def form(processors_per_gpu: int) -> Form:
     """The format, with so many processors for each GPU."""
-    gpus = "as GPUs" if processors_per_gpu == 1 else f"as {processors_per_gpu} processors a GPU"
     return Form(
         name="swf",
         left_out=[
             Rule("its submission is not known", "submit_s is null"),
             Rule("it asks for no GPU", "coalesce(requested_gpus, 0) = 0"),
+            Rule("it starts before it is submitted", "wait_s < 0"),
+            Rule("it ends before it starts", "run_s < 0"),
         ],
-        files=[File("jobs.swf", Layout.SWF, _fields(processors_per_gpu, gpus)), NUMBERS],
+        files=[File("jobs.swf", Layout.SWF, _fields(processors_per_gpu)), NUMBERS],
         notes=[
             f"Processors are GPUs: {processors_per_gpu} processor{'s' * (processors_per_gpu != 1)} a GPU.",
             "Status 0 stands for failed and preempted jobs, -1 for jobs whose end the trace does not tell.",
@@ -30,27 +31,32 @@ def form(processors_per_gpu: int) -> Form:
     )
 
 
-def _fields(processors_per_gpu: int, gpus: str) -> list[Field]:
-    def processors(column: str) -> str:
-        return f"{column} * {processors_per_gpu}"
-
+def _fields(processors_per_gpu: int) -> list[Field]:
     return [
         Field("job_number", "bigint", "number", "in the order of submission"),
-        Field("submit_s", "bigint", "submit_s - first_submit_s", "counted from the first job", "round"),
+        Field(
+            "submit_s",
+            "bigint",
+            "submit_s - first_submit_s",
+            "counted from the first job, whose date the header has if it is known",
+            "round",
+            holds=["submit_s", "submit_time"],
+        ),
         Field("wait_s", "bigint", "wait_s", "", "round", missing=_NONE),
         Field("run_s", "bigint", "run_s", "", "round", missing=_NONE),
-        Field("allocated_processors", "bigint", processors("allocated_gpus"), gpus, "ceil", missing=_NONE),
+        _processors("allocated_processors", "allocated_gpus", processors_per_gpu),
         _no("average_cpu_time_s"),
         _no("used_memory_kb"),
-        Field("requested_processors", "bigint", processors("requested_gpus"), gpus, "ceil", missing=_NONE),
+        _processors("requested_processors", "requested_gpus", processors_per_gpu),
         _no("requested_time_s"),
         Field(
             "requested_memory_kb",
             "bigint",
-            f"requested_memory_gib * 1048576 / ceil({processors('requested_gpus')})",
+            f"requested_memory_gib * 1048576 / ceil(requested_gpus * {processors_per_gpu})",
             "KiB a processor",
             "round",
             missing=_NONE,
+            holds=["requested_memory_gib"],
         ),
         Field(
             "status",
@@ -65,12 +71,15 @@ def _fields(processors_per_gpu: int, gpus: str) -> list[Field]:
             """,
             "by its number",
             missing=_NONE,
+            holds=["status"],
         ),
         _numbered("user_number", "user_id"),
         _numbered("group_number", "group_id"),
         _numbered("executable_number", "workload"),
         _no("queue_number"),
-        _numbered("partition_number", "partition_name"),
+        _numbered(
+            "partition_number", "partition_name", Rule(BEHIND_CLUSTER, "job_partition <> partition_name")
+        ),
         _no("preceding_job_number"),
         _no("think_time_s"),
     ]
@@ -80,8 +89,21 @@ def _no(name: str) -> Field:
     return Field(name, "bigint", "null", missing=_NONE)
 
 
-def _numbered(name: str, column: str) -> Field:
-    return Field(name, "bigint", name, f"{column} by its number, see job_numbers.csv", missing=_NONE)
+def _processors(name: str, column: str, a_gpu: int) -> Field:
+    return Field(
+        name,
+        "bigint",
+        f"{column} * {a_gpu}",
+        "as GPUs" if a_gpu == 1 else f"as {a_gpu} processors a GPU",
+        "ceil",
+        missing=_NONE,
+        holds=[column],
+    )
+
+
+def _numbered(name: str, column: str, *counted: Rule) -> Field:
+    rule = f"{column} by its number, see job_numbers.csv"
+    return Field(name, "bigint", name, rule, missing=_NONE, holds=[column], counted=counted)
 
 
 # What the numbers of a file stand for, beside it.

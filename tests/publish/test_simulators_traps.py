@@ -1,0 +1,200 @@
+"""What an export could lose, double or misname without a word, over raw files of a few lines with such traps.
+
+What is expected is counted by hand.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from broken.helios import HEADER as HELIOS_HEADER
+from broken.openb import OPENB_NODE_HEADER, OPENB_POD_HEADER
+from few_files import quiet, write
+from imported import modules_of
+from simulator_files import exported, origins, report, sources, swf_jobs
+
+from tracehouse.engines.duckdb.write import database
+
+RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
+FILES = {
+    # Both clusters have a job 1 and a virtual cluster vc1; times of two jobs run backwards.
+    "helios/Earth/cluster_log.csv": [
+        HELIOS_HEADER,
+        f"1,u1,vc1,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
+        f"2,u1,vc2,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
+    ],
+    "helios/Venus/cluster_log.csv": [
+        HELIOS_HEADER,
+        f"1,u1,vc1,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
+        "2,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:11,2020-06-09 18:41:10,2020-06-09 18:42:10,60,-1",
+        "3,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:00,2020-06-09 18:41:10,2020-06-09 18:41:08,-2,10",
+    ],
+    # A job without an id.
+    "helios/Saturn/cluster_log.csv": [
+        HELIOS_HEADER,
+        f",u1,vc1,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
+    ],
+    # Pod x is four of two GPUs, one of which must not be called as x-1 is.
+    "openb/openb_pod_list_default.csv": [
+        OPENB_POD_HEADER,
+        "x,96000,1024,8,1000,,LS,Succeeded,0,30,20",
+        "x-1,1000,1024,1,300,,LS,Succeeded,1,30,20",
+        "y,1000,1024,0,0,,BE,Failed,2,30,20",
+    ],
+    # How many cores a node has is not told.
+    "openb/openb_node_list_all_node.csv": [OPENB_NODE_HEADER, "n1,1000,1024,8,G2", "n2,,1024,0,"],
+    # Two instances of 12 GPUs, three without one, and three of half a GPU.
+    "pai/pai_task_table.csv": [
+        "j,worker,2.0,Terminated,100.0,200.0,600.0,10.0,1200.0,V100",
+        "j,ps,3.0,Terminated,100.0,200.0,600.0,10.0,,",
+        "j,chief,3.0,Terminated,100.0,200.0,600.0,10.0,50.0,T4",
+    ],
+    "pai/pai_machine_spec.csv": ["m1,V100,96,512,8"],
+    "spot/job_info_df.csv": [
+        "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type",
+        "1,13,A10,8,1,16,0,60,HP",
+        "2,13,H800,4,8,2,0,60,Spot",
+    ],
+}
+HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traps")
+    lines = {name: "".join(f"{line}\n" for line in rows).encode() for name, rows in FILES.items()}
+    outcome = database.ingest([write(folder / "raw", lines)], folder / "warehouse", [], quiet, stored=False)
+    assert not outcome.problems
+    return folder / "warehouse"
+
+
+def written(warehouse: Path, folder: Path, *arguments: object) -> Path:
+    run = exported(warehouse, *arguments, "--out", folder / "out")
+    assert (run.code, run.stderr) == (0, "")
+    return folder / "out"
+
+
+def pods_of(folder: Path, trace: str) -> pd.DataFrame:
+    return pd.read_csv(folder / f"openb_pod_list_{trace}.csv", dtype={"name": str}).set_index("name")
+
+
+def gpus_of(pods: pd.DataFrame, *columns: str) -> Counter:
+    return Counter(pods[["num_gpu", "gpu_milli", *columns]].itertuples(index=False, name=None))
+
+
+def dropped(folder: Path) -> dict[str, int]:
+    return {one["column"]: one["jobs"] for one in report(folder)["dropped"]}
+
+
+def test_jobs_of_several_clusters_stay_apart(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, *HELIOS)
+    log = pd.read_csv(folder / "cluster_log.csv")
+    assert list(zip(log["job_id"], log["vc"], strict=True)) == [
+        ("Earth/1", "Earth/vc1"),
+        ("Earth/2", "Earth/vc2"),
+        ("Venus/1", "Venus/vc1"),
+    ]
+    assert sources(folder, "job_id") == {"derived": "job_id; 3 behind their cluster, as several are exported"}
+    assert report(folder)["clusters"] == ["Earth", "Venus"]
+    assert {"cluster", "job_id", "partition_name"}.isdisjoint(dropped(folder))
+
+
+def test_jobs_of_one_cluster_are_called_as_there(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Earth")
+    log = pd.read_csv(folder / "cluster_log.csv", dtype=str)
+    assert (list(log["job_id"]), list(log["vc"])) == (["1", "2"], ["vc1", "vc2"])
+    assert sources(folder, "job_id") == {"exact": "job_id"}
+
+
+def test_swf_numbers_partitions_of_each_cluster_and_leaves_out_what_runs_backwards(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    folder = written(warehouse, tmp_path, "swf", "helios", "--cluster", "Earth", "--cluster", "Venus")
+    numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str)
+    assert list(numbers["cluster"] + numbers["job_id"]) == ["Earth1", "Earth2", "Venus1"]
+    jobs = swf_jobs(folder / "jobs.swf")
+    assert list(jobs["partition_number"]) == [1, 2, 3]
+    assert (list(jobs["wait_time"]), list(jobs["duration"])) == ([10] * 3, [60] * 3)
+    assert report(folder)["left_out"] == [
+        {"reason": "it ends before it starts", "jobs": 1},
+        {"reason": "it starts before it is submitted", "jobs": 1},
+    ]
+    # The header has the date, and the file beside it the cluster.
+    assert {"submit_time", "cluster"}.isdisjoint(dropped(folder)) and dropped(folder)["requested_cpus"] == 3
+
+
+def test_what_no_option_can_say_is_named(warehouse: Path, tmp_path: Path) -> None:
+    for clusters in (["Saturn"], ["Saturn", "Venus"]):
+        named = [word for cluster in clusters for word in ("--cluster", cluster)]
+        run = exported(warehouse, "helios", "helios", *named, "--out", tmp_path / "out")
+        assert run.code == 1 and "job_id of each row of cluster_log.csv" in run.stderr
+        assert "not tell it of 1" in run.stderr and "Set it" not in run.stderr
+
+
+def test_a_pod_that_is_cut_keeps_its_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "openb", "openb", "--gpus-per-node", 2)
+    pods = pods_of(folder, "openb")
+    assert list(pods.index) == ["x--1", "x--2", "x--3", "x--4", "x-1", "y"]
+    assert gpus_of(pods, "cpu_milli", "memory_mib") == {
+        (2, 1000, 24000, 256): 4,
+        (1, 300, 1000, 1024): 1,
+        (0, 0, 1000, 1024): 1,
+    }
+    assert "a pod's share" in sources(folder, "num_gpu")["derived"]
+    nodes = pd.read_csv(folder / "openb_node_list_openb.csv")
+    assert list(nodes["cpu_milli"].isna()) == [False, True]
+    assert origins(folder, "openb_node_list_openb.csv", "cpu_milli") == {"exact": 1, "missing": 1}
+
+
+def test_each_instance_is_cut_by_itself(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "openb", "pai")
+    by_task = pods_of(folder, "pai").groupby(lambda name: name.rpartition("-")[0])
+    assert {task: gpus_of(pods) for task, pods in by_task} == {
+        "j/worker": {(8, 1000): 2, (4, 1000): 2},
+        "j/ps": {(0, 0): 3},
+        "j/chief": {(1, 500): 3},
+    }
+    assert {task: set(pods["cpu_milli"]) for task, pods in by_task} == {
+        "j/worker": {3000},
+        "j/ps": {6000},
+        "j/chief": {6000},
+    }
+    node_fields = ("sn", "cpu_milli", "memory_mib", "gpu")
+    origin = {field: origins(folder, "openb_node_list_pai.csv", field) for field in node_fields}
+    derived = {"cpu_milli", "memory_mib"}
+    assert origin == {field: {"derived" if field in derived else "exact": 1} for field in node_fields}
+
+
+def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
+    assert gpus_of(pods_of(folder, "spot"), "cpu_milli", "gpu_spec") == {
+        (1, 1000, 8000, "A10"): 16,
+        (8, 1000, 4000, "H800"): 2,
+    }
+    assert any(
+        "spot does not tell how much memory its nodes have" in note for note in report(folder)["notes"]
+    )
+    # An end needs a start, which nobody tells: so the run is lost.
+    assert dropped(folder)["run_s"] == 2 and "partition_name" not in dropped(folder)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])
+def test_the_folder_is_as_open_as_its_files(mask: int, mode: int, warehouse: Path, tmp_path: Path) -> None:
+    before = os.umask(mask)
+    try:
+        modules_of(
+            "export", "swf", "openb", "--out", tmp_path / "out", folder=tmp_path, TRACES_WAREHOUSE=warehouse
+        )
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode
+    assert (tmp_path / "out" / "jobs.swf").stat().st_mode & 0o777 == mode & 0o666
+
+
+def test_plain_options_need_no_pydantic(warehouse: Path, tmp_path: Path) -> None:
+    options = ("--gpus-per-node", 4, "--default-memory-mib", 9, "--out", tmp_path / "out")
+    packages, _ = modules_of("export", "openb", "spot", *options, folder=tmp_path, TRACES_WAREHOUSE=warehouse)
+    assert (tmp_path / "out").is_dir() and "duckdb" in packages
+    assert {"pydantic", "pydantic_core"}.isdisjoint(packages)
