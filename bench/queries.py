@@ -248,17 +248,37 @@ def _speed_facts(rows: Sequence[Row], small: str) -> list[str]:
 def _cost_facts(made: Made, rows: Sequence[Row]) -> list[str]:
     """What storing takes, and after how many questions it has paid."""
     base, kept = bytes_below(made.computed, ".parquet"), bytes_below(made.warehouse / "stored", ".parquet")
-    saved_s = statistics.mean((row.median_s("computed") or 0) - (row.median_s("ours") or 0) for row in rows)
-    share = made.storing_s / made.ingest_s if made.ingest_s else 0
-    of_ingest = f", {share:.0%} of an ingest's {made.ingest_s:.1f} s" if made.ingest_s else ""
-    is_met = share <= STORING_S_AT_MOST and kept <= STORING_BYTES_AT_MOST * base
-    return [
-        f"storing views: {made.storing_s:.1f} s{of_ingest}, and {kept / 1e6:,.0f} MB, {kept / base:.0%} of "
-        "the tables'; "
-        f"at most {STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: {verdict(is_met)}",
-        f"a question, each as often, saves {1000 * saved_s:.0f} ms in the mean: "
-        f"storing has paid after {made.storing_s / saved_s:,.0f} questions",
+    is_small = kept <= STORING_BYTES_AT_MOST * base
+    storing = f"storing views: {made.storing_s:.1f} s"
+    if made.ingest_s:
+        share = made.storing_s / made.ingest_s
+        storing += f", {share:.0%} of an ingest's {made.ingest_s:.1f} s"
+        outcomes = f"{STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: "
+        outcomes += verdict(share <= STORING_S_AT_MOST and is_small)
+    else:
+        outcomes = (
+            f"{STORING_S_AT_MOST:.0%}: not measured, and {STORING_BYTES_AT_MOST:.0%}: {verdict(is_small)}"
+        )
+    saved_s = [
+        computed_s - ours_s
+        for row in rows
+        if (computed_s := row.median_s("computed")) is not None
+        and (ours_s := row.median_s("ours")) is not None
     ]
+    return [
+        f"{storing}, and {kept / 1e6:,.0f} MB, {kept / base:.0%} of the tables'; at most {outcomes}",
+        _paid(made.storing_s, statistics.mean(saved_s)) if saved_s else "what a question saves: not measured",
+    ]
+
+
+def _paid(storing_s: float, saved_s: float) -> str:
+    """After how many questions storing has paid, each of which saves so much in the mean."""
+    if saved_s <= 0:
+        return f"a question saves nothing ({1000 * saved_s:+.0f} ms in the mean): storing never pays"
+    return (
+        f"a question, each as often, saves {1000 * saved_s:.0f} ms in the mean: "
+        f"storing has paid after {max(0.0, storing_s) / saved_s:,.0f} questions"
+    )
 
 
 def _measure_all(made: Made, queries: Sequence[str], threads: int) -> tuple[list[Row], list[str]]:

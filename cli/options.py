@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracehouse.engines.names import Engine
+from tracehouse.engines.names import MOST_ROWS, Engine
 from tracehouse.ingest.errors import UsageError
 from tracehouse.ingest.terminal import shown
 from tracehouse.publish.formats import Format
@@ -74,7 +74,7 @@ NoPager = Annotated[
 
 RowLimit = Annotated[
     int | None,
-    typer.Option("--limit", "-n", min=0, help="No more rows than these.", show_default=False),
+    typer.Option("--limit", "-n", min=0, max=MOST_ROWS, help="No more rows than these.", show_default=False),
 ]
 
 

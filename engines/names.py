@@ -1,9 +1,12 @@
-"""The engines that can run a question, and where. Imports nothing, so that `--help` is quick."""
+"""The engines that can run a question, where, and how far. Imports nothing, so that `--help` is quick."""
 
 from enum import StrEnum
 
 LOCAL = "local[*]"
 """Spark's master where there is no cluster: this machine."""
+
+MOST_ROWS = 2**31 - 2
+"""The highest limit of rows. One more is asked for, to tell whether any are left out; Spark counts so far."""
 
 
 class Engine(StrEnum):

@@ -138,25 +138,32 @@ def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> l
     chosen = []
     for name in names:
         fitting = [c for c in conversions if any(of == name or fnmatchcase(of, name) for of in _names(c))]
-        fitting = fitting or _at_the_end_of(name, conversions)
         if not fitting:
-            known = sorted({c.shown_source for c in conversions})
-            close = get_close_matches(name, known, n=3, cutoff=0.4)
-            meant = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise UsageError(f"no raw file in the warehouse is called {name}.{meant} catalog.sources has all")
+            folder, ending = _at_the_end_of(name, conversions)
+            if not ending or not folder.is_dir():
+                raise _of_no_file(name, ending, conversions)
+            fitting = ending
         chosen += fitting
     return list(dict.fromkeys(chosen))
 
 
-def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
-    """The conversions of the raw file whose whole path below a raw folder stands at the end of a path."""
+def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> tuple[Path, list[Conversion]]:
+    """The conversions of the raw file whose whole path below a raw folder ends a path, and what is before."""
     parts = PurePosixPath(path).parts
     for place in range(len(parts)):
         below = "/".join(parts[place:])
         # The longest: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
         if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
-            return found
-    return []
+            return Path(*parts[:place]), found
+    return Path(), []
+
+
+def _of_no_file(name: str, ending: Sequence[Conversion], conversions: Sequence[Conversion]) -> UsageError:
+    """The error of a name that no raw file has, which suggests those that stand at its end or are like it."""
+    known = sorted({c.shown_source for c in conversions})
+    close = sorted({c.shown_source for c in ending}) or get_close_matches(name, known, n=3, cutoff=0.4)
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    return UsageError(f"no raw file in the warehouse is called {name}.{meant} catalog.sources has all")
 
 
 def _names(conversion: Conversion) -> set[str]:

@@ -68,11 +68,12 @@ class House:
 
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     """Serve a warehouse until standard input ends. Raises UserError where there is none, or no `mcp`."""
+    # First, as what speaks the protocol takes a second to import.
+    asking.ask(folder, limits, lambda connection: None)
     try:
         import mcp  # noqa: F401
     except ModuleNotFoundError:
         raise not_installed("serving agents needs", "mcp", "mcp") from None
-    asking.ask(folder, limits, lambda connection: None)
     server_of(House(folder, limits, most_rows)).run("stdio")
 
 

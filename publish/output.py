@@ -71,7 +71,7 @@ def check(output: Path | None) -> None:
 
 def check_folder(path: Path) -> None:
     """Raise UserError where a file has no folder to be written to: a name that was mistyped makes none."""
-    if not path.parent.exists():
+    if not path.parent.is_dir():
         raise UserError(f"{path.parent}: there is no such folder. Make it, or name another file")
 
 

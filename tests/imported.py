@@ -27,7 +27,8 @@ BEGINNING = {
 # What opens a database and puts an answer where it belongs.
 READING = BEGINNING | {
     *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
-    *(f"engines.duckdb.read.{name}" for name in ("answer", "asking", "confine", "search", "statement")),
+    *(f"engines.duckdb.read.{name}" for name in ("answer", "asking", "confine", "outdated")),
+    *(f"engines.duckdb.read.{name}" for name in ("search", "statement")),
     *("ingest.place", "publish.output"),
 }
 ANSWERING = READING | {"publish.answers", "publish.columns", "publish.export"}

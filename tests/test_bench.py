@@ -203,3 +203,32 @@ def test_written(tmp_path: Path, quicker: Goal) -> None:
     assert text.startswith("How long?\nIn turns\n")
     assert "duckdb" in text
     assert "<svg" in (tmp_path / "asked.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("ingest_s", "storing_s", "ours_s", "told"),
+    [
+        (
+            10.0,
+            2.0,
+            0.5,
+            ["2.0 s, 20% of an ingest's 10.0 s, and 0 MB, 20% of the tables'", "35%: reached", "4"],
+        ),
+        (10.0, 5.0, 0.5, ["50% of an ingest's", "35%: missed", "paid after 10 questions"]),
+        (10.0, -1.0, 0.5, ["35%: reached", "paid after 0 questions"]),
+        (0.0, 5.0, 0.5, ["40%: not measured, and 35%: reached", "saves 500 ms in the mean"]),
+        (10.0, 2.0, 1.0, ["saves nothing (+0 ms in the mean): storing never pays"]),
+        (10.0, 2.0, 1.25, ["saves nothing (-250 ms in the mean): storing never pays"]),
+        (10.0, 2.0, None, ["what a question saves: not measured"]),
+    ],
+)
+def test_what_storing_costs_has_a_verdict_where_it_was_measured(
+    tmp_path: Path, ingest_s: float, storing_s: float, ours_s: float | None, told: list[str]
+) -> None:
+    for place, size in {"computed/parquet": 100, "stored/stored": 20}.items():
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "a.parquet").write_bytes(bytes(size))
+    made = queries.Made(tmp_path / "stored", tmp_path / "computed", ingest_s, storing_s)
+    seconds = {"computed": [1.0]} | ({} if ours_s is None else {"ours": [ours_s]})
+    facts = "\n".join(queries._cost_facts(made, [Row("pai.machines", seconds)]))
+    assert [part for part in told if part not in facts] == [], facts

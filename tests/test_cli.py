@@ -322,6 +322,11 @@ def test_a_limit_is_for_every_answer(sample_warehouse: Path) -> None:
         assert json.loads(few.stdout) == json.loads(whole.stdout)[:3] and len(json.loads(few.stdout)) == 3
     plan = traces("sql", "explain from itp.job", "--limit", "3", warehouse=sample_warehouse)
     assert plan.code == 0
+    most = traces("query", "itp.gpu_hours", "-n", 2**31 - 2, warehouse=sample_warehouse)
+    assert most.code == 0 and len(most.stdout.splitlines()) == 11
+    for command in (["sql", "select 1"], ["query", "itp.job"], ["list"]):
+        run = traces(*command, "--limit", 2**63 - 1, warehouse=sample_warehouse)
+        assert run.code == 2 and "Input should be less than or equal to 2147483646" in run.stderr
 
 
 def test_an_answer_is_written_as_a_workbook_or_a_table(sample_warehouse: Path, tmp_path: Path) -> None:

@@ -140,6 +140,13 @@ def test_an_answer_shows_itself(house: Warehouse) -> None:
     assert "<svg" not in many._repr_html_()
 
 
+@pytest.mark.parametrize("limit", [-1, 2**31 - 1, 2**63 - 1, 2**200])
+def test_a_limit_is_a_number_of_rows(house: Warehouse, limit: int) -> None:
+    with pytest.raises(UsageError, match=f"the limit is a number of rows from 0 to 2147483646, not {limit}$"):
+        house.query("itp.job", limit=limit)
+    assert len(house.query("itp.gpu_hours", limit=2**31 - 2).df()) == 10
+
+
 def test_what_data_say_is_no_html(house: Warehouse) -> None:
     assert "<script" not in house.sql("select '<script>alert(1)</script>' as x")._repr_html_()
 

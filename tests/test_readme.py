@@ -21,14 +21,18 @@ PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 @pytest.fixture(scope="module")
-def folder(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the publishers' files in `raw`, and what the README's first command made of them."""
+def ingested(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with the publishers' files in `raw` after the README's first command, and what that showed."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "raw").mkdir()
     for trace in IN_THE_EXAMPLE:
         (folder / "raw" / trace).symlink_to(real_raw / trace)
-    typed(CONSOLE[0][0], folder)
-    return folder
+    return folder, typed(f"{CONSOLE[0][0]} 2>&1 | cat", folder)
+
+
+@pytest.fixture(scope="module")
+def folder(ingested: tuple[Path, str]) -> Path:
+    return ingested[0]
 
 
 def typed(command: str, folder: Path) -> str:
@@ -53,11 +57,10 @@ def test_commands_show_what_it_says(command: str, shown: str, folder: Path) -> N
     assert lines(typed(command, folder)) == lines(shown)
 
 
-def test_ingest_shows_what_it_says(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw").symlink_to(folder / "raw")
+def test_ingest_shows_what_it_says(ingested: tuple[Path, str]) -> None:
     command, shown = CONSOLE[0]
     assert command == "traces ingest"
-    assert lines(typed(f"{command} 2>&1 | cat", tmp_path)) == lines(shown)
+    assert lines(ingested[1]) == lines(shown)
 
 
 def test_the_picture_is_the_one_that_its_command_draws(folder: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.engines.duckdb.names import quoted
+from tracehouse.engines.duckdb.read import outdated
 from tracehouse.engines.duckdb.read.answer import Access, connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.ingest.errors import UserError
@@ -50,7 +51,7 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     is_open = path.exists() and replaced_file.is_open_elsewhere(path)
     with _write_errors_told(path), replaced_file.written_aside(path) as half:
         access = Access([f"{half}{ending}" for ending in _BESIDE])
-        with connect(warehouse, access) as connection:
+        with connect(warehouse, access) as connection, outdated.told(connection, warehouse):
             chosen = contents(connection, whole)
             connection.execute(f"attach {quoted(str(half))} as {_TARGET} ({_OPTIONS})")
             rows = _fill(connection, chosen)

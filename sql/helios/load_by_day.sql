@@ -26,6 +26,7 @@ submitted as (
     group by all
 ),
 
+-- A day that a job ends with is its last one, not the day after.
 spans as (
     select
         cluster,
@@ -34,7 +35,7 @@ spans as (
         end_s,
         unnest(
             generate_series(
-                cast(floor(start_s / 86400) as bigint), cast(floor(end_s / 86400) as bigint)
+                cast(floor(start_s / 86400) as bigint), cast(ceil(end_s / 86400) - 1 as bigint)
             )
         ) as day_number
     from jobs

@@ -4,6 +4,7 @@
 -- choices: on_job_type: all HP Spot
 -- chart: line x=day_start_s y=demanded_gpus rule=capacity_gpus facet=gpu_model
 create or replace macro spot.demand_by_day(on_job_type varchar := 'all') as table
+-- A day that a job ends with is its last one, not the day after.
 with spans as (
     select
         gpu_model,
@@ -12,7 +13,7 @@ with spans as (
         submit_s + run_s as to_s,
         unnest(
             generate_series(
-                cast(floor(submit_s / 86400) as bigint), cast(floor((submit_s + run_s) / 86400) as bigint)
+                cast(floor(submit_s / 86400) as bigint), cast(ceil((submit_s + run_s) / 86400) - 1 as bigint)
             )
         ) as day_number
     from spot.job_demand

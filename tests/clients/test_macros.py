@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import pytest
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
+
+MacroRows = Callable[[QueryFile, dict[str, Any]], list[dict[str, Any]]]
 
 # Where any value will do, one that gives another answer on the sample.
 VALUES = {
@@ -89,18 +91,22 @@ def by_question(
     return [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
 
-def macro_rows(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]
-) -> list[dict[str, Any]]:
-    answer = connection.execute(sql, values)
-    names = [column[0] for column in answer.description]
-    return [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
-
-
 @pytest.fixture(scope="module")
-def macros(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def macro_rows(sample_warehouse: Path) -> Iterator[MacroRows]:
+    """The rows of a macro with the values given; each call is asked once, the one with defaults too."""
+    found: dict[str, list[dict[str, Any]]] = {}
+
+    def ask(query: QueryFile, values: dict[str, Any]) -> list[dict[str, Any]]:
+        sql = call(query, values)
+        key = f"{sql} {values}"
+        if key not in found:
+            answer = connection.execute(sql, values)
+            names = [column[0] for column in answer.description]
+            found[key] = [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
+        return found[key]
+
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
-        yield connection
+        yield ask
 
 
 @pytest.fixture(scope="module")
@@ -110,17 +116,13 @@ def asked(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
-def test_with_defaults(
-    query: QueryFile, asked: duckdb.DuckDBPyConnection, macros: duckdb.DuckDBPyConnection
-) -> None:
-    assert by_question(query, asked, {}) == macro_rows(macros, f"from {query.full_name}()", {})
+def test_with_defaults(query: QueryFile, asked: duckdb.DuckDBPyConnection, macro_rows: MacroRows) -> None:
+    assert by_question(query, asked, {}) == macro_rows(query, {})
 
 
 @pytest.mark.parametrize("query", FIRST_OF_SCHEMA, ids=lambda query: query.full_name)
-def test_on_the_command_line(
-    query: QueryFile, sample_warehouse: Path, macros: duckdb.DuckDBPyConnection
-) -> None:
-    assert by_traces(query, sample_warehouse) == macro_rows(macros, f"from {query.full_name}()", {})
+def test_on_the_command_line(query: QueryFile, sample_warehouse: Path, macro_rows: MacroRows) -> None:
+    assert by_traces(query, sample_warehouse) == macro_rows(query, {})
 
 
 @pytest.mark.parametrize(
@@ -132,13 +134,13 @@ def test_with_another_value(
     query: QueryFile,
     parameter: Parameter,
     asked: duckdb.DuckDBPyConnection,
-    macros: duckdb.DuckDBPyConnection,
+    macro_rows: MacroRows,
 ) -> None:
     beside = BESIDE.get((query.full_name, parameter.name), {})
     values = beside | {parameter.name: other_value(parameter)}
     rows = by_question(query, asked, {name: as_written(value) for name, value in values.items()})
-    assert rows == macro_rows(macros, call(query, values), values)
-    assert rows != macro_rows(macros, call(query, beside), beside)
+    assert rows == macro_rows(query, values)
+    assert rows != macro_rows(query, beside)
 
 
 def as_written(value: Any) -> str:

@@ -374,6 +374,16 @@ def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.M
     assert (HOURLY,) in asked(few, KEPT)
 
 
+def test_a_failure_without_a_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> None:
+        raise OSError
+
+    monkeypatch.setattr(stored_views.shutil, "disk_usage", fail)
+    part = stored_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet")
+    with duckdb.connect() as connection:
+        assert stored_views._make(connection, tmp_path, "mine.view_v1", "select 1 as a", part) == "OSError"
+
+
 def asked_computed(warehouse: Path) -> list[tuple]:
     database.build(warehouse, stored=False)
     return asked(warehouse, f"from {HOURLY} order by all")

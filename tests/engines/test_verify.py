@@ -253,10 +253,15 @@ def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
     assert len([name for name in verdicts if name.startswith("v100_")]) == 6 * 13
 
 
-def test_every_figure_can_be_computed(sample_warehouse: Path) -> None:
+@pytest.fixture(scope="module")
+def sample_results(sample_warehouse: Path) -> list[verify.Result]:
+    """Every figure beside the synthetic data."""
     with answer.connect(sample_warehouse) as connection:
-        results = verify.figures(connection, [])
-    computed = [result for result in results if result.verdict is not Verdict.NOT_MEASURABLE]
+        return list(verify.figures(connection, []))
+
+
+def test_every_figure_can_be_computed(sample_results: list[verify.Result]) -> None:
+    computed = [result for result in sample_results if result.verdict is not Verdict.NOT_MEASURABLE]
     assert {result.verdict for result in computed} == {Verdict.SYNTHETIC}
     # Made-up data have neither the trace of another publisher nor the job that is ITP's example.
     without = {result.figure for result in computed if result.measured is None}
@@ -264,18 +269,19 @@ def test_every_figure_can_be_computed(sample_warehouse: Path) -> None:
     assert without == {"acme.A3_philly_run"} | examples
 
 
-def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(sample_warehouse: Path) -> None:
+def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(
+    sample_warehouse: Path, sample_results: list[verify.Result]
+) -> None:
     """Measured on PAI's tables alone, so that it needs no other trace."""
     columns = {"mean_run": "mean_run_s", "median_run": "median_run_s", "max_run": "max_run_s"}
     columns |= {"mean_wait": "mean_wait_s", "median_wait": "median_wait_s"}
+    found = {
+        name.removeprefix("pai.summary_"): result.measured
+        for result in sample_results
+        if (name := result.figure).startswith("pai.summary_")
+    }
+    assert len(found) == 10
     with answer.connect(sample_warehouse) as connection:
-        results = verify.figures(connection, ["pai"])
-        found = {
-            name.removeprefix("pai.summary_"): result.measured
-            for result in results
-            if (name := result.figure).startswith("pai.summary_")
-        }
-        assert len(found) == 10
         for name, measured in found.items():
             column = columns.get(name, name)
             sql = f"select {column} from unified.summary where trace = 'pai'"

@@ -196,13 +196,19 @@ def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> No
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power", "zeus.train"]
 
 
-def test_a_file_is_forgotten_by_the_path_that_an_error_names(tmp_path: Path) -> None:
+def test_a_file_is_forgotten_by_the_path_that_an_error_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     # The file of that name is in another folder; and a pattern may mean everything.
     for stays in ("raw/acme/summary_power_a40.csv", "elsewhere/*"):
         with pytest.raises(UsageError, match="no raw file in the warehouse is called "):
             database.forget(warehouse, [stays])
+    for nowhere in ("no/such/place", str(tmp_path / "raw" / "openb"), str(raw / "summary_power_v100.csv")):
+        with pytest.raises(UsageError, match=r"Did you mean zeus/summary_power_a40\.csv\? "):
+            database.forget(warehouse, [f"{nowhere}/zeus/summary_power_a40.csv"])
+    monkeypatch.chdir(tmp_path)
     assert database.forget(warehouse, [str(raw / "zeus" / "summary_power_a40.csv")]) == [
         "zeus/summary_power_a40.csv: its 1 rows leave zeus.power"
     ]

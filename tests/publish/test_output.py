@@ -94,14 +94,15 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "x.csv"
-    for refused in (lambda: output.check(path), lambda: put(path, tmp_path)):
-        with pytest.raises(UserError, match=r"new: there is no such folder\. Make it, or name another file"):
-            refused()
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    for name in ("new", "file"):
+        path = tmp_path / name / "x.csv"
+        for refused in (lambda path=path: output.check(path), lambda path=path: put(path, tmp_path)):
+            with pytest.raises(UserError, match=f"{name}: there is no such folder. Make it, or name another"):
+                refused()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_place_that_cannot_be_written_is_said_with_the_file(tmp_path: Path) -> None:
-    (tmp_path / "closed").touch()
-    with pytest.raises(UserError, match=r"closed/x\.csv: it cannot be written \("):
-        put(tmp_path / "closed" / "x.csv", tmp_path)
+    with pytest.raises(UserError, match=r"/proc/x\.csv: it cannot be written \("):
+        put(Path("/proc/x.csv"), tmp_path)

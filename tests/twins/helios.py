@@ -171,7 +171,7 @@ def load_by_day(raw: Path, clusters: list[str]) -> pd.DataFrame:
         runs = mine[mine["end_time"] > mine["start_time"]]
         start, end, gpus = seconds(runs["start_time"]), seconds(runs["end_time"]), runs["gpu_num"]
         first = min(submitted.index.min(), runs["start_time"].min().floor("D"))
-        last = max(submitted.index.max(), runs["end_time"].max().floor("D"))
+        last = max(submitted.index.max(), runs["end_time"].max().ceil("D") - pd.Timedelta(days=1))
         for date in pd.date_range(first, last):
             from_s = (date - pd.Timestamp("1970-01-01")).total_seconds()
             within = np.minimum(end, from_s + 86_400) - np.maximum(start, from_s)

@@ -1,5 +1,6 @@
 """The spot trace's views and queries, computed by pandas from the raw CSVs alone."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ def demand_by_day(raw: Path, job_types: list[str]) -> pd.DataFrame:
     found = found[found["job_type"].isin(job_types) & (found["run_s"] > 0)]
     start, end = found["submit_s"], found["submit_s"] + found["run_s"]
     rows = []
-    for day in range(int(start.min() // DAY_S), int(end.max() // DAY_S) + 1):
+    for day in range(int(start.min() // DAY_S), math.ceil(end.max() / DAY_S)):
         within = np.minimum(end, DAY_S * (day + 1)) - np.maximum(start, DAY_S * day)
         demanded = (found["requested_gpus"] * within.clip(lower=0) / DAY_S).groupby(found["gpu_model"]).sum()
         for model, gpus in demanded.items():

@@ -15,6 +15,7 @@ from tracehouse.engines.duckdb.attach import attach
 from tracehouse.engines.duckdb.names import FOLDERS, NAME
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.duckdb.read.statement import reading_statement
+from tracehouse.engines.names import MOST_ROWS
 from tracehouse.ingest import errors
 from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.ingest.place import checked
@@ -180,9 +181,11 @@ def named_question(
     """The question of a named query, its parameters given as texts, or for the rows of a view or base table.
 
     With a limit, for no more rows than that; `with_total` asks for totals where the query has a parameter of
-    that name and the texts have not. Raises UsageError where the name, a parameter or a value is not one, and
-    says what would be.
+    that name and the texts have not. Raises UsageError where the name, a parameter, a value or the limit is
+    not one, and says what would be.
     """
+    if limit is not None and not 0 <= limit <= MOST_ROWS:
+        raise UsageError(f"the limit is a number of rows from 0 to {MOST_ROWS}, not {limit}")
     at_most = "" if limit is None else f" limit {limit}"
     if not connection.execute(
         "select 1 from catalog.queries where query_name = $name", {"name": name}

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, confine
+from tracehouse.engines.duckdb.read import answer, confine, outdated
 from tracehouse.engines.duckdb.read.answer import Access
 from tracehouse.ingest import signals
 from tracehouse.ingest.errors import UsageError, UserError
@@ -149,8 +149,9 @@ def ask_within(
         opened.append(connection)
         if last:
             _left_open.append(connection)
-            return work(connection)
-        with connection:
+            with outdated.told(connection, warehouse):
+                return work(connection)
+        with connection, outdated.told(connection, warehouse):
             return work(connection)
 
     def interrupt() -> None:

@@ -331,7 +331,7 @@ def _make(connection: duckdb.DuckDBPyConnection, place: Path, name: str, query: 
         half.replace(target)
         _flush(target.parent)
     except (duckdb.Error, OSError) as error:
-        return str(error).splitlines()[0]
+        return (str(error) or type(error).__name__).splitlines()[0]
     finally:
         half.unlink(missing_ok=True)
     return ""

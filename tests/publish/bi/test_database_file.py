@@ -246,8 +246,10 @@ def test_who_writes_is_not_cut_off(small: Path, small_warehouse: Path, publish) 
 
 
 def test_a_full_or_closed_folder_is_told(small_warehouse: Path, publish, tmp_path: Path) -> None:
-    said = publish(small_warehouse, "--out", tmp_path / "nowhere" / "a.duckdb", succeeds=False)
-    assert "no such folder" in said.errors[0]
+    (tmp_path / "file").touch()
+    for name in ("nowhere", "file"):
+        said = publish(small_warehouse, "--out", tmp_path / name / "a.duckdb", succeeds=False)
+        assert said.errors[0].startswith(f"error: {tmp_path / name}: there is no such folder. ")
 
 
 def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path, publish) -> None:
