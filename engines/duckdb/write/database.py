@@ -139,7 +139,13 @@ def recover(warehouse: Path, progress: Progress) -> list[str]:
 def _clean(warehouse: Path) -> None:
     """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
     store.clean(warehouse)
-    stored_views.vacuum(checked(warehouse), store.KEEP_SUPERSEDED_DAYS, store.KEEP_SUPERSEDED_VERSIONS)
+    place = checked(warehouse)
+    conversions = store.published(warehouse)
+    files = stored_views.wanted(conversions) if freshness.stores_views(place) else {}
+    # After a kill the list of superseded files may be older than the database that reads some of them again.
+    if _is_fresh(place, conversions, files):
+        stored_views.note_superseded(place, stored_views.paths(files))
+        stored_views.vacuum(place, store.KEEP_SUPERSEDED_DAYS, store.KEEP_SUPERSEDED_VERSIONS)
 
 
 def _vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
