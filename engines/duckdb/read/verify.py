@@ -91,7 +91,10 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
     at_hand = _AtHand(empty, synthetic, files)
-    return [_result(connection, _Figure(*row), at_hand) for row in rows]
+    asked = [_Figure(*row) for row in rows]
+    # Many figures read the same.
+    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in asked}}
+    return [_result(connection, figure, tables_of[tuple(figure.reads)], at_hand) for figure in asked]
 
 
 def as_table(results: Sequence[Result]) -> pa.Table:
@@ -129,8 +132,9 @@ def count(results: Sequence[Result], verdict: Verdict) -> int:
     return Counter(result.verdict for result in results)[verdict]
 
 
-def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, at_hand: _AtHand) -> Result:
-    tables = base_tables(connection, figure.reads)
+def _result(
+    connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[str], at_hand: _AtHand
+) -> Result:
     lacks_data = bool(tables & at_hand.empty) or figure.needs_file not in {"", *at_hand.files}
     measurable = bool(figure.measured_by) and not lacks_data
     measured = _measure(connection, figure) if measurable else None
