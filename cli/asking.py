@@ -273,7 +273,8 @@ def check(
 ) -> None:
     """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails.
 
-    With --files, the size and checksum of each Parquet file are compared with those in datapackage.json.
+    With --files, the size and checksum of each Parquet file are compared with those in datapackage.json; of
+    stored views, the checksum with that beside the file.
     """
     if files:
         _check_files(how.warehouse, traces or [])
@@ -335,16 +336,22 @@ def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
 
 
 def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
+    from tracehouse.engines.duckdb.write import stored_views
     from tracehouse.ingest import integrity
     from tracehouse.ingest.progress import byte_bars
 
     with byte_bars() as progress:
-        checked = integrity.check(warehouse, traces, progress)
-    for damage in checked.damages:
+        of_tables = integrity.check(warehouse, traces, progress)
+        of_views = stored_views.check(warehouse, traces, progress)
+    for damage in of_tables.damages:
         say(f"damaged: {warehouse / damage.stored.path}: {damage.what}. {integrity.advice(damage)}")
-    if checked.damages:
-        raise UserError(f"{len(checked.damages):,} of {checked.files:,} files are not as they were written")
-    say(f"{checked.files:,} files, {checked.bytes / 1e6:,.1f} MB: all are as they were written")
+    for file in of_views.damages:
+        say(f"damaged: {warehouse / file.path}: {file.what}. {file.advice}")
+    damaged = len(of_tables.damages) + len(of_views.damages)
+    files, size = of_tables.files + of_views.files, of_tables.bytes + of_views.bytes
+    if damaged:
+        raise UserError(f"{damaged:,} of {files:,} files are not as they were written")
+    say(f"{files:,} files, {size / 1e6:,.1f} MB: all are as they were written")
 
 
 def _statement(statement: str | None, file: Path | None) -> str:

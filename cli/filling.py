@@ -187,7 +187,8 @@ def build(
             notes = database.recover(warehouse, progress)
         for note in notes:
             say(f"note: {note}", stderr=True)
-    built = database.build(warehouse, materialize, not no_stored)
+    with byte_bars() as progress:
+        built = database.build(warehouse, materialize, not no_stored, progress)
     say(f"Built {built.path}")
     for note in built.notes:
         say(f"note: {note}", stderr=True)

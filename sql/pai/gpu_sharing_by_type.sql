@@ -6,13 +6,9 @@ with workers as (
     select
         spec.gpu_type,
         count(*) as workers
-    from pai.worker as worker
-    inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
-    left join pai.machine_spec as spec on sensor.machine = spec.machine
-    where
-        sensor.machine is not null
-        and sensor.gpu_name is not null
-        and worker.end_s > worker.start_s
+    from pai.sensed_worker as worker
+    left join pai.machine_spec as spec on worker.machine = spec.machine
+    where worker.machine is not null and worker.is_device_known and worker.run_s > 0
     group by spec.gpu_type
 ),
 

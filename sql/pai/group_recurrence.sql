@@ -1,4 +1,5 @@
 -- How often do PAI's tasks recur?
+-- caveat: pai.group_falls_back_to_user
 -- param: with_flagged: also count tasks whose job has no group, by user
 -- chart: step x=at_least:log y=tasks_pct
 -- column: tasks: Tasks whose group, or user where there is none, has at least so many tasks
@@ -8,21 +9,13 @@ with recurrences as (
     select unnest([1, 2, 5, 10, 50, 100, 1000]) as at_least
 ),
 
-jobs as (
-    select
-        job_name,
-        group_id
-    from pai.job_group
-    where group_id is not null and (with_flagged or not is_group_from_user)
-),
-
 keyed as (
     select
-        jobs.group_id,
+        coalesce(group_id, user_id) as recurrence_key,
         count(*) as occurrences
-    from pai.task as task
-    inner join jobs on task.job_name = jobs.job_name
-    group by jobs.group_id
+    from pai.task_run
+    where coalesce(group_id, user_id) is not null and (with_flagged or group_id is not null)
+    group by recurrence_key
 ),
 
 -- Few numbers, where there are hundreds of thousands of groups to lay against the list.

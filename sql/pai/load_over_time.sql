@@ -34,82 +34,56 @@ with clock as (
 
 tasks as (
     select
-        job_name,
-        task_name,
         gpu_type,
-        inst_num,
-        plan_gpu,
-        start_time
-    from pai.task
-    where plan_gpu > 0 and (on_gpu_type = 'any' or gpu_type = on_gpu_type)
+        instances,
+        requested_gpus_per_instance,
+        submit_s,
+        wait_s
+    from pai.task_run
+    where requested_gpus_per_instance > 0 and (on_gpu_type = 'any' or gpu_type = on_gpu_type)
 ),
 
 -- A day begins at midnight in China.
 submitted as (
     select
-        cast(floor((tasks.start_time + clock.local_offset_s) / clock.period_s) as bigint) as period,
+        cast(floor((tasks.submit_s + clock.local_offset_s) / clock.period_s) as bigint) as period,
         tasks.gpu_type,
         count(*) as tasks,
-        count(tasks.inst_num) as tasks_with_size,
-        fsum(tasks.inst_num * tasks.plan_gpu / 100.0) as submitted_gpus,
-        count(waited.wait_s) as started_tasks,
-        median(waited.wait_s) as median_wait_s,
-        quantile_cont(waited.wait_s, 0.9) as p90_wait_s
+        count(tasks.instances) as tasks_with_size,
+        fsum(tasks.instances * tasks.requested_gpus_per_instance) as submitted_gpus,
+        count(tasks.wait_s) as started_tasks,
+        median(tasks.wait_s) as median_wait_s,
+        quantile_cont(tasks.wait_s, 0.9) as p90_wait_s
     from tasks
     cross join clock
-    left join pai.task_wait as waited
-        on tasks.job_name = waited.job_name and tasks.task_name = waited.task_name
-    where tasks.start_time > 0
+    where tasks.submit_s is not null
     group by all
 ),
 
--- Instances of a task mostly start and end together: few rows are left of them to lay over the periods.
-spans as (
-    select
-        tasks.gpu_type,
-        instance.start_time as start_s,
-        case when instance.end_time > instance.start_time then instance.end_time end as end_s,
-        count(*) as instances,
-        fsum(tasks.plan_gpu) / 100.0 as gpus
-    from pai.instance as instance
-    inner join tasks on instance.job_name = tasks.job_name and instance.task_name = tasks.task_name
-    where instance.start_time > 0
-    group by all
-),
-
-placed as (
-    select
-        spans.gpu_type,
-        spans.start_s + clock.local_offset_s as start_s,
-        spans.end_s + clock.local_offset_s as end_s,
-        spans.instances,
-        spans.gpus,
-        clock.period_s,
-        cast(floor((spans.start_s + clock.local_offset_s) / clock.period_s) as bigint) as first_period,
-        cast(
-            floor((coalesce(spans.end_s, spans.start_s) + clock.local_offset_s) / clock.period_s) as bigint
-        ) as last_period
-    from spans
-    cross join clock
-),
-
-in_periods as (
+-- Whole hours of the clock lie within one day of China's.
+hourly as (
     select
         *,
-        unnest(generate_series(first_period, last_period)) as period
-    from placed
+        unnest(generate_series(start_hour, coalesce(end_hour, start_hour))) as hour
+    from pai.gpu_launch_hours
+    where on_gpu_type = 'any' or gpu_type = on_gpu_type
 ),
 
 held as (
     select
-        period,
-        gpu_type,
+        cast(floor((3600 * hourly.hour + clock.local_offset_s) / clock.period_s) as bigint) as period,
+        hourly.gpu_type,
         fsum(
-            gpus * (least(end_s, (period + 1) * period_s) - greatest(start_s, period * period_s))
-        ) filter (where end_s is not null) as held_gpu_s,
-        sum(instances) filter (where end_s is null) as unended_instances
-    from in_periods
-    group by period, gpu_type
+            case hourly.hour
+                when hourly.start_hour then hourly.first_gpu_s
+                when hourly.end_hour then hourly.last_gpu_s
+                else 3600 * hourly.gpus
+            end
+        ) as held_gpu_s,
+        sum(case when hourly.end_hour is null then hourly.instances end) as unended_instances
+    from hourly
+    cross join clock
+    group by all
 ),
 
 seen as (

@@ -7,21 +7,13 @@
 -- column: instances: Launches of instances of such tasks
 -- column: tasks: Tasks with an instance on machines of the type, or with none
 create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table
-with tasks as (
+with asked as (
     select
         job_name,
-        task_name
-    from pai.task
-    where not gpu_only or plan_gpu > 0
-),
-
-asked as (
-    select
-        tasks.job_name,
-        tasks.task_name,
-        tagged.requested_gpu_type
-    from tasks
-    left join pai.job_group as tagged on tasks.job_name = tagged.job_name
+        task_name,
+        requested_gpu_type
+    from pai.task_run
+    where not gpu_only or requested_gpus_per_instance > 0
 ),
 
 placed as (

@@ -9,29 +9,52 @@
 -- column: tasks_with_wait: Tasks of the role whose wait is known
 -- column: tasks_with_run: Tasks of the role whose run is known
 create or replace macro pai.roles() as table
--- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
+-- The wait is that of pai.task_wait.
 with tasks as (
     select
-        task.job_name,
-        task.task_name,
-        task.plan_gpu,
-        cast(task.inst_num as bigint) as inst_num,
-        task.inst_num * task.plan_gpu / 100.0 as requested_gpus,
-        task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
-        case when task.status in ('Terminated', 'Failed') then run.run_s end as run_s,
-        case when task.start_time > 0 then run.first_start_s - task.start_time end as wait_s,
-        count(*) over (partition by task.job_name) > 1 as has_other_tasks
-    from pai.task as task
-    left join pai.task_run as run on task.job_name = run.job_name and task.task_name = run.task_name
+        job_name,
+        task_name,
+        requested_gpus_per_instance,
+        cast(instances as bigint) as inst_num,
+        instances * requested_gpus_per_instance as requested_gpus,
+        requested_gpus_per_instance * held_s as held_gpu_s,
+        case when status in ('Terminated', 'Failed') then run_s end as run_s,
+        wait_s
+    from pai.task_run
+),
+
+roles_of_jobs as (
+    select
+        job_name,
+        task_name,
+        count(*) as tasks
+    from tasks
+    where job_name is not null
+    group by job_name, task_name
+),
+
+several as (
+    select job_name
+    from roles_of_jobs
+    group by job_name
+    having sum(tasks) > 1
+),
+
+jobs as (
+    select
+        roles.task_name,
+        count(*) as jobs,
+        count(several.job_name) as multi_task_jobs
+    from roles_of_jobs as roles
+    left join several on roles.job_name = several.job_name
+    group by roles.task_name
 ),
 
 counted as (
     select
         task_name,
         count(*) as tasks,
-        count(distinct job_name) as jobs,
-        count(distinct job_name) filter (where has_other_tasks) as multi_task_jobs,
-        count(*) filter (where plan_gpu > 0) as gpu_tasks,
+        count(*) filter (where requested_gpus_per_instance > 0) as gpu_tasks,
         count(inst_num) as tasks_with_size,
         cast(coalesce(sum(inst_num), 0) as bigint) as instances,
         favg(inst_num) as mean_instances,
@@ -47,23 +70,24 @@ counted as (
 )
 
 select
-    task_name,
-    tasks,
-    jobs,
-    multi_task_jobs,
-    gpu_tasks,
-    tasks_with_size,
-    instances,
-    mean_instances,
-    median_instances,
-    requested_gpus,
-    tasks_with_wait,
-    median_wait_s,
-    tasks_with_run,
-    median_run_s,
-    held_gpu_h,
-    100.0 * held_gpu_h / nullif(fsum(held_gpu_h) over (), 0) as held_gpu_h_pct
+    counted.task_name,
+    counted.tasks,
+    coalesce(jobs.jobs, 0) as jobs,
+    coalesce(jobs.multi_task_jobs, 0) as multi_task_jobs,
+    counted.gpu_tasks,
+    counted.tasks_with_size,
+    counted.instances,
+    counted.mean_instances,
+    counted.median_instances,
+    counted.requested_gpus,
+    counted.tasks_with_wait,
+    counted.median_wait_s,
+    counted.tasks_with_run,
+    counted.median_run_s,
+    counted.held_gpu_h,
+    100.0 * counted.held_gpu_h / nullif(fsum(counted.held_gpu_h) over (), 0) as held_gpu_h_pct
 from counted
-order by tasks desc, task_name asc nulls last;
+left join jobs on counted.task_name is not distinct from jobs.task_name
+order by counted.tasks desc, counted.task_name asc nulls last;
 
 comment on macro table pai.roles is 'All tasks, with a GPU and without, by task_name, which is the role in the job: tasks, the jobs that have one of that role, those of these jobs that have several tasks, of whatever role, and the tasks that request a GPU. Over the tasks_with_size, those that say how many instances they launch, the sum, mean and median of these, and the GPUs requested: inst_num times plan_gpu / 100, fractions included, 0 for tasks without a GPU. The median wait is over the tasks_with_wait, from the start of the task to the first start of an instance; the median run over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, NULL where there is none, and held_gpu_h_pct its share of that of all roles.';

@@ -6,16 +6,12 @@
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (
     select
-        run.status,
-        run.run_s,
-        task.plan_gpu,
-        task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
-        task.plan_gpu / 100.0 * task.inst_num * run.run_s as span_gpu_s
-    from pai.task_run as run
-    inner join pai.task as task
-        on
-            run.job_name is not distinct from task.job_name
-            and run.task_name is not distinct from task.task_name
+        status,
+        run_s,
+        requested_gpus_per_instance,
+        requested_gpus_per_instance * held_s as held_gpu_s,
+        requested_gpus_per_instance * instances * run_s as span_gpu_s
+    from pai.task_run
 )
 
 select
@@ -27,7 +23,7 @@ select
     fsum(held_gpu_s) / 3600.0 as held_gpu_h,
     fsum(span_gpu_s) / 3600.0 as span_gpu_h
 from runs
-where not gpu_only or plan_gpu > 0
+where not gpu_only or requested_gpus_per_instance > 0
 group by status
 order by status asc nulls last;
 

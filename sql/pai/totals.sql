@@ -31,8 +31,8 @@ with counted as (
     select
         5 as place,
         'worker' as level,
-        count(distinct worker_name) as entries
-    from pai.instance
+        count(*) as entries
+    from pai.worker
     union all
     select
         6 as place,
@@ -43,8 +43,8 @@ with counted as (
     select
         7 as place,
         'user' as level,
-        count(distinct "user") as entries
-    from pai.job
+        count(*) as entries
+    from pai.user_load
     union all
     select
         8 as place,

@@ -3,6 +3,15 @@
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan
 -- column: workers: Workers that sensors saw
 create or replace macro pai.usage_by_gpu_type() as table
+with shares as (
+    select
+        gpu_type,
+        cpu_pct / nullif(plan_cpu_pct, 0) as cpu_use_of_plan,
+        gpu_pct / nullif(plan_gpu_pct, 0) as gpu_use_of_plan,
+        memory_gb / nullif(plan_memory_gb, 0) as memory_use_of_plan
+    from pai.sensed_worker
+)
+
 select
     gpu_type,
     count(*) as workers,
@@ -10,7 +19,7 @@ select
     median(gpu_use_of_plan) as median_gpu_use_of_plan,
     median(memory_use_of_plan) as median_memory_use_of_plan,
     quantile_cont(gpu_use_of_plan, 0.9) as p90_gpu_use_of_plan
-from pai.worker_usage
+from shares
 group by gpu_type
 order by gpu_type;
 

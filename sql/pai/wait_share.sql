@@ -22,14 +22,13 @@ with classes as (
     ) as listed (place, run_class)
 ),
 
--- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
+-- The wait is that of pai.task_wait.
 timed as (
     select
-        run.run_s,
-        run.first_start_s - task.start_time as wait_s
-    from pai.task_run as run
-    inner join pai.task as task on run.job_name = task.job_name and run.task_name = task.task_name
-    where task.start_time > 0
+        run_s,
+        wait_s
+    from pai.task_run
+    where submit_s is not null
 ),
 
 asked as (

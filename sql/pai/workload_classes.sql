@@ -6,33 +6,33 @@
 -- column: jobs: Jobs with a task of the workload
 -- column: tasks_with_run: Tasks of the workload whose run is known
 create or replace macro pai.workload_classes(gpu_only boolean := true) as table
--- The wait is that of pai.task_wait; of the instances, only pai.task_run is asked.
+-- The wait is that of pai.task_wait.
 with asked as (
     select
         job_name,
         task_name,
         status,
-        plan_gpu,
-        start_time
-    from pai.task
-    where not gpu_only or plan_gpu > 0
+        workload,
+        requested_gpus_per_instance * held_s as held_gpu_s,
+        case when status in ('Terminated', 'Failed') then run_s end as run_s,
+        wait_s
+    from pai.task_run
+    where not gpu_only or requested_gpus_per_instance > 0
 ),
 
 tasks as (
     select
-        tagged.workload,
-        task.job_name,
-        task.status,
-        task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
-        case when task.status in ('Terminated', 'Failed') then run.run_s end as run_s,
-        case when task.start_time > 0 then run.first_start_s - task.start_time end as wait_s,
+        asked.workload,
+        asked.job_name,
+        asked.status,
+        asked.held_gpu_s,
+        asked.run_s,
+        asked.wait_s,
         gpu_time.measured_gpu_s,
         gpu_time.used_gpu_s
-    from asked as task
-    left join pai.task_run as run on task.job_name = run.job_name and task.task_name = run.task_name
-    left join pai.job_group as tagged on task.job_name = tagged.job_name
+    from asked
     left join pai.task_gpu_time as gpu_time
-        on task.job_name = gpu_time.job_name and task.task_name = gpu_time.task_name
+        on asked.job_name = gpu_time.job_name and asked.task_name = gpu_time.task_name
 ),
 
 counted as (

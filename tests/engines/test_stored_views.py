@@ -108,7 +108,7 @@ def asked(warehouse: Path, sql: str) -> list[tuple]:
 
 def files(warehouse: Path) -> dict[str, int]:
     """The files of views, and when each was written."""
-    found = (warehouse / "stored").rglob("*")
+    found = (warehouse / "stored").rglob("*.parquet")
     return {
         path.relative_to(warehouse).as_posix(): path.stat().st_mtime_ns for path in found if path.is_file()
     }
@@ -358,6 +358,73 @@ def test_a_lost_or_broken_file_is_made_anew(few: Path) -> None:
     assert asked(few, f"from {HOURLY} order by all") == rows
 
 
+def test_a_file_without_its_checksum_is_made_anew(few: Path) -> None:
+    """As a kill between the two leaves it."""
+    before = files(few)
+    for path in before:
+        (few / path).with_suffix(".sha256").unlink()
+    database.build(few)
+    assert files(few).keys() == before.keys()
+    assert all(when > before[path] for path, when in files(few).items())
+
+
+def test_checksums_are_those_that_others_check(few: Path) -> None:
+    for path in files(few):
+        file = few / path
+        subprocess.run(["sha256sum", "--check", f"{file.stem}.sha256"], cwd=file.parent, check=True)
+
+
+def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
+    def check(*traces: str) -> command_line.Run:
+        return command_line.server().run("check", *traces, "--files", "--warehouse", few)
+
+    number = len(files(few))
+    run = check()
+    assert run.code == 0 and "all are as they were written" in run.stdout.splitlines()[-1]
+    of_tables = int(run.stdout.splitlines()[-1].split()[0]) - number
+    assert of_tables == len([*(few / "parquet").rglob("*.parquet")])
+    [one, other] = [few / path for path in files(few) if HOURLY.split(".")[1] in path]
+    content = bytearray(one.read_bytes())
+    content[20] ^= 1
+    one.write_bytes(content)
+    other.unlink()
+    run = check()
+    assert run.code == 1
+    assert f"2 of {of_tables + number} files are not as they were written" in run.errors[-1]
+    said = {line.partition(": ")[2] for line in run.stdout.splitlines()}
+    advice = "Delete it, if it is there, and run `traces build`, which computes it anew"
+    assert said == {
+        f"{one}: its content is not what was written. {advice}",
+        f"{other}: the file is gone. {advice}",
+    }
+    one.unlink()
+    database.build(few)
+    assert check("acme").code == 0
+
+
+def test_what_could_not_be_stored_is_no_damage(few: Path) -> None:
+    shutil.rmtree(few / "stored")
+    seen: list[tuple[str, int, int]] = []
+    assert stored_views.check(few, [], lambda *told: seen.append(told)) == stored_views.Checked(0, 0, ())
+    assert seen == []
+
+
+def test_progress_is_told_while_views_are_stored(few: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    database.build(few, progress=lambda *told: seen.append(told))
+    assert seen == [("database", 0, 0)], "nothing was to be stored"
+    shutil.rmtree(few / "stored")
+    seen.clear()
+    database.build(few, progress=lambda *told: seen.append(told))
+    *of_views, last = seen
+    assert last == ("database", 0, 0)
+    [(label, total)] = {(label, total) for label, _, total in of_views}
+    assert label == "stored views"
+    assert of_views[0] == ("stored views", 0, total)
+    assert sum(more for _, more, _ in of_views) == total > 0
+    assert len(of_views) == 1 + len(files(few)), "one by one"
+
+
 def test_a_moved_warehouse_answers(few: Path) -> None:
     rows = asked(few, f"from {HOURLY} order by all")
     moved = few.rename(few.with_name("moved"))
@@ -427,7 +494,7 @@ def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) ->
         free = shutil.disk_usage(warehouse).free
         (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
         conversions = store.published(warehouse)
-        found, notes = stored_views.make(warehouse, conversions, stored_views.wanted(conversions))
+        found, notes = stored_views.make(warehouse, conversions, stored_views.wanted(conversions), quiet)
         assert len(found) + len(notes) == len(STORED)
         assert notes and all("is not stored, but computed at every question" in note for note in notes)
         assert any("No space left on device" in note for note in notes)

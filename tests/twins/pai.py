@@ -109,6 +109,9 @@ def task_run(raw: Path) -> pd.DataFrame:
     counts = ["launched_instances", "started_instances", "ended_instances"]
     tasks[counts] = tasks[counts].fillna(0)
     launched = tasks["launched_instances"]
+    submits = raw_frames.happened(tasks["start_time"])
+    tagged = tagged_tasks(raw)
+    assert tagged[TASK_KEY].equals(tasks[TASK_KEY])
     return pd.DataFrame(
         {
             "job_name": tasks["job_name"],
@@ -123,12 +126,17 @@ def task_run(raw: Path) -> pd.DataFrame:
             "instance_run_s": tasks["instance_run_s"],
             "held_s": tasks["held_s"],
             "is_run_whole": (launched > 0) & (tasks["ended_instances"] == launched),
+            "requested_gpus_per_instance": tasks["plan_gpu"] / 100,
+            "submit_s": submits,
+            "wait_s": tasks["first_start_s"] - submits,
+            **{name: tagged[name] for name in ("user_id", "group_id", "workload")},
+            "requested_gpu_type": tagged["gpu_type_spec"],
         }
     )
 
 
 def task_run_v1(raw: Path) -> pd.DataFrame:
-    return task_run(raw).drop(columns="held_s")
+    return task_run(raw).loc[:, :"is_run_whole"].drop(columns="held_s")
 
 
 def worker_usage(raw: Path) -> pd.DataFrame:
@@ -168,6 +176,40 @@ def worker_usage(raw: Path) -> pd.DataFrame:
             "is_machine_specified": rows["is_specified"].notna(),
         }
     )
+
+
+def sensed_worker(raw: Path) -> pd.DataFrame:
+    numbers = {"cpu_usage": "cpu_pct", "gpu_wrk_util": "gpu_pct", "avg_mem": "memory_gb"}
+    numbers |= {"avg_gpu_wrk_mem": "gpu_memory_gb", "max_gpu_wrk_mem": "peak_gpu_memory_gb"}
+    numbers |= {"read": "read_bytes", "write": "write_bytes"}
+    sensors = raw_frames.with_numbers(keyed(sensors_of(raw), ["worker_name"]), list(numbers))
+    sensors = sensors[["worker_name", "machine", "gpu_name", *numbers]]
+    workers = raw_frames.pai_worker(raw)[["worker_name", *TASK_KEY, "run_s"]]
+    plans = {"plan_cpu": "plan_cpu_pct", "plan_gpu": "plan_gpu_pct", "plan_mem": "plan_memory_gb"}
+    tasks = keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "gpu_type", *plans]]
+    rows = workers.merge(sensors, on="worker_name", validate="one_to_one")
+    rows = rows.merge(tasks, on=TASK_KEY, how="left", validate="many_to_one")
+    rows["is_device_known"] = rows["gpu_name"].notna()
+    names = [*TASK_KEY, "gpu_type", "machine", "is_device_known", "run_s"]
+    return rows.rename(columns=plans | numbers)[[*names, *plans.values(), *numbers.values()]]
+
+
+def gpu_launch_hours(raw: Path) -> pd.DataFrame:
+    tasks = keyed(tasks_of(raw), TASK_KEY)
+    tasks = tasks.loc[tasks["plan_gpu"] > 0, [*TASK_KEY, "gpu_type", "plan_gpu"]]
+    rows = instances_of(raw).merge(tasks, on=TASK_KEY, validate="many_to_one")
+    rows = rows[rows["start_s"].notna()]
+    ends = rows["end_s"].where(rows["end_s"] > rows["start_s"])
+    rows["start_hour"], rows["end_hour"] = rows["start_s"] // HOUR_S, ends // HOUR_S
+    rows["gpus"] = rows["plan_gpu"] / 100
+    next_hours = (rows["start_hour"] + 1) * HOUR_S
+    rows["first_gpu_s"] = rows["gpus"] * (ends.clip(upper=next_hours) - rows["start_s"])
+    rows["last_gpu_s"] = rows["gpus"] * (ends - rows["end_hour"] * HOUR_S)
+    rows.loc[rows["end_hour"] == rows["start_hour"], "last_gpu_s"] = 0
+    groups = rows.groupby(["gpu_type", "start_hour", "end_hour"], dropna=False)
+    sums = groups[["gpus", "first_gpu_s", "last_gpu_s"]].sum(min_count=1)
+    counts = groups.size().rename("instances")
+    return pd.concat([counts, sums], axis=1).reset_index()
 
 
 def workers_on_devices(raw: Path) -> pd.DataFrame:
@@ -373,9 +415,12 @@ def task_gpu_time(raw: Path) -> pd.DataFrame:
     workers = measured_workers(raw).groupby(TASK_KEY)
     measured = workers[MEASURED].sum().assign(measured_workers=workers.size()).reset_index()
     tasks = tasks.merge(measured, on=TASK_KEY, how="left", validate="one_to_one")
-    tasks["measured_workers"] = tasks["measured_workers"].fillna(0)
+    launched = keyed(raw_frames.pai_worker(raw), TASK_KEY).groupby(TASK_KEY).size().rename("workers")
+    tasks = tasks.merge(launched.reset_index(), on=TASK_KEY, how="left", validate="one_to_one")
+    counts = ["workers", "measured_workers"]
+    tasks[counts] = tasks[counts].fillna(0)
     whose = [*TASK_KEY, "gpu_type", "user_id", "group_id", "workload"]
-    return tasks[[*whose, "held_gpu_s", "measured_workers", *MEASURED]]
+    return tasks[[*whose, "held_gpu_s", *counts, *MEASURED]]
 
 
 # Named queries.
@@ -995,6 +1040,9 @@ VIEWS = {
     "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
     "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
+    "pai.gpu_launch_hours_v1": (gpu_launch_hours, ["gpu_type", "start_hour", "end_hour"]),
+    "pai.machine_use_v1": (machine_use_by_type, ["gpu_type"]),
+    "pai.sensed_worker_v1": (sensed_worker, ["job_name", "task_name", "machine", "cpu_pct", "memory_gb"]),
     "pai.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 

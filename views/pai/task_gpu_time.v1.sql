@@ -2,7 +2,7 @@
 -- grain: one row per (job_name, task_name) that requests a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table, pai_instance_table and pai_sensor_table
 -- caveat: pai.sensor_covers_two_fifths: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
--- caveat: pai.worker_name_repeats: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
+-- caveat: pai.worker_name_repeats: workers measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
 -- caveat: pai.sensor_is_lifetime_average: used_gpu_s wasted_gpu_s over_plan_gpu_s
 -- caveat: pai.gpu_use_over_100: used_gpu_s wasted_gpu_s over_plan_gpu_s
 -- caveat: pai.plan_is_per_instance: held_gpu_s measured_gpu_s wasted_gpu_s over_plan_gpu_s
@@ -18,12 +18,21 @@ with measured as (
         job_name,
         task_name,
         count(*) as workers,
-        fsum(requested_gpus * run_s) as measured_gpu_s,
-        fsum(used_gpus * run_s) as used_gpu_s,
-        fsum(greatest(requested_gpus - used_gpus, 0) * run_s) as wasted_gpu_s,
-        fsum(greatest(used_gpus - requested_gpus, 0) * run_s) as over_plan_gpu_s
-    from pai.worker_usage_v1
-    where requested_gpus > 0 and used_gpus is not null and run_s > 0
+        fsum(plan_gpu_pct / 100.0 * run_s) as measured_gpu_s,
+        fsum(gpu_pct / 100.0 * run_s) as used_gpu_s,
+        fsum(greatest(plan_gpu_pct / 100.0 - gpu_pct / 100.0, 0) * run_s) as wasted_gpu_s,
+        fsum(greatest(gpu_pct / 100.0 - plan_gpu_pct / 100.0, 0) * run_s) as over_plan_gpu_s
+    from pai.sensed_worker_v1
+    where plan_gpu_pct > 0 and gpu_pct is not null and run_s > 0
+    group by job_name, task_name
+),
+
+launched as (
+    select
+        job_name,
+        task_name,
+        count(*) as workers
+    from pai.worker_v1
     group by job_name, task_name
 )
 
@@ -31,21 +40,20 @@ select
     task.job_name,
     task.task_name,
     task.gpu_type,
-    job."user" as user_id,
-    tag."group" as group_id,
-    tag.workload,
-    task.plan_gpu / 100.0 * run.held_s as held_gpu_s,
+    task.user_id,
+    task.group_id,
+    task.workload,
+    task.requested_gpus_per_instance * task.held_s as held_gpu_s,
+    coalesce(launched.workers, 0) as workers,
     coalesce(measured.workers, 0) as measured_workers,
     measured.measured_gpu_s,
     measured.used_gpu_s,
     measured.wasted_gpu_s,
     measured.over_plan_gpu_s
-from pai.task as task
-left join pai.task_run_v2 as run on task.job_name = run.job_name and task.task_name = run.task_name
-left join pai.job as job on task.job_name = job.job_name
-left join pai.group_tag as tag on job.inst_id = tag.inst_id
+from pai.task_run_v2 as task
+left join launched on task.job_name = launched.job_name and task.task_name = launched.task_name
 left join measured on task.job_name = measured.job_name and task.task_name = measured.task_name
-where task.plan_gpu > 0;
+where task.requested_gpus_per_instance > 0;
 
 comment on column pai.task_gpu_time_v1.job_name is 'Job; measured.';
 comment on column pai.task_gpu_time_v1.task_name is 'Task, its role in the job; measured.';
@@ -54,6 +62,7 @@ comment on column pai.task_gpu_time_v1.user_id is 'User; measured.';
 comment on column pai.task_gpu_time_v1.group_id is 'Group of jobs with similar inputs; NULL where the job has none, and not the user; measured.';
 comment on column pai.task_gpu_time_v1.workload is 'Kind of deep-learning work, which few jobs are tagged with; derived.';
 comment on column pai.task_gpu_time_v1.held_gpu_s is 'GPUs planned per instance times the seconds from start to end, added up over all launches that have a start and a later end, re-runs included; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.workers is 'Workers that the task launched, each counted once, by the run that the publisher''s rule keeps of it; derived.';
 comment on column pai.task_gpu_time_v1.measured_workers is 'Workers of the task whose GPU use the sensors measured and whose kept run, by the publisher''s rule, has a start and a later end; derived.';
 comment on column pai.task_gpu_time_v1.measured_gpu_s is 'The part of held_gpu_s of the kept runs of those workers, one run each; NULL where there is none; derived.';
 comment on column pai.task_gpu_time_v1.used_gpu_s is 'GPUs used, mean over the worker''s life, times the seconds of its kept run, added up over those workers; NULL where there is none; derived.';

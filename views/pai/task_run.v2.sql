@@ -1,11 +1,14 @@
 -- How long the instances of each PAI task ran, and whether all of them are in that time.
 -- grain: one row per (job_name, task_name)
 -- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included
--- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
--- caveat: pai.tasks_without_instances: launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
+-- caveat: pai.sentinel_zero_start: submit_s wait_s started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
+-- caveat: pai.tasks_without_instances: wait_s launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
+-- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
+-- caveat: pai.group_tag_orphans: group_id workload requested_gpu_type
+-- caveat: pai.workload_tag_is_rare: workload
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
--- stored: parquet by status, job_name, task_name
--- Differs from version 1 in held_s, and in the last digits of instance_run_s: its sums are exact.
+-- stored: parquet by job_name, task_name
+-- Differs from version 1 in its last columns, in held_s, and in the last digits of instance_run_s: its sums are exact.
 create or replace view pai.task_run_v2 as
 with timed as (
     select
@@ -46,9 +49,18 @@ select
     launched.last_end_s - launched.first_start_s as run_s,
     launched.instance_run_s,
     launched.held_s,
-    coalesce(launched.ended_instances = launched.instances, false) as is_run_whole
+    coalesce(launched.ended_instances = launched.instances, false) as is_run_whole,
+    task.plan_gpu / 100.0 as requested_gpus_per_instance,
+    case when task.start_time > 0 then task.start_time end as submit_s,
+    case when task.start_time > 0 then launched.first_start_s - task.start_time end as wait_s,
+    job."user" as user_id,
+    tag."group" as group_id,
+    tag.workload,
+    tag.gpu_type_spec as requested_gpu_type
 from pai.task as task
-left join launched on task.job_name = launched.job_name and task.task_name = launched.task_name;
+left join launched on task.job_name = launched.job_name and task.task_name = launched.task_name
+left join pai.job as job on task.job_name = job.job_name
+left join pai.group_tag as tag on job.inst_id = tag.inst_id;
 
 comment on column pai.task_run_v2.job_name is 'Job; measured.';
 comment on column pai.task_run_v2.task_name is 'Task, its role in the job; measured.';
@@ -64,3 +76,10 @@ comment on column pai.task_run_v2.run_s is 'Seconds from the first start to the 
 comment on column pai.task_run_v2.instance_run_s is 'Seconds from start to end, mean of the launches that have both; derived.';
 comment on column pai.task_run_v2.held_s is 'Seconds from start to end, added up over all launches that have a start and a later end, re-runs included: how long its instances held what they were given; NULL where there is none; derived.';
 comment on column pai.task_run_v2.is_run_whole is 'Whether every launch ended; where not, run_s may be that of a part of the instances, or too short; derived.';
+comment on column pai.task_run_v2.requested_gpus_per_instance is 'GPUs that the task plans for each instance, fractions included; NULL for tasks without a GPU; derived.';
+comment on column pai.task_run_v2.submit_s is 'Start of the task, in seconds of the shifted clock; NULL where it has none; derived.';
+comment on column pai.task_run_v2.wait_s is 'Seconds from the start of the task to the first start of an instance; NULL unless both happened; derived.';
+comment on column pai.task_run_v2.user_id is 'User of the job; measured.';
+comment on column pai.task_run_v2.group_id is 'Group of the job''s tag; NULL where it has none; measured.';
+comment on column pai.task_run_v2.workload is 'Workload tag of the job; NULL for most jobs; measured.';
+comment on column pai.task_run_v2.requested_gpu_type is 'Type of GPU that the job asked for; NULL where any would do; measured.';

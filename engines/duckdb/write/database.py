@@ -20,6 +20,10 @@ from tracehouse.ingest.pipeline import IngestResult, Progress, Run
 from tracehouse.ingest.place import checked
 
 
+def _untold(label: str, more_bytes: int, total_bytes: int) -> None:
+    """Progress that nobody sees."""
+
+
 @dataclass(frozen=True)
 class Built:
     """A database that is in its place, what there is to say, and what of the user's own it could not take."""
@@ -73,7 +77,7 @@ def ingest(
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, convert)
         if outcome.conversions:
             progress("database", 0, 0)
-            notes = _publish(warehouse, outcome.conversions, stored, workers)
+            notes = _publish(warehouse, outcome.conversions, stored, workers, progress)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
         store.drop_staging(warehouse)
     return outcome
@@ -98,7 +102,9 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
-def build(warehouse: Path, materialize: bool = False, stored: bool = True) -> Built:
+def build(
+    warehouse: Path, materialize: bool = False, stored: bool = True, progress: Progress = _untold
+) -> Built:
     """Build the database anew over what is published.
 
     With `materialize` the base tables are copied into it: one file, which reads no other. So it has no stored
@@ -110,7 +116,7 @@ def build(warehouse: Path, materialize: bool = False, stored: bool = True) -> Bu
         store.check_manifest_is_there(warehouse)
         others.check_is_free(warehouse / NAME)
         conversions = store.published(warehouse)
-        half = _built_aside(warehouse, conversions, materialize, stored)
+        half = _built_aside(warehouse, conversions, materialize, stored, progress=progress)
         notes = [*half.notes, *_take_its_place(half, warehouse, conversions)]
         store.drop_staging(warehouse)
     return Built(warehouse / NAME, notes, half.problems)
@@ -165,6 +171,7 @@ def _publish(
     conversions: Sequence[Conversion],
     stored: bool = True,
     workers: Workers | None = None,
+    progress: Progress = _untold,
 ) -> list[str]:
     """Build a database, materialized if the last one was, and publish it together with its conversions.
 
@@ -184,7 +191,7 @@ def _publish(
     except UserError as error:
         materialize = False
         notes.append(_not_opened(error))
-    half = _built_aside(warehouse, conversions, materialize, stored, workers)
+    half = _built_aside(warehouse, conversions, materialize, stored, workers, progress)
     notes += [f"{problem.error}. It is left out" for problem in half.problems]
     others.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
@@ -223,6 +230,7 @@ def _built_aside(
     materialize: bool,
     stores_views: bool,
     workers: Workers | None = None,
+    progress: Progress = _untold,
 ) -> _Half:
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
@@ -232,7 +240,9 @@ def _built_aside(
     stores_views = stores_views and not materialize
     with store.write_errors_explained(warehouse, NAME):
         files = stored_views.wanted(conversions) if stores_views else {}
-        stored, notes = stored_views.make(place, conversions, files, workers.make_units if workers else None)
+        make_units = workers.make_units if workers else None
+        stored, notes = stored_views.make(place, conversions, files, progress, make_units)
+        progress("database", 0, 0)
         problems = build_file(half, conversions, place, materialize, stored)
     used = stored_views.paths({name: files[name] for name in stored})
     return _Half(half, problems, notes, used, stores_views)

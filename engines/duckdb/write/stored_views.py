@@ -1,12 +1,13 @@
 """Keeps the rows of dear views as Parquet: computed when their inputs change, and not when asked.
 
     <warehouse>/stored/<schema>/<view>_v<N>/<hash>.parquet
+                                            <hash>.sha256
 
 A view whose header says `stored` has a file, one for each partition of what it reads, or one for a CTE of it
 (see views/storing.py). It is named by the hash of the view's SQL, of that of the views below, and of the base
 tables' files: what has the name is what would be computed, so that no list of them is needed. It gets the
-name when it is whole and on the disk. Where that fails, the view is computed at every question, as all others
-are.
+name when it is whole and on the disk, and then its checksum beside it, as `sha256sum` writes it. Where that
+fails, the view is computed at every question, as all others are.
 """
 
 import hashlib
@@ -19,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -34,7 +34,10 @@ from tracehouse.engines.duckdb.write.statements import query_of
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest import manifest, store
 from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.integrity import OnBytes
 from tracehouse.ingest.manifest import Conversion, Superseded
+from tracehouse.ingest.pipeline import Progress
+from tracehouse.ingest.unpack import sha256_of
 from tracehouse.views.each_trace import expanded
 from tracehouse.views.storing import StoredView, Storing, below, storings, tables_read
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
@@ -50,18 +53,21 @@ PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parque
 _WHOLE = None
 _NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _DIGITS = 16
+_CHECKSUM = ".sha256"
 
 
 @dataclass(frozen=True)
 class Part:
     """A file, below the warehouse, that is to hold rows of a view.
 
-    They are those over one partition of the base tables, None for over all of them.
+    They are those over one partition of the base tables, None for over all of them. `bytes_read` are those of
+    the base tables' files.
     """
 
     how: Storing
     partition: str | None
     path: str
+    bytes_read: int
 
 
 Wanted = Mapping[str, Sequence[Part]]
@@ -81,6 +87,31 @@ class Unit:
 MakeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
 """Makes units that do not read each other's files; tells of each the views that failed, and why."""
 
+PROGRESS_LABEL = "stored views"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file below the warehouse that is not as it was written, and what is wrong."""
+
+    path: str
+    what: str
+
+    @property
+    def advice(self) -> str:
+        """How to make it whole again."""
+        # A build looks whether a file can be read, and not at all that is in it.
+        return "Delete it, if it is there, and run `traces build`, which computes it anew"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How much was checked, and what is damaged."""
+
+    files: int
+    bytes: int
+    damages: tuple[Damage, ...]
+
 
 def wanted(conversions: Sequence[Conversion]) -> Wanted:
     """The files that views over some conversions should have. Raises DefinitionError on a wrong header."""
@@ -93,28 +124,42 @@ def wanted(conversions: Sequence[Conversion]) -> Wanted:
 
 
 def make(
-    place: Path, conversions: Sequence[Conversion], files: Wanted, make_units: MakeUnits | None = None
+    place: Path,
+    conversions: Sequence[Conversion],
+    files: Wanted,
+    progress: Progress,
+    make_units: MakeUnits | None = None,
 ) -> tuple[dict[str, StoredView], list[str]]:
     """Make the files that are not there, in this process unless something else makes units.
 
-    Returns the views with all of theirs, and notes on the others.
+    Progress is told in bytes of the base tables, for each file that reads them. Returns the views with all of
+    their files, and notes on the others.
     """
-    missing = {
-        name: [part for part in parts if _row_count(place, part) is None] for name, parts in files.items()
-    }
-    over = {part.partition for parts in missing.values() for part in parts}
+    missing = [part for parts in files.values() for part in parts if _row_count(place, part) is None]
     units = [
         Unit(place, _of_unit(conversions, partition), files, partition)
-        for partition in sorted(over, key=lambda partition: partition or "")
+        for partition in sorted({part.partition for part in missing}, key=lambda partition: partition or "")
     ]
+    total = sum(part.bytes_read for part in missing)
+
+    def tell(more_bytes: int) -> None:
+        progress(PROGRESS_LABEL, more_bytes, total)
+
+    if missing:
+        tell(0)
     failures: dict[str, str] = {}
     # Views over all partitions may read files of views that were made partition by partition.
     for several in (
         [u for u in units if u.partition is not _WHOLE],
         [u for u in units if u.partition is _WHOLE],
     ):
-        for failed in (make_units or partial(map, make_unit))(several):
+        if make_units is None:
+            for unit in several:
+                failures |= make_unit(unit, tell)
+            continue
+        for unit, failed in zip(several, make_units(several), strict=True):
             failures |= failed
+            tell(sum(part.bytes_read for part in missing if part.partition == unit.partition))
     found = {name: one for name, parts in files.items() if (one := _stored(place, name, parts))}
     notes = [
         f"{name} is not stored, but computed at every question: {failures.get(name, 'its file is gone')}. "
@@ -125,10 +170,32 @@ def make(
     return found, notes
 
 
-def make_unit(unit: Unit) -> dict[str, str]:
+def make_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
     """Make a unit in this process. Returns the views that failed, each with the reason."""
     with closing(_computing(unit.place)) as connection:
-        return _make_unit(connection, unit.place, unit.conversions, unit.files, unit.partition)
+        return _make_unit(connection, unit, on_bytes)
+
+
+def check(place: Path, traces: Collection[str], progress: Progress) -> Checked:
+    """Compare the files of the named traces' views, of all if none is named, with their checksums.
+
+    What could not be stored has none, and is not missed.
+    """
+    checksums = [
+        path
+        for path in sorted((place / STORED_VIEWS).glob(f"*/*/*{_CHECKSUM}"))
+        if not traces or path.parts[-3] in traces
+    ]
+    files = [path.with_suffix(".parquet") for path in checksums]
+    total = sum(file.stat().st_size for file in files if file.exists())
+    damages = []
+    for file, checksum in zip(files, checksums, strict=True):
+        if not file.exists():
+            damages.append(Damage(file.relative_to(place).as_posix(), "the file is gone"))
+        elif sha256_of((file,), lambda more: progress(PROGRESS_LABEL, more, total)) != _written(checksum):
+            what = "its content is not what was written"
+            damages.append(Damage(file.relative_to(place).as_posix(), what))
+    return Checked(len(files), total, tuple(damages))
 
 
 def are_there(place: Path, files: Wanted) -> bool:
@@ -164,6 +231,7 @@ def vacuum(place: Path, older_than_days: float, keep_versions: int) -> list[Supe
     due = [old for old in known.values() if old.age_days >= older_than_days and old.version < oldest_to_keep]
     for old in due:
         (place / old.path).unlink(missing_ok=True)
+        (place / old.path).with_suffix(_CHECKSUM).unlink(missing_ok=True)
         with suppress(OSError):
             (place / old.path).parent.rmdir()
     if due:
@@ -195,6 +263,7 @@ def _parts(
             unit,
             f"{STORED_VIEWS}/{view.schema}/{view.versioned.split('.')[1]}/"
             f"{_hash(view, how, views, _of_unit(read, unit))}.parquet",
+            sum(stored.bytes for one in _of_unit(read, unit) for stored in one.files),
         )
         for unit in sorted(units, key=str)
     ]
@@ -218,11 +287,23 @@ def _hash(
 
 
 def _row_count(place: Path, part: Part) -> int | None:
-    """The rows of a file; None where it is not there, or not whole, as after a failure of the disk."""
+    """The rows of a file; None where it is not there or not whole, as after a kill or on a bad disk."""
+    if not _checksum(place, part).exists():
+        return None
     try:
         return pq.read_metadata(place / part.path).num_rows
     except (OSError, pa.ArrowException):
         return None
+
+
+def _checksum(place: Path, part: Part) -> Path:
+    """The file that has the checksum of another."""
+    return (place / part.path).with_suffix(_CHECKSUM)
+
+
+def _written(checksum: Path) -> str:
+    """The checksum of a file when it was written."""
+    return checksum.read_text(encoding="utf-8").partition(" ")[0]
 
 
 def _stored(place: Path, name: str, parts: Sequence[Part]) -> StoredView | None:
@@ -253,14 +334,9 @@ def _computing(place: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _make_unit(
-    connection: duckdb.DuckDBPyConnection,
-    place: Path,
-    conversions: Sequence[Conversion],
-    files: Wanted,
-    partition: str | None,
-) -> dict[str, str]:
+def _make_unit(connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: OnBytes) -> dict[str, str]:
     """Make the missing files over one partition, or over all; tell of each that could not be, and why."""
+    place, files, partition = unit.place, unit.files, unit.partition
     views = _views()
     missing = {
         name: lacking
@@ -268,7 +344,7 @@ def _make_unit(
         if (lacking := [p for p in parts if p.partition == partition and _row_count(place, p) is None])
     }
     needed = {one.versioned: one for name in missing for one in below(views[name], views)}
-    _create_tables(connection, needed.values(), _of_unit(conversions, partition), place)
+    _create_tables(connection, needed.values(), _of_unit(unit.conversions, partition), place)
     failures = {}
     for name in views:
         if name not in needed:
@@ -278,6 +354,7 @@ def _make_unit(
             query = query_of(view, _kept(place, parts, partition), part.how.cte)
             if failure := _make(connection, place, name, query, part):
                 failures[name] = failure
+            on_bytes(part.bytes_read)
         create_view(connection, view, _kept(place, parts, partition))
     return failures
 
@@ -325,10 +402,11 @@ def _make(connection: duckdb.DuckDBPyConnection, place: Path, name: str, query: 
             return other
         if shutil.disk_usage(place).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Make room"
-        store.staged(half, 0)
+        sha256 = store.staged(half, 0).sha256
         target = place / part.path
         target.parent.mkdir(parents=True, exist_ok=True)
         half.replace(target)
+        manifest.write_whole(target.with_suffix(_CHECKSUM), f"{sha256}  {target.name}\n")
         _flush(target.parent)
     except (duckdb.Error, OSError) as error:
         return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,126 @@
+-- How busy PAI's machines are while workers run on them, per type of GPU.
+-- grain: one row per GPU type of the machines
+-- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
+-- caveat: pai.machine_metric_is_host_level
+-- caveat: pai.sensor_is_lifetime_average: mean_cpu_pct mean_gpu_pct mean_load
+-- caveat: pai.gpu_use_over_100: mean_gpu_pct
+-- caveat: pai.machine_cpu_is_a_sum: mean_cpu_pct
+-- stored: parquet by gpu_type
+create or replace view pai.machine_use_v1 as
+-- Which run of a worker counts makes no difference here: pai.worker_machine would have it found out for nothing.
+with observed as (
+    select
+        metric.machine,
+        metric.machine_cpu as cpu_pct,
+        metric.machine_gpu as gpu_pct,
+        metric.machine_load_1 as load,
+        metric.start_time as start_s,
+        metric.end_time as end_s
+    from pai.machine_metric as metric
+    where
+        metric.start_time > 0
+        and metric.end_time > metric.start_time
+        and metric.worker_name in (select instance.worker_name from pai.instance as instance)
+),
+
+-- The workers on a machine change where one of them starts or ends.
+changes as (
+    select
+        machine,
+        start_s as at_s,
+        1 as change,
+        cpu_pct,
+        gpu_pct,
+        load
+    from observed
+    union all
+    select
+        machine,
+        end_s as at_s,
+        -1 as change,
+        cpu_pct,
+        gpu_pct,
+        load
+    from observed
+),
+
+-- Of the changes at one time only the last is followed by a stretch, and has counted all of them.
+stretches as (
+    select
+        machine,
+        at_s,
+        change,
+        cpu_pct,
+        gpu_pct,
+        load,
+        lead(at_s) over (partition by machine order by at_s) - at_s as lasted_s,
+        sum(change) over (
+            partition by machine
+            order by at_s rows between unbounded preceding and current row
+        ) as workers
+    from changes
+),
+
+-- A second of a machine is one second, however many workers saw it: each of them has an equal part of it. These
+-- parts are a clock; what passes on it from a worker's start to its end is what the worker is weighed by.
+clocks as (
+    select
+        machine,
+        change,
+        cpu_pct,
+        gpu_pct,
+        load,
+        fsum(lasted_s / nullif(workers, 0)) over (
+            partition by machine
+            order by at_s, lasted_s rows between unbounded preceding and 1 preceding
+        ) as clock_s
+    from stretches
+),
+
+-- Taken off at the start and added at the end, so that no start need be brought together with its end.
+weighed as (
+    select
+        machine,
+        change,
+        cpu_pct,
+        gpu_pct,
+        load,
+        -change * cast(coalesce(clock_s, 0) as double) as weight_s
+    from clocks
+),
+
+machines as (
+    select
+        machine,
+        count(*) filter (where change = 1) as workers,
+        fsum(weight_s) as seen_s,
+        fsum(cpu_pct * weight_s) as cpu_pct_s,
+        fsum(weight_s) filter (where cpu_pct is not null) as cpu_seen_s,
+        fsum(gpu_pct * weight_s) as gpu_pct_s,
+        fsum(weight_s) filter (where gpu_pct is not null) as gpu_seen_s,
+        fsum(load * weight_s) as load_s,
+        fsum(weight_s) filter (where load is not null) as load_seen_s
+    from weighed
+    group by machine
+)
+
+select
+    spec.gpu_type,
+    count(*) as machines,
+    cast(sum(machines.workers) as bigint) as workers,
+    fsum(machines.seen_s) / 3600 as observed_machine_h,
+    fsum(machines.cpu_pct_s) / nullif(fsum(machines.cpu_seen_s), 0) as mean_cpu_pct,
+    fsum(machines.gpu_pct_s) filter (where spec.cap_gpu > 0)
+    / nullif(fsum(spec.cap_gpu * machines.gpu_seen_s), 0) as mean_gpu_pct,
+    fsum(machines.load_s) / nullif(fsum(machines.load_seen_s), 0) as mean_load
+from machines
+left join pai.machine_spec as spec on machines.machine = spec.machine
+group by spec.gpu_type;
+
+comment on column pai.machine_use_v1.gpu_type is 'Type of the machine''s GPUs, CPU for machines without one; NULL for machines that machine_spec lacks; measured.';
+comment on column pai.machine_use_v1.machines is 'Machines that workers were seen on; derived.';
+comment on column pai.machine_use_v1.workers is 'Workers that the machines were seen by: those with a start, an end after it, and an instance; derived.';
+comment on column pai.machine_use_v1.observed_machine_h is 'Machine-hours seen: a second counts once, however many workers ran on the machine then; derived.';
+comment on column pai.machine_use_v1.mean_cpu_pct is 'CPU use of a machine in percent of a core, mean over the time seen; derived.';
+comment on column pai.machine_use_v1.mean_gpu_pct is 'Use of one of a machine''s GPUs in percent, mean over the time seen; NULL without GPUs; derived.';
+comment on column pai.machine_use_v1.mean_load is 'Load of a machine over one minute, mean over the time seen; derived.';

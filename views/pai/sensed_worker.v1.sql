@@ -1,0 +1,52 @@
+-- What the sensors saw of each PAI worker, beside the plan of its task: no names of workers, so that it is small.
+-- grain: one row per worker of pai.worker that has a sensor row
+-- source: README of cluster-trace-gpu-v2020, pai_sensor_table and pai_task_table
+-- caveat: pai.sensor_covers_two_fifths
+-- caveat: pai.sensor_is_lifetime_average: cpu_pct gpu_pct memory_gb gpu_memory_gb peak_gpu_memory_gb read_bytes write_bytes
+-- caveat: pai.gpu_use_over_100: gpu_pct
+-- caveat: pai.cpu_use_over_request: cpu_pct plan_cpu_pct
+-- caveat: pai.network_units: read_bytes write_bytes
+-- caveat: pai.memory_gb_looks_binary: memory_gb plan_memory_gb gpu_memory_gb peak_gpu_memory_gb
+-- caveat: pai.gpu_type_is_assigned: gpu_type
+-- caveat: pai.gpu_type_null: gpu_type
+-- stored: parquet by gpu_type, job_name, task_name
+create or replace view pai.sensed_worker_v1 as
+select
+    worker.job_name,
+    worker.task_name,
+    task.gpu_type,
+    sensor.machine,
+    sensor.gpu_name is not null as is_device_known,
+    worker.run_s,
+    task.plan_cpu as plan_cpu_pct,
+    task.plan_gpu as plan_gpu_pct,
+    task.plan_mem as plan_memory_gb,
+    sensor.cpu_usage as cpu_pct,
+    sensor.gpu_wrk_util as gpu_pct,
+    sensor.avg_mem as memory_gb,
+    sensor.avg_gpu_wrk_mem as gpu_memory_gb,
+    sensor.max_gpu_wrk_mem as peak_gpu_memory_gb,
+    sensor.read as read_bytes,
+    sensor.write as write_bytes
+from pai.worker_v1 as worker
+inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
+-- The plan is that of the worker's own task. Workers without one keep their use.
+left join pai.task as task
+    on worker.job_name = task.job_name and worker.task_name = task.task_name;
+
+comment on column pai.sensed_worker_v1.job_name is 'Job of the run that the publisher''s rule keeps of the worker; measured.';
+comment on column pai.sensed_worker_v1.task_name is 'Task of that run, its role in the job; measured.';
+comment on column pai.sensed_worker_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
+comment on column pai.sensed_worker_v1.machine is 'Machine that the sensor names; measured.';
+comment on column pai.sensed_worker_v1.is_device_known is 'Whether the sensor names a GPU of the machine; derived.';
+comment on column pai.sensed_worker_v1.run_s is 'Seconds from start to end of that run; NULL unless it has both; derived.';
+comment on column pai.sensed_worker_v1.plan_cpu_pct is 'CPU that the task plans for each instance, in percent of one core; measured.';
+comment on column pai.sensed_worker_v1.plan_gpu_pct is 'GPU that the task plans for each instance, in percent of one GPU; NULL for tasks without a GPU; measured.';
+comment on column pai.sensed_worker_v1.plan_memory_gb is 'Main memory that the task plans for each instance; measured.';
+comment on column pai.sensed_worker_v1.cpu_pct is 'CPU used, in percent of one core, mean over the life of the worker; measured.';
+comment on column pai.sensed_worker_v1.gpu_pct is 'GPU used, in percent of one GPU, mean over the life of the worker; measured.';
+comment on column pai.sensed_worker_v1.memory_gb is 'Main memory used, mean over the life of the worker; measured.';
+comment on column pai.sensed_worker_v1.gpu_memory_gb is 'GPU memory used, mean over the life of the worker; measured.';
+comment on column pai.sensed_worker_v1.peak_gpu_memory_gb is 'Greatest GPU memory used in the life of the worker; measured.';
+comment on column pai.sensed_worker_v1.read_bytes is 'Bytes read from the network, mean over the life of the worker, of an interval that the publisher does not name; measured.';
+comment on column pai.sensed_worker_v1.write_bytes is 'Bytes written to the network, mean over the life of the worker, of an interval that the publisher does not name; measured.';
