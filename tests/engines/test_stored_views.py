@@ -473,7 +473,7 @@ def test_a_failure_without_a_text_is_named(tmp_path: Path, monkeypatch: pytest.M
         raise OSError
 
     monkeypatch.setattr(stored_views.shutil, "disk_usage", fail)
-    part = stored_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet")
+    part = stored_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet", 0)
     with duckdb.connect() as connection:
         assert stored_views._make(connection, tmp_path, "mine.view_v1", "select 1 as a", part) == "OSError"
 
