@@ -17,9 +17,10 @@ from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile, differing_parts
 from tracehouse.ingest.json_lines import read_json_lines
+from tracehouse.ingest.json_list import read_json_list
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import is_json_lines
+from tracehouse.ingest.packing import is_bare, is_json_lines
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.rejects import Reject
 from tracehouse.ingest.runs import write_runs
@@ -350,6 +351,8 @@ def _batches(
             keys = raw_input.table.key_values(member.name, member.folder)
             if member.name in raw_input.claim.elsewhere:
                 continue
+            if keys is None and is_bare(member.name):
+                continue
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {raw_input.table_name}")
             elif member.name in account.counts:
@@ -423,6 +426,8 @@ def _check_header_file(claim: Claim) -> None:
 
 def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
     read = read_json_lines if is_json_lines(part.member.name) else read_csv
+    if raw_input.table.json_list:
+        read = read_json_list
     for batch in read(part.member.stream, raw_input.table, part.place):
         _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, raw_input, account)
         yield _with_keys(batch.rows, part.keys, raw_input.table)

@@ -150,6 +150,12 @@ def without(chunk: Chunk, first_bytes: int) -> Chunk:
     )
 
 
+def without_last_commas(chunk: Chunk) -> Chunk:
+    """A chunk without the commas that its lines end in, one a line."""
+    data = chunk.data.replace(b",\n", b"\n").replace(b",\r", b"\r")
+    return replace(chunk, data=data)
+
+
 def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:
     """A chunk without its last record, and that record with the end of its line."""
     end = len(chunk.data.rstrip(b"\r\n"))
