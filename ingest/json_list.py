@@ -31,8 +31,9 @@ _BYTE_BY_BYTE = "latin-1"
 
 
 class Element(NamedTuple):
-    """A value in the list: the line that it begins on, and its text."""
+    """A value in the list: its place, from 1, the line that it begins on, and its text."""
 
+    number: int
     line: int
     text: bytes
 
@@ -73,14 +74,21 @@ def _batch(part: Sequence[Element], table: Table, of: JsonList, file: str) -> Ba
         try:
             value = object_in(element.text)
         except MisfitError as misfit:
-            rejects.append(Reject(element.line, str(misfit), printable(element.text)))
+            reason = f"{_called(element.number)}: {misfit}"
+            rejects.append(Reject(element.line, reason, printable(element.text)))
             continue
-        for found in _below(_Found("", (), value, value), of.path):
+        place = f"{_called(element.number)}: "
+        for found in _below(_Found(place, (), value, value), of.path):
             try:
                 kept.append(Row(element.line, element.text, _texts(found, table, of), found.place))
             except MisfitError as misfit:
                 rejects.append(Reject(element.line, f"{found.place}{misfit}", printable(element.text)))
     return batch_of(kept, rejects, table, file)
+
+
+def _called(number: int) -> str:
+    # The whole list may stand on one line.
+    return f"object {number:,} of the list"
 
 
 def _below(outer: _Found, path: Sequence[str]) -> Iterator[_Found]:
@@ -122,7 +130,10 @@ def _text(found: _Found, column: Column, of: JsonList) -> str | None:
 
 @dataclass
 class _Text:
-    """The part of a file that is held, from the character `at` on, which stands on line `line`."""
+    """The part of a file that is held, from the character `at` on, which stands on line `line`.
+
+    `number` is how many values of the list were passed.
+    """
 
     stream: BinaryIO
     file: str
@@ -130,6 +141,7 @@ class _Text:
     held: str = ""
     at: int = 0
     line: int = 1
+    number: int = 0
     is_whole: bool = False
 
     def more(self) -> bool:
@@ -158,9 +170,10 @@ class _Text:
                 return ""
 
     def error(self, what: str, at: int) -> RawFileError:
-        """An error about the character at a place."""
+        """An error about the character at a place, in or behind the value that comes next."""
         line = self.line + self.held.count("\n", self.at, at)
-        return RawFileError(self.file, what, _FETCH_AGAIN, line=line)
+        behind = f", behind {_called(self.number)}" if self.number else ""
+        return RawFileError(self.file, f"{what}{behind}", _FETCH_AGAIN, line=line)
 
 
 def elements(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:
@@ -212,7 +225,8 @@ def _element(text: _Text) -> Element:
             if text.is_whole or end < len(text.held):
                 break
         text.more()
-    element = Element(text.line, text.held[text.at : end].encode(_BYTE_BY_BYTE))
+    text.number += 1
+    element = Element(text.number, text.line, text.held[text.at : end].encode(_BYTE_BY_BYTE))
     text.pass_to(end)
     return element
 
