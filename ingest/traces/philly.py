@@ -1,6 +1,7 @@
-"""Philly: jobs that train deep neural networks at Microsoft, and the machines they ran on, August to December 2017.
+"""Philly: jobs that train deep neural networks at Microsoft, and the machines that they ran on, 2017.
 
-117,325 jobs of first parties with each attempt to run them, and each minute's use of GPUs, processors and memory.
+117,325 jobs from August to December, with each attempt to run them, and the use of GPUs, processors and memory
+in each minute from October on.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
 
@@ -230,8 +231,8 @@ TRACE = Trace(
     publisher="Microsoft Research",
     homepage="https://github.com/msr-fiddle/philly-traces",
     download=(
-        "Fetch trace-data.tar.gz (1.06 GB) of https://github.com/msr-fiddle/philly-traces, which lies in Git LFS:"
-        " git lfs pull in a clone. It need not be unpacked; without LFS there is only a pointer to it."
+        "Fetch trace-data.tar.gz (1.06 GB) of https://github.com/msr-fiddle/philly-traces, which lies in Git"
+        " LFS: git lfs pull in a clone. It need not be unpacked; without LFS there is only a pointer to it."
     ),
     licence="CC BY 4.0",
     citation=(
