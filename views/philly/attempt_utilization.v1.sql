@@ -1,5 +1,5 @@
 -- How busy the GPUs of each of Philly's attempts were while it ran.
--- grain: one row per (job_id, attempt) with a measured minute of one of its GPUs
+-- grain: one row per (job_id, attempt) with a start, an end and a measured minute of one of its GPUs
 -- source: README of msr-fiddle/philly-traces; its notebook, which joins both as they are written
 -- caveat: philly.log_has_no_zone
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
@@ -46,6 +46,8 @@ runs as (
     inner join philly.attempt_machine as machine
         on attempt.job_id = machine.jobid and attempt.attempt = machine.attempt
     cross join measured
+    -- What has no end is not known to have held its GPUs to the last minute.
+    where attempt.start_s is not null and attempt.end_s is not null
 ),
 
 run_minutes as (
