@@ -23,7 +23,7 @@ where submitted_time < timestamp '2017-08-07 00:00:00' or submitted_time >= time
 select count(*)
 from philly.attempt as attempt
 left join philly.job as job on attempt.jobid = job.jobid
-where job.jobid is null and (select count(*) from philly.job) > 0;
+where job.jobid is null and exists (select 1 from philly.job);
 
 -- check: philly.attempt_machine.has_attempt
 -- object: philly.attempt_machine
@@ -32,7 +32,7 @@ where job.jobid is null and (select count(*) from philly.job) > 0;
 select count(*)
 from philly.attempt_machine as machine
 left join philly.attempt as attempt on machine.jobid = attempt.jobid and machine.attempt = attempt.attempt
-where attempt.jobid is null and (select count(*) from philly.attempt) > 0;
+where attempt.jobid is null and exists (select 1 from philly.attempt);
 
 -- check: philly.attempt_machine.machine_listed
 -- object: philly.attempt_machine
@@ -41,7 +41,7 @@ where attempt.jobid is null and (select count(*) from philly.attempt) > 0;
 select count(*)
 from philly.attempt_machine as used
 left join philly.machine as machine on used.ip = machine.machine_id
-where machine.machine_id is null and (select count(*) from philly.machine) > 0;
+where machine.machine_id is null and exists (select 1 from philly.machine);
 
 -- check: philly.gpu_util.machine_listed
 -- object: philly.gpu_util
@@ -50,18 +50,28 @@ where machine.machine_id is null and (select count(*) from philly.machine) > 0;
 select count(*)
 from philly.gpu_util as used
 left join philly.machine as machine on used.machine_id = machine.machine_id
-where machine.machine_id is null and (select count(*) from philly.machine) > 0;
+where machine.machine_id is null and exists (select 1 from philly.machine);
 
 -- check: philly.machine.lists_what_is_used
 -- object: philly.machine
 -- kind: range
--- rule: no more GPUs of a machine are used or measured than are listed
+-- rule: attempts use no more GPUs of a machine than are listed
 -- caveat: philly.machine_list_disagrees
 select count(*)
-from philly.machine_inventory_v1
-where
-    listed_gpus is not null
-    and greatest(coalesce(used_gpus, 0), coalesce(measured_gpus, 0)) > listed_gpus;
+from philly.machine as machine
+inner join (
+    select
+        ip,
+        count(distinct gpu) as used_gpus
+    from (
+        select
+            ip,
+            unnest(gpus) as gpu
+        from philly.attempt_machine
+    ) as used
+    group by ip
+) as of_log on machine.machine_id = of_log.ip
+where of_log.used_gpus > machine.number_of_gpus;
 
 -- check: philly.attempt.start_after_submit
 -- object: philly.attempt
