@@ -31,8 +31,8 @@ class Column:
     `examples` are texts that the publisher writes there; synthetic samples draw them, or, of a time that is a
     number, go on from the first in steps to the second.
     A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
-    keeps the UTC offset that the publisher wrote. `zones` are names that he writes in place of an offset, each
-    with the offset that it stands for: ("PST", "-08:00").
+    keeps the UTC offset that the publisher wrote. `zones` are names that he writes in place of an offset,
+    each with the offset that it stands for: ("PST", "-08:00").
     `header` is the column's name in the file, where that is no name for a column.
     """
 
@@ -87,10 +87,10 @@ class Wide:
 class JsonList:
     """A file that is one JSON list of objects, of which several tables may be made.
 
-    The table's rows are the objects in the list; with `path`, those in their lists of the first name, and so on.
-    `apart` are the lists in these objects that are other tables' rows. For each name in `path`, `places` has
-    a column for the place in that list, from 1. `outer` are columns whose values are those of the object of
-    the file's list that a row lies in.
+    The table's rows are the objects in the list; with `path`, those in their lists of the first name, and so
+    on. `apart` are the lists in these objects that are other tables' rows. For each name in `path`, `places`
+    has a column for the place in that list, from 1. `outer` are columns whose values are those of the object
+    of the file's list that a row lies in.
     """
 
     path: tuple[str, ...] = ()

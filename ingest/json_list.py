@@ -1,7 +1,7 @@
 """Reads a JSON list of objects, a part at a time, into Arrow tables, and accounts for every object.
 
-An object's values are read as those on a line of JSON lines are. What is no JSON, as where a file is cut short,
-makes the whole file unusable: nobody knows where the next object begins.
+An object's values are read as those on a line of JSON lines are. What is no JSON, as where a file is cut
+short, makes the whole file unusable: nobody knows where the next object begins.
 """
 
 import json
@@ -41,8 +41,9 @@ class Element(NamedTuple):
 class _Found(NamedTuple):
     """A value on the way to a table's rows.
 
-    `place` is how it is called in a message, `places` its place in each list on the way, and `first` the object of
-    the file's list that it lies in. `missing` is the list that it should have and has not, if the way ends here.
+    `place` is how it is called in a message, `places` its place in each list on the way, and `first` the
+    object of the file's list that it lies in. `missing` is the list that it should have and has not, if the
+    way ends here.
     """
 
     place: str
@@ -55,10 +56,11 @@ class _Found(NamedTuple):
 def read_json_list(
     stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[Batch]:
-    """Read the objects of `table` in a JSON list: batches with its `read_columns`, in this order; at least one.
+    """Read the objects of `table` in a JSON list: batches of its `read_columns`, in this order; at least one.
 
-    An object that does not fit, or whose lists of others are none, is rejected. `file` names the file in errors.
-    Raises RawFileError where the file is no JSON list, and where more than a tenth of the objects does not fit.
+    An object that does not fit, or whose lists of others are none, is rejected. `file` names the file in
+    errors. Raises RawFileError where the file is no JSON list, and where more than a tenth of the objects
+    does not fit.
     """
     assert table.json_list
     parts = elements(stream, file, chunk_bytes)

@@ -76,7 +76,7 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
     """
     chunks = record_chunks(stream, file, chunk_bytes)
     if table.ends_in_comma:
-        chunks = map(without_last_commas, chunks)
+        chunks = (without_last_commas(chunk, len(table.columns)) for chunk in chunks)
     names, rest_of_first = _names_and_rows(first_written(chunks, file), table, file)
     columns = {column.name_in_file: column for column in table.columns}
     in_file = [columns[name] for name in names]

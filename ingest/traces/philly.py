@@ -1,7 +1,7 @@
 """Philly: jobs that train deep neural networks at Microsoft, and the machines that they ran on, 2017.
 
-117,325 jobs from August to December, with each attempt to run them, and the use of GPUs, processors and memory
-in each minute from October on.
+117,325 jobs from August to December, with each attempt to run them, and how much of GPUs, processors and
+memory was in use in each minute from October on.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
 
@@ -17,7 +17,7 @@ Traps:
 - A job may have no attempt, and an attempt no start or end: `null`, an empty text or `None`.
 - The machine list disagrees with the job log: m47 has 2 GPUs in the one and runs a job on 8 in the other.
 - Its header and its column of memory have spaces in them: ``machineId, number of GPUs, single GPU mem``.
-- Lines of ``cluster_gpu_util`` end in a comma; users of the trace tell of some that hold more than one record.
+- Lines of ``cluster_gpu_util`` end in a comma; users tell of some that hold more than one record.
 - ``NA`` stands where a GPU or a server was offline.
 """
 
@@ -35,7 +35,7 @@ ATTEMPT_NUMBER = Column(
 
 
 def _time(comment: str) -> Column:
-    return Column("time", "TIMESTAMPTZ", comment, zones=ZONES, offset_name="time_utc_offset", required=True)
+    return Column("time", "TIMESTAMPTZ", comment, zones=ZONES, offset_name="time_utc_offset")
 
 
 JOB = Table(

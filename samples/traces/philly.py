@@ -1,12 +1,12 @@
-"""Synthetic Philly: a job log with its attempts, a machine list that disagrees with it, and use by the minute.
+"""Synthetic Philly: a job log with its attempts, a machine list that disagrees with it, use by the minute.
 
 Reproduced: files without endings, in one folder of an archive; the job log as one JSON list on one line, with
 jobs without an attempt, attempts without a start or an end, as null, an empty text and None, and jobs that
 still run when the log ends; attempts on one machine, and on several; the header and the column with spaces in
-them of the machine list, and machines that have more GPUs than it says; minutes with PDT and PST, and the hour
-that comes twice; lines that end in a comma; NA for GPUs that are offline or not there; memory of which nothing
-is known, as 0. All else is invented. Machines and minutes both go by the scale, so that lines of use go by its
-square.
+them of the machine list, and machines that have more GPUs than it says; minutes with PDT and PST, and the
+hour that comes twice; lines that end in a comma; NA for GPUs that are offline or not there; memory of which
+nothing is known, as 0. All else is invented. Machines and minutes both go by the scale, so that lines of use
+go by its square.
 """
 
 import json

@@ -7,19 +7,29 @@
 -- column: gpu_minutes: Minutes of GPUs with a measured use while such attempts ran
 -- column: mean_gpu_pct: Mean use of the GPUs over these minutes
 create or replace macro philly.locality(min_gpus integer := 2) as table
-with counted as (
+with placed as (
     select
-        attempt.allocated_gpus,
-        attempt.machines,
+        job_id,
+        attempt,
+        allocated_gpus,
+        machines,
+        run_s
+    from philly.attempt_run
+    where allocated_gpus >= min_gpus
+),
+
+counted as (
+    select
+        placed.allocated_gpus,
+        placed.machines,
         count(*) as attempts,
-        median(attempt.run_s) as median_run_s,
+        median(placed.run_s) as median_run_s,
         sum(used.gpu_minutes) as gpu_minutes,
         fsum(used.gpu_minutes * used.mean_gpu_pct) as total_pct
-    from philly.attempt_run as attempt
+    from placed
     left join philly.attempt_utilization as used
-        on attempt.job_id = used.job_id and attempt.attempt = used.attempt
-    where attempt.allocated_gpus >= min_gpus
-    group by attempt.allocated_gpus, attempt.machines
+        on placed.job_id = used.job_id and placed.attempt = used.attempt
+    group by placed.allocated_gpus, placed.machines
 )
 
 select

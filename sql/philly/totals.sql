@@ -29,6 +29,6 @@ select
 from philly.job_run
 group by grouping sets ((vc), ())
 having bool_or(with_total) or grouping(vc) = 0
-order by grouping(vc), gpu_h desc nulls last, vc;
+order by grouping(vc) asc, gpu_h desc nulls last, vc asc;
 
 comment on macro table philly.totals is 'Jobs, those without an attempt and those whose run is known, users, attempts and GPU-hours per virtual cluster; GPUs are those of first attempts. A user of several virtual clusters counts once in all of them together.';

@@ -206,7 +206,7 @@ def test_a_value_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPa
 def test_another_file_of_that_name_is_known_by_its_misfits() -> None:
     with pytest.raises(
         RawFileError,
-        match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value of at",
+        match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value of",
     ):
         read(JOB, '[{"id": "a"}]')
 

@@ -49,7 +49,8 @@ def test_a_pager_that_reads_little_is_no_error(sample_warehouse: Path) -> None:
 
 
 def test_a_pager_that_ctrl_c_ends_leaves_nothing_behind(sample_warehouse: Path, tmp_path: Path) -> None:
-    # One program, which shows all that there is and then waits: a shell between two would lose Ctrl-C now and then.
+    # One program, which shows all that there is and then waits: a shell between two would lose Ctrl-C now
+    # and then.
     with terminal(*LONG, warehouse=sample_warehouse, PAGER="cat - /dev/tty", TMPDIR=tmp_path) as opened:
         opened.expect_exact("zeus.")
         opened.sendintr()

@@ -16,32 +16,17 @@ select count(*)
 from philly.job
 where submitted_time < timestamp '2017-08-07 00:00:00' or submitted_time >= timestamp '2017-12-23 00:00:00';
 
--- check: philly.attempt.has_job
--- object: philly.attempt
--- kind: reference
--- rule: an attempt's job is in the job log
-select count(*)
-from philly.attempt as attempt
-left join philly.job as job on attempt.jobid = job.jobid
-where job.jobid is null and exists (select 1 from philly.job);
-
--- check: philly.attempt_machine.has_attempt
--- object: philly.attempt_machine
--- kind: reference
--- rule: what was used belongs to an attempt
-select count(*)
-from philly.attempt_machine as machine
-left join philly.attempt as attempt on machine.jobid = attempt.jobid and machine.attempt = attempt.attempt
-where attempt.jobid is null and exists (select 1 from philly.attempt);
-
 -- check: philly.attempt_machine.machine_listed
 -- object: philly.attempt_machine
 -- kind: reference
 -- rule: an attempt's machine is in the machine list
 select count(*)
 from philly.attempt_machine as used
-left join philly.machine as machine on used.ip = machine.machine_id
-where machine.machine_id is null and exists (select 1 from philly.machine);
+left join philly.machine as listed on used.ip = listed.machine_id
+where
+    used.ip is not null
+    and listed.machine_id is null
+    and exists (select 1 from philly.machine);
 
 -- check: philly.gpu_util.machine_listed
 -- object: philly.gpu_util
@@ -49,29 +34,36 @@ where machine.machine_id is null and exists (select 1 from philly.machine);
 -- rule: a measured machine is in the machine list
 select count(*)
 from philly.gpu_util as used
-left join philly.machine as machine on used.machine_id = machine.machine_id
-where machine.machine_id is null and exists (select 1 from philly.machine);
+left join philly.machine as listed on used.machine_id = listed.machine_id
+where
+    used.machine_id is not null
+    and listed.machine_id is null
+    and exists (select 1 from philly.machine);
 
 -- check: philly.machine.lists_what_is_used
 -- object: philly.machine
 -- kind: range
 -- rule: attempts use no more GPUs of a machine than are listed
 -- caveat: philly.machine_list_disagrees
-select count(*)
-from philly.machine as machine
-inner join (
+with used as (
+    select
+        ip,
+        unnest(gpus) as gpu
+    from philly.attempt_machine
+),
+
+of_log as (
     select
         ip,
         count(distinct gpu) as used_gpus
-    from (
-        select
-            ip,
-            unnest(gpus) as gpu
-        from philly.attempt_machine
-    ) as used
+    from used
     group by ip
-) as of_log on machine.machine_id = of_log.ip
-where of_log.used_gpus > machine.number_of_gpus;
+)
+
+select count(*)
+from philly.machine as listed
+inner join of_log on listed.machine_id = of_log.ip
+where of_log.used_gpus > listed.number_of_gpus;
 
 -- check: philly.attempt.start_after_submit
 -- object: philly.attempt
@@ -96,7 +88,8 @@ where end_time < start_time;
 -- rule: an attempt does not start before the one before it ends
 select count(*)
 from philly.attempt as attempt
-inner join philly.attempt as earlier on attempt.jobid = earlier.jobid and attempt.attempt = earlier.attempt + 1
+inner join philly.attempt as earlier
+    on attempt.jobid = earlier.jobid and attempt.attempt = earlier.attempt + 1
 where attempt.start_time < earlier.end_time;
 
 -- check: philly.attempt.has_times
