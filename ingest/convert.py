@@ -20,7 +20,7 @@ from tracehouse.ingest.json_lines import read_json_lines
 from tracehouse.ingest.json_list import read_json_list
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import is_bare, is_json_lines
+from tracehouse.ingest.packing import is_json_lines
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.rejects import Reject
 from tracehouse.ingest.runs import write_runs
@@ -186,7 +186,7 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
     """
     if claim.raw.whole_path == other.raw.whole_path:
         return [_check_parts(claim.raw, other.raw)]
-    ours, theirs = _csvs(claim.raw), _csvs(other.raw)
+    ours, theirs = _csvs(claim.raw, claim.table), _csvs(other.raw, claim.table)
     differing = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name] != theirs[name]]
     if differing:
         raise _differ(claim, other.raw, differing[0])
@@ -220,10 +220,10 @@ def _said_of_copy(raw: RawFile, member_name: str, other: str) -> str:
     return f"{raw.relative_name}: passed over, {member_name} was read from {other}"
 
 
-def _csvs(raw: RawFile) -> dict[str, str]:
-    """The checksum of each CSV in a raw file, by its name."""
+def _csvs(raw: RawFile, table: Table) -> dict[str, str]:
+    """The checksum of each CSV in a raw file, by its name, and of the table's files without an ending."""
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        members = data_members(stream, raw.form, raw.file_name, raw.folder)
+        members = data_members(stream, raw.form, raw.file_name, raw.folder, is_data=table.has_name)
         return {member.name: _sha256(member.stream) for member in members}
 
 
@@ -347,11 +347,10 @@ def _batches(
         account.notes.append(f"{raw.relative_name}: {what}, and was passed over")
 
     with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
-        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_passed_over):
+        is_data = raw_input.table.has_name
+        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_passed_over, is_data):
             keys = raw_input.table.key_values(member.name, member.folder)
             if member.name in raw_input.claim.elsewhere:
-                continue
-            if keys is None and is_bare(member.name):
                 continue
             if keys is None:
                 account.notes.append(f"{raw.relative_name}: {member.name} is not of {raw_input.table_name}")
@@ -397,7 +396,9 @@ def _check_equal(member: Member, raw_input: RawInput, held: Held) -> None:
         )
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
-        members = data_members(stream, other.form, other.file_name, other.folder)
+        members = data_members(
+            stream, other.form, other.file_name, other.folder, is_data=raw_input.table.has_name
+        )
         theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
         raise _differ(raw_input.claim, other, member.name)

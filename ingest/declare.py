@@ -165,6 +165,10 @@ class Table:
         folder = re.fullmatch(self.folder, folder_name if self.folder else "")
         return name.groupdict() | folder.groupdict() if name and folder else None
 
+    def has_name(self, file_name: str) -> bool:
+        """Whether a file of this name may hold its rows, wherever it lies."""
+        return re.fullmatch(self.file_name, file_name) is not None
+
     def fingerprint(self) -> str:
         """A hash of all that determines the stored rows: when it changes, raw files are converted again."""
         layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]

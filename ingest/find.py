@@ -20,7 +20,6 @@ from tracehouse.ingest.json_lines import read_names
 from tracehouse.ingest.manifest import Key
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.packing import (
-    BARE,
     Form,
     form_of,
     is_archive,
@@ -85,7 +84,7 @@ class RawFile:
     @property
     def file_name(self) -> str:
         """The name of a plain or compressed file when it is not compressed."""
-        return self.stem if self.form == BARE else f"{self.stem}.{self.form.partition('.')[0]}"
+        return self.stem if is_bare(self.name) else f"{self.stem}.{self.form.partition('.')[0]}"
 
     @property
     def is_archive(self) -> bool:
@@ -258,7 +257,7 @@ def _is_unknown(name: str) -> bool:
 
 def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
     """Whether a file's name has no ending, and is that of a table's files."""
-    return is_bare(name) and any(re.fullmatch(table.file_name, name) for _, table in candidates)
+    return is_bare(name) and any(table.has_name(name) for _, table in candidates)
 
 
 def _is_document(name: str) -> bool:
@@ -286,7 +285,7 @@ def _raw_files(entries: Sequence[_Entry], bare: Collection[str]) -> Iterator[lis
             part = part_of(name)
             files[entry.path.with_name(whole_name(name))][part.style if part else ""].append(entry)
     for whole, styles in files.items():
-        form = form_of(whole.name) or BARE
+        form: Form = form_of(whole.name) or "csv"
         yield [_raw_file(styles[style], form) for style in sorted(styles)]
 
 
@@ -376,7 +375,14 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            for member in data_members(stream, raw.form, raw.file_name, raw.folder):
+            members = data_members(
+                stream,
+                raw.form,
+                raw.file_name,
+                raw.folder,
+                is_data=lambda name: any(table.has_name(name) for _, table in candidates),
+            )
+            for member in members:
                 for trace, table in _owners_of_member(member, candidates):
                     names[trace.name, table.name].add(member.name)
     except RawFileError:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 Form = Literal[
-    "bare",
     "csv",
     "csv.gz",
     "csv.bz2",
@@ -25,10 +24,8 @@ Form = Literal[
     "zip",
 ]
 
-# A file without an ending: what it holds is known to the table that has its name alone.
-BARE: Form = "bare"
 _TEXTS = ("csv", "jsonl")
-_NAMED_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form) if form != BARE}
+_NAMED_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form)}
 _FORMS = (
     _NAMED_FORMS
     | {name.replace("jsonl", "ndjson"): form for name, form in _NAMED_FORMS.items() if "jsonl" in name}
@@ -116,20 +113,18 @@ def stem_of(whole: str) -> str:
 
 def is_archive(form: Form) -> bool:
     """Whether a file of this form holds other files, under names of their own."""
-    return not form.startswith((*_TEXTS, BARE))
+    return not form.startswith(_TEXTS)
 
 
 def is_bare(name: str) -> bool:
-    """Whether a name has no ending, so that it may be that of anything."""
+    """Whether a name has no ending: it says nothing of what is in the file, and may be that of anything."""
     return "." not in name
 
 
 def plain_name(name: str) -> str | None:
-    """The name of an unpacked file that may be data, with the usual ending of its format; None for others."""
+    """The name of an unpacked data file, with the usual ending of its format; None for other files."""
     form = form_of(name)
-    if form in _TEXTS:
-        return f"{stem_of(name)}.{form}"
-    return name if is_bare(name) else None
+    return f"{stem_of(name)}.{form}" if form in _TEXTS else None
 
 
 def is_json_lines(name: str) -> bool:
