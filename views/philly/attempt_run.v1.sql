@@ -54,7 +54,7 @@ select
     seconds.start_s,
     seconds.end_s,
     seconds.end_s - seconds.start_s as run_s,
-    cast(coalesce(gpus.allocated_gpus, 0) as double) as allocated_gpus,
+    coalesce(gpus.allocated_gpus, 0) as allocated_gpus,
     coalesce(machines.machines, 0) as machines,
     coalesce(gpus.allocated_gpus, 0) * (seconds.end_s - seconds.start_s) as held_gpu_s
 from seconds
