@@ -205,9 +205,7 @@ def sample(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
     scale: Annotated[
         float,
-        typer.Option(
-            "--scale", "-s", help="Size; 1 is the publisher's. Acme's telemetry goes by its square."
-        ),
+        typer.Option("--scale", "-s", help="Size; 1 is the publisher's. Telemetry goes by its square."),
     ] = 0.01,
     seed: Annotated[int, typer.Option("--seed", help="The same seed and scale give the same files.")] = 0,
 ) -> None:

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import form_of, plain_name, whole_name
+from tracehouse.ingest.packing import form_of, is_bare, plain_name, whole_name
 
 READ_BYTES = 1 << 20
 
@@ -28,6 +28,15 @@ _ZIP_END_BYTES = 22 + (1 << 16)
 _ZIP_ENCRYPTED = 0x1
 # What the end record of a zip holds where the number of files needs more than its 16 bits.
 _ZIP_MANY_ENTRIES = 0xFFFF
+
+
+IsData = Callable[[str], bool]
+"""Whether a name without an ending is that of a data file."""
+
+
+def none_is_data(_: str) -> bool:
+    """No file without an ending: the default where no table has such a name."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -92,18 +101,20 @@ class _Span(io.RawIOBase):
         return len(data)
 
 
-def tar_members(unpacked: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
+def tar_members(
+    unpacked: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+) -> Iterator[Member]:
     """The CSVs in a tar, in order.
 
     `on_passed_over` gets the name of each member that may be meant as a CSV but is not read, such as a link,
-    and the reason.
+    and the reason; `is_data` says whether a member without an ending is to be read.
     """
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
     stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
         tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
     while (info := _next_header(tar)) is not None:
-        name, folder = _names(info.name)
+        name, folder = _names(info.name, is_data)
         if name is None:
             _tell_of_packed(info.name, on_passed_over)
         elif info.issparse():
@@ -134,8 +145,10 @@ def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     return info
 
 
-def zip_members(file: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
-    """The CSVs in a zip, in the order of its directory; `on_passed_over` as for a tar."""
+def zip_members(
+    file: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+) -> Iterator[Member]:
+    """The CSVs in a zip, in the order of its directory; `on_passed_over` and `is_data` as for a tar."""
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(file)
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
@@ -143,7 +156,7 @@ def zip_members(file: BinaryIO, on_passed_over: Callable[[str], None]) -> Iterat
     for info in archive.infolist():
         # Other files are opened as well: only opening compares the directory's name with the local header's.
         unpacked = _open_in_zip(archive, info)
-        name, folder = _names(info.filename)
+        name, folder = _names(info.filename, is_data)
         if name is None:
             _tell_of_packed(info.filename, on_passed_over)
         elif not info.is_dir():
@@ -184,11 +197,11 @@ def _entries_at_end(file: BinaryIO) -> int:
     return int.from_bytes(end[found + 10 : found + 12], "little")
 
 
-def _names(path: str) -> tuple[str | None, str]:
+def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
     """The name of a data file, None for any other file, and the name of its folder."""
     place = PurePosixPath(path)
     name = shown_name(place.name)
-    plain = plain_name(name)
+    plain = name if is_bare(name) and is_data(name) else plain_name(name)
     if plain is None or name.startswith("._"):
         return None, ""
     return plain, shown_name(place.parent.name)

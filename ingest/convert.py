@@ -17,6 +17,7 @@ from tracehouse.ingest.declare import Table, Wide
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.find import Claim, RawFile, differing_parts
 from tracehouse.ingest.json_lines import read_json_lines
+from tracehouse.ingest.json_list import read_json_list
 from tracehouse.ingest.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.packing import is_json_lines
@@ -185,7 +186,7 @@ def check_copy(claim: Claim, other: Claim) -> list[str]:
     """
     if claim.raw.whole_path == other.raw.whole_path:
         return [_check_parts(claim.raw, other.raw)]
-    ours, theirs = _csvs(claim.raw), _csvs(other.raw)
+    ours, theirs = _csvs(claim.raw, claim.table), _csvs(other.raw, claim.table)
     differing = [name for name in sorted(ours.keys() & theirs.keys()) if ours[name] != theirs[name]]
     if differing:
         raise _differ(claim, other.raw, differing[0])
@@ -219,10 +220,10 @@ def _said_of_copy(raw: RawFile, member_name: str, other: str) -> str:
     return f"{raw.relative_name}: passed over, {member_name} was read from {other}"
 
 
-def _csvs(raw: RawFile) -> dict[str, str]:
-    """The checksum of each CSV in a raw file, by its name."""
+def _csvs(raw: RawFile, table: Table) -> dict[str, str]:
+    """The checksum of each CSV in a raw file, by its name, and of the table's files without an ending."""
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        members = data_members(stream, raw.form, raw.file_name, raw.folder)
+        members = data_members(stream, raw.form, raw.file_name, raw.folder, is_data=table.has_name)
         return {member.name: _sha256(member.stream) for member in members}
 
 
@@ -346,7 +347,8 @@ def _batches(
         account.notes.append(f"{raw.relative_name}: {what}, and was passed over")
 
     with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
-        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_passed_over):
+        is_data = raw_input.table.has_name
+        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_passed_over, is_data):
             keys = raw_input.table.key_values(member.name, member.folder)
             if member.name in raw_input.claim.elsewhere:
                 continue
@@ -394,7 +396,9 @@ def _check_equal(member: Member, raw_input: RawInput, held: Held) -> None:
         )
     ours = _sha256(member.stream)
     with open_raw(other.paths) as stream, explained(other.paths):
-        members = data_members(stream, other.form, other.file_name, other.folder)
+        members = data_members(
+            stream, other.form, other.file_name, other.folder, is_data=raw_input.table.has_name
+        )
         theirs = next((_sha256(found.stream) for found in members if found.name == member.name), None)
     if ours != theirs:
         raise _differ(raw_input.claim, other, member.name)
@@ -423,6 +427,8 @@ def _check_header_file(claim: Claim) -> None:
 
 def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
     read = read_json_lines if is_json_lines(part.member.name) else read_csv
+    if raw_input.table.json_list:
+        read = read_json_list
     for batch in read(part.member.stream, raw_input.table, part.place):
         _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, raw_input, account)
         yield _with_keys(batch.rows, part.keys, raw_input.table)

@@ -31,7 +31,9 @@ class Column:
     `examples` are texts that the publisher writes there; synthetic samples draw them, or, of a time that is a
     number, go on from the first in steps to the second.
     A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
-    keeps the UTC offset that the publisher wrote.
+    keeps the UTC offset that the publisher wrote. `zones` are names that he writes in place of an offset,
+    each with the offset that it stands for: ("PST", "-08:00").
+    `header` is the column's name in the file, where that is no name for a column.
     """
 
     name: str
@@ -44,6 +46,13 @@ class Column:
     required: bool = False
     is_duration: bool = False
     examples: tuple[str, ...] = ()
+    zones: tuple[tuple[str, str], ...] = ()
+    header: str = ""
+
+    @property
+    def name_in_file(self) -> str:
+        """What the column is called in the publisher's files."""
+        return self.header or self.name
 
     @property
     def is_time(self) -> bool:
@@ -75,17 +84,36 @@ class Wide:
 
 
 @dataclass(frozen=True)
+class JsonList:
+    """A file that is one JSON list of objects, of which several tables may be made.
+
+    The table's rows are the objects in the list; with `path`, those in their lists of the first name, and so
+    on. `apart` are the lists in these objects that are other tables' rows. For each name in `path`, `places`
+    has a column for the place in that list, from 1. `outer` are columns whose values are those of the object
+    of the file's list that a row lies in.
+    """
+
+    path: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    outer: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Table:
     """One base table and the raw files that it is read from: CSVs, or JSON lines where they end in `.jsonl`.
 
-    `file_name` is a regular expression for the whole name of a CSV or of JSON lines, by themselves or inside
-    an archive, and `folder` for the name of the folder that it must lie in, if that says anything; their
-    named groups give the values of `keys`, the columns that a publisher put in the names only.
+    `file_name` is a regular expression for the whole name of such a file, by itself or inside an archive,
+    without an ending where its publisher gives it none, and `folder` for the name of the folder that it must
+    lie in, if that says anything; their named groups give the values of `keys`, the columns that a publisher
+    put in the names only.
     `archive_stem` is a regular expression for the name, without its ending, of the archive that carries the
     file, where there is one: it may be packed in any way, and hold files of other tables too.
     Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
     publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
     the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
+    `ends_in_comma` is true where the publisher writes a comma behind the last field of a line.
+    `json_list` says which objects of a JSON list are the rows, where a file is one, whatever it ends in.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
     `key` are the columns that tell its rows apart, empty where none do, and `never_empty` those that have a
     value in every row: `traces check` looks whether both hold; neither rejects a row.
@@ -112,6 +140,8 @@ class Table:
     partition_by: tuple[str, ...] = ()
     folder: str = ""
     wide: Wide | None = None
+    json_list: JsonList | None = None
+    ends_in_comma: bool = False
     about_rows: int = 10_000
 
     @property
@@ -135,12 +165,20 @@ class Table:
         folder = re.fullmatch(self.folder, folder_name if self.folder else "")
         return name.groupdict() | folder.groupdict() if name and folder else None
 
+    def has_name(self, file_name: str) -> bool:
+        """Whether a file of this name may hold its rows, wherever it lies."""
+        return re.fullmatch(self.file_name, file_name) is not None
+
     def fingerprint(self) -> str:
         """A hash of all that determines the stored rows: when it changes, raw files are converted again."""
         layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]
         order = (self.order_by, self.partition_by)
         reading = (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline)
-        parts = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
+        parts: tuple[object, ...] = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
+        # What few tables have is there for these alone: all others keep the hash that their warehouses have.
+        rare = (self.json_list, self.ends_in_comma, [(c.zones, c.header) for c in self.stored_columns])
+        if rare != (None, False, [((), "")] * len(self.stored_columns)):
+            parts = (*parts, rare)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -61,6 +61,8 @@ def _sure_field(column: Column) -> str:
     sure = TYPES[column.type].sure
     if column.type == "VARCHAR":
         return sure
+    if column.zones:
+        sure = f"(?:{sure}|{TYPES['TIMESTAMP'].sure} (?:{'|'.join(zone for zone, _ in column.zones)}))"
     words = "".join(f"|{re.escape(word)}" for word in column.null_texts)
     return f'(?:{sure}|"{sure}"{words})' + "?" * (not column.required)
 
@@ -111,5 +113,12 @@ def value_fault(text: bytes | None, column: Column) -> str:
     elif column.null_texts and printable(text) in column.null_texts:
         wrong = ""
     else:
-        wrong = TYPES[column.type].fault(text)
+        wrong = TYPES[column.type].fault(_with_offset(text, column))
     return f"column {column.name}, a {column.type}: {wrong}" if wrong else ""
+
+
+def _with_offset(text: bytes, column: Column) -> bytes:
+    """A time with the offset that the name of its zone stands for."""
+    for zone, offset in column.zones:
+        text = re.sub(rf" {zone}$".encode(), offset.encode(), text)
+    return text

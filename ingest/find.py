@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,16 @@ from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.json_lines import read_names
 from tracehouse.ingest.manifest import Key
 from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import Form, form_of, is_archive, is_json_lines, part_of, stem_of, whole_name
+from tracehouse.ingest.packing import (
+    Form,
+    form_of,
+    is_archive,
+    is_bare,
+    is_json_lines,
+    part_of,
+    stem_of,
+    whole_name,
+)
 from tracehouse.ingest.records import read_header, shown
 from tracehouse.ingest.synthetic import MARKER_NAME
 from tracehouse.ingest.typed_csv import header_fits
@@ -75,7 +84,7 @@ class RawFile:
     @property
     def file_name(self) -> str:
         """The name of a plain or compressed file when it is not compressed."""
-        return f"{self.stem}.{self.form.partition('.')[0]}"
+        return self.stem if is_bare(self.name) else f"{self.stem}.{self.form.partition('.')[0]}"
 
     @property
     def is_archive(self) -> bool:
@@ -162,9 +171,14 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     claims: list[Claim] = []
     problems: list[RawFileError] = []
     entries = list(_walk(raw_folders, problems))
-    unrecognised = [_below(entry.root, entry.path) for entry in entries if _is_unknown(entry.path.name)]
+    bare = {name for entry in entries if _is_bare_data(name := entry.path.name, candidates)}
+    unrecognised = [
+        _below(entry.root, entry.path)
+        for entry in entries
+        if _is_unknown(entry.path.name) and entry.path.name not in bare
+    ]
     documents = sorted(_below(entry.root, entry.path) for entry in entries if _is_document(entry.path.name))
-    for copies in _raw_files(entries):
+    for copies in _raw_files(entries, bare):
         raw = copies[0]
         named = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
         if named and wanted.isdisjoint(trace.name for trace, _ in named):
@@ -241,6 +255,11 @@ def _is_unknown(name: str) -> bool:
     return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
 
 
+def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
+    """Whether a file's name has no ending, and is that of a table's files."""
+    return is_bare(name) and any(table.has_name(name) for _, table in candidates)
+
+
 def _is_document(name: str) -> bool:
     """Whether a file of this name is a document beside data; header files are none, as they are read."""
     return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
@@ -254,17 +273,19 @@ def _header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
     return next(iter(beside + named), None)
 
 
-def _raw_files(entries: Sequence[_Entry]) -> Iterator[list[RawFile]]:
-    """All files that are data by their names, each a list: the whole file, if any, then its sets of parts."""
+def _raw_files(entries: Sequence[_Entry], bare: Collection[str]) -> Iterator[list[RawFile]]:
+    """All files that are data by their names, each a list: the whole file, if any, then its sets of parts.
+
+    `bare` are the names without an ending that are those of data.
+    """
     files: dict[Path, dict[str, list[_Entry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
         name = entry.path.name
-        if form_of(whole_name(name)):
+        if form_of(whole_name(name)) or name in bare:
             part = part_of(name)
             files[entry.path.with_name(whole_name(name))][part.style if part else ""].append(entry)
     for whole, styles in files.items():
-        form = form_of(whole.name)
-        assert form
+        form: Form = form_of(whole.name) or "csv"
         yield [_raw_file(styles[style], form) for style in sorted(styles)]
 
 
@@ -305,7 +326,9 @@ def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[_Entry]) -
             owner.table,
             raw,
             header_file,
-            frozenset(name for other in owners if other is not owner for name in other.member_names),
+            # What several tables are made of is each one's own.
+            frozenset(name for other in owners if other is not owner for name in other.member_names)
+            - owner.member_names,
         )
         for owner in owners
     ]
@@ -320,7 +343,9 @@ def _owners(
     if raw.is_archive:
         # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
         return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
-    return [_owner_by_header(raw, named)] if named else []
+    if all(table.json_list for _, table in named):
+        return [_Owner(*each) for each in named]
+    return [_owner_by_header(raw, named)]
 
 
 def _named_for(raw: RawFile, table: Table) -> bool:
@@ -350,7 +375,14 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
-            for member in data_members(stream, raw.form, raw.file_name, raw.folder):
+            members = data_members(
+                stream,
+                raw.form,
+                raw.file_name,
+                raw.folder,
+                is_data=lambda name: any(table.has_name(name) for _, table in candidates),
+            )
+            for member in members:
                 for trace, table in _owners_of_member(member, candidates):
                     names[trace.name, table.name].add(member.name)
     except RawFileError:
@@ -372,6 +404,8 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
         for trace, table in candidates
         if table.key_values(member.name, member.folder) is not None
     ]
+    if any(table.json_list for _, table in named):
+        return [(trace, table) for trace, table in named if table.json_list]
     try:
         header = _names_in(member, member.name) if named else []
     except RawFileError:

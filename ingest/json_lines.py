@@ -5,6 +5,7 @@ The values of an object are read from their texts, as the fields of a CSV are: o
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -31,6 +32,7 @@ _ESCAPED_ZERO = rb"\u0000"
 _WRITTEN_AS_JSON = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
 
 Texts = list[str | None]
+"""A text for each column of a table, None where it has no value."""
 
 
 class _Number(str):
@@ -39,16 +41,29 @@ class _Number(str):
     __slots__ = ()
 
 
-class _MisfitError(Exception):
-    """A line that does not fit its table; the message says why."""
+class MisfitError(Exception):
+    """A line, or an object, that does not fit its table; the message says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What may become a row: its line, the text that it is made of, and that of each column's value.
+
+    `place` says which object it is, where a line begins several.
+    """
+
+    line: int
+    record: bytes
+    texts: Texts
+    place: str = ""
 
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """The names in the object on the first line."""
     first = first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
     try:
-        return list(_object(first_record(first)))
-    except _MisfitError as misfit:
+        return list(object_in(first_record(first)))
+    except MisfitError as misfit:
         raise RawFileError(
             file, f"{misfit}", "Fetch the file again from its publisher", line=first.first_line
         ) from misfit
@@ -74,9 +89,9 @@ def read_json_lines(
 def _check_first(first: Chunk, table: Table, file: str) -> None:
     """Raises RawFileError where the first line is no object of this table."""
     try:
-        names: Sequence[str] = list(_object(first_record(first)))
+        names: Sequence[str] = list(object_in(first_record(first)))
         what = f"the names on the line are {shown(names)}"
-    except _MisfitError as misfit:
+    except MisfitError as misfit:
         names, what = [], f"{misfit}"
     if not header_fits(table, names):
         expected = ",".join(column.name for column in table.columns)
@@ -90,29 +105,35 @@ def _check_first(first: Chunk, table: Table, file: str) -> None:
 
 def _read_chunk(chunk: Chunk, table: Table, file: str) -> Batch:
     records = records_of(chunk)
-    kept: list[tuple[int, bytes, Texts]] = []
+    kept: list[Row] = []
     rejects: list[Reject] = []
     for line, text in zip(records.lines.tolist(), records.texts.to_pylist(), strict=True):
         record = text.rstrip(b"\r\n")
         try:
-            kept.append((line, record, _texts(record, table)))
-        except _MisfitError as misfit:
+            kept.append(Row(line, record, _texts(record, table)))
+        except MisfitError as misfit:
             rejects.append(Reject(line, str(misfit), printable(record)))
-    rows = None if _ESCAPED_ZERO in chunk.data else _rows([texts for _, _, texts in kept], table)
+    return batch_of(kept, rejects, table, file)
+
+
+def batch_of(kept: Sequence[Row], rejects: list[Reject], table: Table, file: str) -> Batch:
+    """The rows of a table whose values fit, and a reject for each of the others beside those given."""
+    has_zero = any(_ESCAPED_ZERO in row.record for row in kept)
+    rows = None if has_zero else _rows([row.texts for row in kept], table)
     if rows is None:
         fitting: list[Texts] = []
-        for line, record, texts in kept:
-            if reason := _fault(texts, table.columns):
-                rejects.append(Reject(line, reason, printable(record)))
+        for row in kept:
+            if reason := _fault(row.texts, table.columns):
+                rejects.append(Reject(row.line, f"{row.place}{reason}", printable(row.record)))
             else:
-                fitting.append(texts)
+                fitting.append(row.texts)
         rows = _rows(fitting, table)
     if rows is None:
         raise RawFileError(
             file,
-            f"lines up to {chunk.last_line:,} that seem to fit their columns cannot be read",
+            f"lines up to {kept[-1].line:,} that seem to fit their columns cannot be read",
             "Report this, with these lines: it is no fault of the file",
-            line=chunk.first_line,
+            line=kept[0].line,
         )
     rejects.sort(key=lambda reject: reject.line)
     return Batch(rows, tuple(rejects))
@@ -126,7 +147,7 @@ def _rows(lines: Sequence[Texts], table: Table) -> pa.Table | None:
             texts = pa.chunked_array([pa.array((line[place] for line in lines), pa.string())])
             columns[column.name] = values_of(texts, column)
             if column.offset_name:
-                columns[column.offset_name] = offsets_of(texts)
+                columns[column.offset_name] = offsets_of(texts, column)
     except (pa.ArrowInvalid, UnicodeEncodeError):
         return None
     rows = pa.table({column.name: columns[column.name] for column in table.read_columns})
@@ -144,17 +165,18 @@ def _fault(texts: Texts, columns: Sequence[Column]) -> str:
 
 def _texts(record: bytes, table: Table) -> Texts:
     """The text of each column's value on a line, None where it is null or not there."""
-    values = _object(record)
+    values = object_in(record)
     missing = [c.name for c in table.columns if c.name not in values and c.name not in table.optional]
     if missing:
-        raise _MisfitError(f"no value of {missing[0]}")
-    texts = [_text(values.pop(column.name, None), column) for column in table.columns]
+        raise MisfitError(f"no value of {missing[0]}")
+    texts = [text_of(values.pop(column.name, None), column) for column in table.columns]
     if values:
-        raise _MisfitError(f"a value of {shown(list(values))}, which is no column")
+        raise MisfitError(f"a value of {shown(list(values))}, which is no column")
     return texts
 
 
-def _text(value: Any, column: Column) -> str | None:
+def text_of(value: Any, column: Column) -> str | None:
+    """The text of a column's value, None where it is null. Raises MisfitError where it has none."""
     if value is None:
         return None
     # A list may also be given as a string that holds it.
@@ -163,7 +185,7 @@ def _text(value: Any, column: Column) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
-        raise _MisfitError(f"column {column.name}, a {column.type}: a list or an object")
+        raise MisfitError(f"column {column.name}, a {column.type}: a list or an object")
     return value
 
 
@@ -179,8 +201,8 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _object(record: bytes) -> dict[str, Any]:
-    """The object on a line. Raises _MisfitError where there is none."""
+def object_in(record: bytes) -> dict[str, Any]:
+    """The object that a text is. Raises MisfitError where there is none."""
     try:
         found = json.loads(
             record.decode(),
@@ -190,20 +212,20 @@ def _object(record: bytes) -> dict[str, Any]:
             object_pairs_hook=_once_each,
         )
     except UnicodeDecodeError:
-        raise _MisfitError("invalid UTF8 data") from None
+        raise MisfitError("invalid UTF8 data") from None
     except json.JSONDecodeError as error:
-        raise _MisfitError(f"no JSON: {error.msg}, at character {error.pos + 1}") from None
+        raise MisfitError(f"no JSON: {error.msg}, at character {error.pos + 1}") from None
     except ValueError as error:
-        raise _MisfitError(f"no JSON: {error}") from None
+        raise MisfitError(f"no JSON: {error}") from None
     except RecursionError:
-        raise _MisfitError("no JSON that can be read: it is nested too deeply") from None
+        raise MisfitError("no JSON that can be read: it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise _MisfitError("no JSON object")
+        raise MisfitError("no JSON object")
     return found
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _MisfitError("no JSON that can be read: a name is in it twice")
+        raise MisfitError("no JSON that can be read: a name is in it twice")
     return found

@@ -107,13 +107,18 @@ def form_of(whole: str) -> Form | None:
 
 
 def stem_of(whole: str) -> str:
-    """The name of a whole file without the ending that says how it is packed."""
-    return next(whole[: -len(ending)] for ending in _FORMS if whole.lower().endswith(ending))
+    """The name of a whole file without the ending that says how it is packed, if it has one."""
+    return next((whole[: -len(ending)] for ending in _FORMS if whole.lower().endswith(ending)), whole)
 
 
 def is_archive(form: Form) -> bool:
     """Whether a file of this form holds other files, under names of their own."""
     return not form.startswith(_TEXTS)
+
+
+def is_bare(name: str) -> bool:
+    """Whether a name has no ending: it says nothing of what is in the file, and may be that of anything."""
+    return "." not in name
 
 
 def plain_name(name: str) -> str | None:

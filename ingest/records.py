@@ -19,7 +19,7 @@ HEADER_CHUNK_BYTES = 64 << 10
 LONGEST_RECORD_BYTES = 64 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_NEWLINE, _RETURN = ord("\n"), ord("\r")
+_NEWLINE, _RETURN, _COMMA = ord("\n"), ord("\r"), ord(",")
 _COUNTED_AT_ONCE_BYTES = 256 << 10
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
@@ -148,6 +148,24 @@ def without(chunk: Chunk, first_bytes: int) -> Chunk:
     return replace(
         chunk, first_line=chunk.first_line + left_out, data=chunk.data[first_bytes:], line_ends=left
     )
+
+
+def without_last_commas(chunk: Chunk, columns: int) -> Chunk:
+    """A chunk without the commas that lines of so many columns end in, where there is nothing behind them."""
+    data = chunk.data
+    ends = data.count(b",\n")
+    if ends == chunk.line_ends and count_bytes(data, _COMMA) == columns * ends:
+        return replace(chunk, data=data.replace(b",\n", b"\n"))
+    # A line without that comma may end in one too, where its last field is empty.
+    lines = data.splitlines(keepends=True)
+    return replace(chunk, data=b"".join(_without_last_comma(line, columns) for line in lines))
+
+
+def _without_last_comma(line: bytes, columns: int) -> bytes:
+    text = line.rstrip(b"\r\n")
+    if text.endswith(b",") and text.count(b",") == columns:
+        return text[:-1] + line[len(text) :]
+    return line
 
 
 def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:

@@ -35,6 +35,7 @@ from tracehouse.ingest.records import (
     records_of,
     shown,
     without,
+    without_last_commas,
     without_last_record,
 )
 from tracehouse.ingest.rejects import Batch, Reject, Tally, unless_hopeless
@@ -74,8 +75,10 @@ def read_csv(stream: BinaryIO, table: Table, file: str, chunk_bytes: int = CHUNK
     than a tenth of the rows are wrong: then it is another file than its name says.
     """
     chunks = record_chunks(stream, file, chunk_bytes)
+    if table.ends_in_comma:
+        chunks = (without_last_commas(chunk, len(table.columns)) for chunk in chunks)
     names, rest_of_first = _names_and_rows(first_written(chunks, file), table, file)
-    columns = {column.name: column for column in table.columns}
+    columns = {column.name_in_file: column for column in table.columns}
     in_file = [columns[name] for name in names]
     for _, batch in read_chunks(chain([rest_of_first], chunks), in_file, table.ends_in_newline, file):
         yield Batch(_arranged(batch.rows, table), batch.rejects)
@@ -102,16 +105,19 @@ def header_fits(table: Table, header: Sequence[str]) -> bool:
     """
     if table.wide:
         return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1 and all(header)
-    known = {column.name for column in table.columns}
+    if table.ends_in_comma and not header[-1]:
+        header = header[:-1]
+    known = {column.name_in_file for column in table.columns}
+    optional = {column.name_in_file for column in table.columns if column.name in table.optional}
     found = set(header)
-    return len(found) == len(header) and known - table.optional <= found <= known
+    return len(found) == len(header) and known - optional <= found <= known
 
 
 def _names_and_rows(first: Chunk, table: Table, file: str) -> tuple[list[str], Chunk]:
     """The columns' names in the file's order, and the first chunk without its header line."""
     record = first_record(first)
     header = fields(record)
-    declared = [column.name for column in table.columns]
+    declared = [column.name_in_file for column in table.columns]
     if header_fits(table, header):
         return header, without(first, len(record))
     if table.has_header or len(header) != len(declared):
@@ -280,5 +286,5 @@ def _with_values(rows: pa.Table, index: int, column: Column) -> pa.Table:
     texts = rows.column(index)
     rows = rows.set_column(index, column.name, values_of(texts, column))
     if column.offset_name:
-        rows = rows.append_column(column.offset_name, offsets_of(texts))
+        rows = rows.append_column(column.offset_name, offsets_of(texts, column))
     return rows

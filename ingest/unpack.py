@@ -24,7 +24,15 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 from isal import igzip, isal_zlib
 
-from tracehouse.ingest.archives import READ_BYTES, Member, UnreadableArchiveError, tar_members, zip_members
+from tracehouse.ingest.archives import (
+    READ_BYTES,
+    IsData,
+    Member,
+    UnreadableArchiveError,
+    none_is_data,
+    tar_members,
+    zip_members,
+)
 from tracehouse.ingest.errors import RawFileError
 from tracehouse.ingest.names import shown_name
 from tracehouse.ingest.packing import Form, compression_of, form_of, missing_part, part_of, whole_name
@@ -194,19 +202,25 @@ def _nobody(_: str) -> None:
 
 
 def data_members(
-    raw: RawStream, form: Form, file_name: str, folder: str, on_passed_over: Callable[[str], None] = _nobody
+    raw: RawStream,
+    form: Form,
+    file_name: str,
+    folder: str,
+    on_passed_over: Callable[[str], None] = _nobody,
+    is_data: IsData = none_is_data,
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
     `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` gets the
-    name of each member that may be meant as a CSV but is not read, such as a link, and the reason.
+    name of each member that may be meant as a CSV but is not read, such as a link, and the reason; `is_data`
+    says whether a member without an ending is to be read.
     """
     if form == "zip":
-        yield from _members_of_zip(raw, on_passed_over)
+        yield from _members_of_zip(raw, on_passed_over, is_data)
         return
     unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
     if form.startswith("tar"):
-        yield from tar_members(unpacked, on_passed_over)
+        yield from tar_members(unpacked, on_passed_over, is_data)
     else:
         yield Member(file_name, folder, unpacked)
 
@@ -226,13 +240,16 @@ def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def _members_of_zip(raw: RawStream, on_passed_over: Callable[[str], None]) -> Iterator[Member]:
+def _members_of_zip(
+    raw: RawStream, on_passed_over: Callable[[str], None], is_data: IsData
+) -> Iterator[Member]:
     # The directory of a zip is at its end: it is read by itself, and hashed afterwards.
     if len(raw.paths) > 1:
         raise UnreadableArchiveError("it is a zip in parts")
     with io.FileIO(raw.paths[0]) as file:
         raw.check_unchanged(file)
-        yield from zip_members(cast(BinaryIO, io.BufferedReader(file, READ_BYTES)), on_passed_over)
+        packed = cast(BinaryIO, io.BufferedReader(file, READ_BYTES))
+        yield from zip_members(packed, on_passed_over, is_data)
 
 
 @contextmanager

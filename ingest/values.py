@@ -51,7 +51,8 @@ def arrow_type(column: Column) -> pa.DataType:
 
 def is_read_as_text(column: Column) -> bool:
     """Whether a CSV's column is parsed as text, from which its values are made here."""
-    return bool(column.offset_name or column.null_texts or column.type not in _READ_BY_ARROW)
+    own_texts = column.offset_name or column.null_texts or column.zones
+    return bool(own_texts or column.type not in _READ_BY_ARROW)
 
 
 def values_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
@@ -59,11 +60,19 @@ def values_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     if column.null_texts:
         is_null = pc.is_in(texts, value_set=pa.array(column.null_texts))
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
-    return _FROM_TEXTS[column.type](texts)
+    return _FROM_TEXTS[column.type](_with_offsets(texts, column))
 
 
-def offsets_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def _with_offsets(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
+    """Times with the offsets that the names of their zones stand for."""
+    for zone, offset in column.zones:
+        texts = pc.replace_substring_regex(texts, f" {zone}$", offset)
+    return texts
+
+
+def offsets_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
     """The UTC offsets at the end of times, as texts such as `+08:00`; NULL where there is none."""
+    texts = _with_offsets(texts, column)
     return pc.struct_field(pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$"), "offset")
 
 

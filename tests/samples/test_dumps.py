@@ -115,8 +115,8 @@ def test_a_scale_must_make_sense(tmp_path: Path, scale: float) -> None:
 
 
 def test_an_unknown_trace_or_seed_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no trace is called philly\. Known: acme, "):
-        write_sample(tmp_path, 1, 1, ["philly"], ignore)
+    with pytest.raises(UsageError, match=r"no trace is called borg\. Known: acme, "):
+        write_sample(tmp_path, 1, 1, ["borg"], ignore)
     with pytest.raises(UsageError, match="seed"):
         write_sample(tmp_path, 1, -1, ["zeus"], ignore)
 

@@ -1,0 +1,80 @@
+-- How many GPUs do Philly's jobs hold from day to day, beside those that its machines are listed with?
+-- caveat: philly.no_end_means_running
+-- chart: line x=day y=held_gpus rule=capacity_gpus
+-- column: day: Day of the job log, whose zone is not written
+-- column: jobs: Jobs submitted on the day
+-- column: capacity_gpus: GPUs that the machines are listed with
+-- column: held_pct: Held_gpus in percent of the listed GPUs
+create or replace macro philly.load_by_day() as table
+with submitted as (
+    select
+        cast(floor(submit_s / 86400) as bigint) as day_number,
+        count(*) as jobs
+    from philly.job_run
+    where submit_s is not null
+    group by all
+),
+
+spans as (
+    select
+        allocated_gpus,
+        start_s,
+        end_s,
+        unnest(
+            generate_series(
+                cast(floor(start_s / 86400) as bigint), cast(floor(end_s / 86400) as bigint)
+            )
+        ) as day_number
+    from philly.attempt_run
+    where end_s > start_s
+),
+
+held as (
+    select
+        day_number,
+        fsum(
+            allocated_gpus
+            * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
+        ) as held_gpu_s
+    from spans
+    group by day_number
+),
+
+seen as (
+    select day_number from submitted
+    union all
+    select day_number from held
+),
+
+bounds as (
+    select
+        min(day_number) as first_day,
+        max(day_number) as last_day
+    from seen
+),
+
+-- Idle days are there too.
+days as (
+    select unnest(generate_series(first_day, last_day)) as day_number
+    from bounds
+    where first_day is not null
+),
+
+capacity as (
+    select sum(gpus) as capacity_gpus
+    from philly.cluster_capacity
+)
+
+select
+    date '1970-01-01' + cast(days.day_number as integer) as day,
+    coalesce(submitted.jobs, 0) as jobs,
+    coalesce(held.held_gpu_s, 0) / 86400.0 as held_gpus,
+    cast(capacity.capacity_gpus as bigint) as capacity_gpus,
+    100.0 * coalesce(held.held_gpu_s, 0) / 86400.0 / nullif(capacity.capacity_gpus, 0) as held_pct
+from days
+cross join capacity
+left join submitted on days.day_number = submitted.day_number
+left join held on days.day_number = held.day_number
+order by days.day_number;
+
+comment on macro table philly.load_by_day is 'Jobs submitted, and the GPUs that attempts hold from start to end, mean over the day, beside those of the machine list; from the first to the last day on which a job is submitted or runs.';

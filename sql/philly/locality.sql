@@ -1,0 +1,46 @@
+-- On how many machines does Philly place its attempts, and how busy are their GPUs there?
+-- param: min_gpus: only attempts on so many GPUs or more
+-- range: min_gpus: 0 to 4096
+-- chart: heat x=allocated_gpus y=machines color=attempts_pct
+-- column: machines: Machines that an attempt is placed on
+-- column: attempts_pct: Share of the attempts on so many GPUs
+-- column: gpu_minutes: Minutes of GPUs with a measured use while such attempts ran
+-- column: mean_gpu_pct: Mean use of the GPUs over these minutes
+create or replace macro philly.locality(min_gpus integer := 2) as table
+with placed as (
+    select
+        job_id,
+        attempt,
+        allocated_gpus,
+        machines,
+        run_s
+    from philly.attempt_run
+    where allocated_gpus >= min_gpus
+),
+
+counted as (
+    select
+        placed.allocated_gpus,
+        placed.machines,
+        count(*) as attempts,
+        median(placed.run_s) as median_run_s,
+        sum(used.gpu_minutes) as gpu_minutes,
+        fsum(used.gpu_minutes * used.mean_gpu_pct) as total_pct
+    from placed
+    left join philly.attempt_utilization as used
+        on placed.job_id = used.job_id and placed.attempt = used.attempt
+    group by placed.allocated_gpus, placed.machines
+)
+
+select
+    allocated_gpus,
+    machines,
+    attempts,
+    100.0 * attempts / sum(attempts) over (partition by allocated_gpus) as attempts_pct,
+    median_run_s,
+    cast(coalesce(gpu_minutes, 0) as bigint) as gpu_minutes,
+    total_pct / gpu_minutes as mean_gpu_pct
+from counted
+order by allocated_gpus, machines;
+
+comment on macro table philly.locality is 'Attempts per number of GPUs and of machines that they are spread over, the share of those on so many GPUs, their median run, and the mean use of their GPUs by the minute.';

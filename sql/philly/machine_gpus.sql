@@ -1,0 +1,25 @@
+-- Does Philly's machine list tell how many GPUs a machine has?
+-- chart: bar x=listed_gpus y=machines color=disagrees
+-- column: machines: Machines that have these numbers of GPUs
+-- column: disagrees: Whether more GPUs of them were used or measured than listed
+create or replace macro philly.machine_gpus() as table
+with machines as (
+    select
+        listed_gpus,
+        used_gpus,
+        measured_gpus,
+        greatest(coalesce(used_gpus, 0), coalesce(measured_gpus, 0)) > coalesce(listed_gpus, 0) as disagrees
+    from philly.machine_inventory
+)
+
+select
+    listed_gpus,
+    used_gpus,
+    measured_gpus,
+    disagrees,
+    count(*) as machines
+from machines
+group by listed_gpus, used_gpus, measured_gpus, disagrees
+order by listed_gpus nulls last, used_gpus nulls last, measured_gpus nulls last;
+
+comment on macro table philly.machine_gpus is 'Machines by the GPUs that the machine list gives them, the different ones that attempts used, and those with a measured use; NULL where the list, the log or the measurements do not name the machine.';

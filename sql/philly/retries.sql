@@ -1,0 +1,19 @@
+-- How often does Philly run a job again, and what does that cost?
+-- chart: bar x=gpu_band y=retried_pct
+-- column: jobs: Jobs of the band
+-- column: gpu_h: GPU-hours of all their attempts
+create or replace macro philly.retries() as table
+select
+    gpu_band,
+    count(*) as jobs,
+    100.0 * count(*) filter (where attempts > 1) / count(*) as retried_pct,
+    sum(attempts - 1) / count(*) as mean_retries,
+    max(attempts) as max_attempts,
+    fsum(held_gpu_s) / 3600.0 as gpu_h,
+    100.0 * fsum(earlier_gpu_s) / nullif(fsum(held_gpu_s), 0) as earlier_gpu_h_pct
+from philly.job_run
+where attempts > 0
+group by gpu_band
+order by min(allocated_gpus);
+
+comment on macro table philly.retries is 'Jobs with an attempt per band of the GPUs of the first, the percentage that had another, the mean number of those, and the percentage of the GPU-hours in attempts that another followed.';

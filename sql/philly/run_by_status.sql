@@ -1,0 +1,20 @@
+-- How long do Philly's jobs run, by how they end?
+-- chart: box x=published_status y=run_s:log
+-- column: jobs: Jobs of the status whose run is known
+create or replace macro philly.run_by_status() as table
+select
+    published_status,
+    count(*) as jobs,
+    favg(run_s) as mean_run_s,
+    quantile_cont(run_s, 0.05) as p5_run_s,
+    quantile_cont(run_s, 0.25) as p25_run_s,
+    median(run_s) as median_run_s,
+    quantile_cont(run_s, 0.75) as p75_run_s,
+    quantile_cont(run_s, 0.9) as p90_run_s,
+    quantile_cont(run_s, 0.95) as p95_run_s
+from philly.job_run
+where run_s is not null
+group by published_status
+order by published_status asc nulls last;
+
+comment on macro table philly.run_by_status is 'Run from the start of the first attempt to the end of the last, its mean and interpolated percentiles, per status.';

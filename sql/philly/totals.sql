@@ -1,0 +1,34 @@
+-- How many jobs and GPU-hours did each of Philly's virtual clusters run, and all of them together?
+-- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
+-- chart: bar x=vc y=gpu_h
+-- column: users: Users with a job
+-- column: mean_gpus: Mean of the GPUs of jobs with an attempt
+-- column: median_gpus: Median of the same
+-- column: max_gpus: Most GPUs of a job's first attempt
+-- column: mean_run_s: Mean run of the jobs whose run is known
+-- column: median_run_s: Median of the same
+-- column: mean_wait_s: Mean wait of the jobs whose wait is known
+-- column: median_wait_s: Median of the same
+create or replace macro philly.totals(with_total boolean := false) as table
+select
+    coalesce(vc, 'all') as vc,
+    count(*) as jobs,
+    count(*) filter (where attempts = 0) as jobs_without_attempt,
+    count(run_s) as jobs_with_run,
+    count(distinct user_id) as users,
+    cast(sum(attempts) as bigint) as attempts,
+    fsum(held_gpu_s) / 3600.0 as gpu_h,
+    favg(allocated_gpus) as mean_gpus,
+    median(allocated_gpus) as median_gpus,
+    max(allocated_gpus) as max_gpus,
+    favg(run_s) as mean_run_s,
+    median(run_s) as median_run_s,
+    max(run_s) as max_run_s,
+    favg(wait_s) as mean_wait_s,
+    median(wait_s) as median_wait_s
+from philly.job_run
+group by grouping sets ((vc), ())
+having bool_or(with_total) or grouping(vc) = 0
+order by grouping(vc) asc, gpu_h desc nulls last, vc asc;
+
+comment on macro table philly.totals is 'Jobs, those without an attempt and those whose run is known, users, attempts and GPU-hours per virtual cluster; GPUs are those of first attempts. A user of several virtual clusters counts once in all of them together.';

@@ -1,0 +1,33 @@
+-- How busy are Philly's GPUs, processors and memory from day to day?
+-- chart: line x=day y=mean_gpu_pct
+-- column: day: Day in UTC
+-- column: machines: Machines that were listed
+-- column: mean_cpu_pct: Mean use of the processors, over the hours of machines
+-- column: mean_memory_pct: Mean of the memory in use, over the hours of machines
+-- column: idle_gpu_pct: Share of the minutes of GPUs in which the use is 0
+create or replace macro philly.utilization_by_day() as table
+with hours as (
+    select
+        machine_id,
+        cast(floor(epoch(hour) / 86400) as bigint) as day_number,
+        gpu_minutes,
+        gpu_minutes * mean_gpu_pct as total_pct,
+        gpu_minutes * idle_gpu_pct as idle_total_pct,
+        mean_cpu_pct,
+        mean_memory_pct
+    from philly.utilization_hourly
+)
+
+select
+    date '1970-01-01' + cast(day_number as integer) as day,
+    count(distinct machine_id) as machines,
+    cast(sum(gpu_minutes) as bigint) as gpu_minutes,
+    fsum(total_pct) / nullif(sum(gpu_minutes), 0) as mean_gpu_pct,
+    fsum(idle_total_pct) / nullif(sum(gpu_minutes), 0) as idle_gpu_pct,
+    favg(mean_cpu_pct) as mean_cpu_pct,
+    favg(mean_memory_pct) as mean_memory_pct
+from hours
+group by day_number
+order by day_number;
+
+comment on macro table philly.utilization_by_day is 'Mean use of all measured GPUs by the minute and the share of minutes without any, and of processors and memory, over all machines, on each day in UTC.';

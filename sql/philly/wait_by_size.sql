@@ -1,0 +1,20 @@
+-- How long do Philly's jobs wait for their first attempt, small ones and large ones?
+-- chart: box x=gpu_band y=wait_s:log
+-- column: jobs: Jobs of the band whose wait is known
+create or replace macro philly.wait_by_size() as table
+select
+    gpu_band,
+    count(*) as jobs,
+    favg(wait_s) as mean_wait_s,
+    quantile_cont(wait_s, 0.05) as p5_wait_s,
+    quantile_cont(wait_s, 0.25) as p25_wait_s,
+    median(wait_s) as median_wait_s,
+    quantile_cont(wait_s, 0.75) as p75_wait_s,
+    quantile_cont(wait_s, 0.9) as p90_wait_s,
+    quantile_cont(wait_s, 0.95) as p95_wait_s
+from philly.job_run
+where wait_s is not null
+group by gpu_band
+order by min(allocated_gpus);
+
+comment on macro table philly.wait_by_size is 'Wait from submission to the start of the first attempt, its mean and interpolated percentiles, per band of the GPUs of that attempt, as in the publisher''s figures.';

@@ -1,0 +1,221 @@
+"""A JSON list of objects becomes the rows of several tables, and what does not fit is told with its place."""
+
+import io
+import json
+import tracemalloc
+from datetime import datetime
+
+import pytest
+
+from tracehouse.ingest import json_list
+from tracehouse.ingest.declare import Column, JsonList, Table
+from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest.json_list import Element, elements, read_json_list
+from tracehouse.ingest.rejects import Reject
+
+JOB_ID = Column("id", "VARCHAR", "", required=True)
+COMMON = {"comment": "", "grain": "", "source": "", "file_name": "log"}
+JOB = Table(
+    name="job",
+    columns=(JOB_ID, Column("at", "TIMESTAMP", "", null_texts=("", "None"))),
+    json_list=JsonList(apart=("tries",)),
+    **COMMON,
+)
+TRY = Table(
+    name="try",
+    columns=(JOB_ID, Column("number", "BIGINT", ""), Column("end", "TIMESTAMP", "", null_texts=("", "None"))),
+    json_list=JsonList(path=("tries",), places=("number",), outer=("id",), apart=("on",)),
+    **COMMON,
+)
+MACHINE = Table(
+    name="machine",
+    columns=(
+        JOB_ID,
+        Column("number", "BIGINT", ""),
+        Column("place", "BIGINT", ""),
+        Column("ip", "VARCHAR", ""),
+        Column("gpus", "VARCHAR[]", ""),
+    ),
+    json_list=JsonList(path=("tries", "on"), places=("number", "place"), outer=("id",)),
+    **COMMON,
+)
+FIRST = {
+    "at": "2017-10-07 01:11:39",
+    "id": "é",
+    "tries": [
+        {"end": "2017-10-07 01:13:23", "on": [{"ip": "m1", "gpus": ["gpu0"]}, {"ip": "m2", "gpus": []}]},
+        {"end": None, "on": []},
+        {"end": "None", "on": [{"ip": "m3", "gpus": ["gpu1", "gpu2"]}]},
+    ],
+}
+AT, END = datetime(2017, 10, 7, 1, 11, 39), datetime(2017, 10, 7, 1, 13, 23)
+ROWS = {
+    "job": [("é", AT)],
+    "try": [("é", 1, END), ("é", 2, None), ("é", 3, None)],
+    "machine": [("é", 1, 1, "m1", ["gpu0"]), ("é", 1, 2, "m2", []), ("é", 3, 1, "m3", ["gpu1", "gpu2"])],
+}
+TABLES = pytest.mark.parametrize("table", [JOB, TRY, MACHINE], ids=lambda table: table.name)
+
+
+def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[list[tuple], list[Reject]]:
+    stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
+    batches = list(read_json_list(stream, table, "log", chunk_bytes))
+    rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
+    return rows, [reject for batch in batches for reject in batch.rejects]
+
+
+@TABLES
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
+@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("start", ["", "\ufeff", " \n\t"])
+def test_each_table_has_its_objects(table: Table, chunk_bytes: int, indent: int | None, start: str) -> None:
+    text = json.dumps([FIRST, {"id": "b", "at": "", "tries": []}, FIRST], indent=indent, ensure_ascii=False)
+    rows, rejects = read(table, f"{start}{text}\n", chunk_bytes)
+    without = [("b", None)] if table is JOB else []
+    assert rows == [*ROWS[table.name], *without, *ROWS[table.name]]
+    assert rejects == []
+
+
+@TABLES
+def test_a_list_may_be_empty(table: Table) -> None:
+    assert read(table, " [ ]\n") == ([], [])
+
+
+def test_elements_stand_on_their_lines_as_they_are_written() -> None:
+    text = b'\n[\n {"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"} ,\n\n[2] , 17,"x"\n]'
+    for chunk_bytes in (1, 2, 3, 1000):
+        found = [each for part in elements(io.BytesIO(text), "log", chunk_bytes) for each in part]
+        assert found == [
+            Element(1, 3, b'{"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"}'),
+            Element(2, 6, b"[2]"),
+            Element(3, 6, b"17"),
+            Element(4, 6, b'"x"'),
+        ]
+
+
+def changed(**values: object) -> dict[str, object]:
+    return {name: value for name, value in (FIRST | values).items() if value is not ...}
+
+
+BAD = "2017-13-07 01:11:39"
+BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}]}]
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong", "reasons", "kept"),
+    [
+        (JOB, changed(at=BAD), [f"column at, a TIMESTAMP: invalid value '{BAD}'"], 0),
+        (JOB, changed(at=...), ["no value of at"], 0),
+        (JOB, changed(mood=1), ["a value of mood, which is no column"], 0),
+        (JOB, changed(at=[1]), ["column at, a TIMESTAMP: a list or an object"], 0),
+        (JOB, changed(at=1507338699), ["column at, a TIMESTAMP: invalid value '1507338699'"], 0),
+        (JOB, changed(id=None), ["column id, a VARCHAR: it is empty"], 0),
+        (JOB, changed(id="\0"), ["column id, a VARCHAR: a zero byte"], 0),
+        (JOB, 17, ["no JSON object"], 0),
+        (TRY, changed(at=BAD, mood=1), [], 3),
+        (TRY, changed(tries=...), ["no list of tries"], 0),
+        (TRY, changed(tries=None), ["no list of tries"], 0),
+        (TRY, changed(tries=[5]), ["tries 1: no JSON object"], 0),
+        (TRY, changed(tries=[{"on": []}]), ["tries 1: no value of end"], 0),
+        (TRY, changed(tries=BAD_TRIES), [f"tries 2: column end, a TIMESTAMP: invalid value '{BAD}'"], 1),
+        (
+            TRY,
+            changed(id=...),
+            [f"tries {number}: column id, a VARCHAR: it is empty" for number in (1, 2, 3)],
+            0,
+        ),
+        (MACHINE, changed(tries=...), ["no list of tries"], 0),
+        (MACHINE, changed(tries=[{"end": None}]), ["tries 1: no list of on"], 0),
+        (MACHINE, changed(tries=[5]), ["tries 1: no JSON object"], 0),
+        (MACHINE, changed(tries=[{"on": [[]]}]), ["tries 1: on 1: no JSON object"], 0),
+        (
+            MACHINE,
+            changed(tries=BAD_TRIES),
+            ["tries 2: on 1: column gpus, a VARCHAR[]: no list of its type: 'gpu0'"],
+            2,
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told(table: Table, wrong: object, reasons: list[str], kept: int) -> None:
+    good = json.dumps(FIRST)
+    text = "[" + ",\n".join([good, json.dumps(wrong), *[good] * 40]) + "]"
+    rows, rejects = read(table, text)
+    assert len(rows) == 41 * len(ROWS[table.name]) + kept
+    assert [reject.reason for reject in rejects] == [f"object 2 of the list: {reason}" for reason in reasons]
+    assert {(reject.line, reject.raw_text) for reject in rejects} <= {(2, json.dumps(wrong))}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (b'{"id": "\xff", "at": null, "tries": []}', "invalid UTF8 data"),
+        (b'{"id": "a", "at": NaN, "tries": []}', "no JSON: NaN is no JSON"),
+        (b'{"id": "a", "id": "b", "at": null}', "no JSON that can be read: a name is in it twice"),
+    ],
+)
+def test_an_object_that_is_no_strict_json_is_one_reject(wrong: bytes, reason: str) -> None:
+    good = json.dumps(FIRST).encode()
+    rows, rejects = read(JOB, b"[" + b",\n".join([good, wrong, *[good] * 20]) + b"]")
+    assert len(rows) == 21
+    assert [(reject.line, reject.reason) for reject in rejects] == [(2, f"object 2 of the list: {reason}")]
+
+
+GOOD = json.dumps(FIRST, indent=1)
+CUT = "the file ends before its list does: it is cut short"
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (" ", 1, CUT),
+        ("[", 1, CUT),
+        ("[\n1\n", 3, CUT),
+        ("[\n1,\n", 3, CUT),
+        (f"[{GOOD}", GOOD.count("\n") + 1, CUT),
+        (f"[{GOOD[:30]}", 2, CUT),
+        (f"[{GOOD[:15]}", 2, CUT),
+        (f"[{GOOD[:-1]}", GOOD.count("\n") + 1, CUT),
+        (
+            f"[{GOOD}\n{GOOD}]",
+            GOOD.count("\n") + 2,
+            "no JSON: a comma, or the bracket that ends the list, is missing",
+        ),
+        (f"[{GOOD},\n]", GOOD.count("\n") + 2, "no JSON: Expecting value"),
+        (f'[{GOOD},\n{{"id":\n "a" "b"}}, {GOOD}]', GOOD.count("\n") + 3, "no JSON: Expecting ',' delimiter"),
+        (f'[{GOOD},\n{{"id": "a\n}}, {GOOD}]', GOOD.count("\n") + 2, "no JSON: Invalid control character at"),
+        (f"[{GOOD}]\n[]", GOOD.count("\n") + 2, "there is more behind the end of the list"),
+        (GOOD, 1, "the file is no JSON list: it does not begin with a bracket"),
+        ("[" * 100_000, 1, "no JSON that can be read: it is nested too deeply"),
+    ],
+)
+def test_a_file_that_is_no_list_is_not_read(text: str, line: int, what: str, chunk_bytes: int) -> None:
+    with pytest.raises(RawFileError) as told:
+        read(JOB, text, max(chunk_bytes, len(text) // 1000))
+    before = 1 if len(text) > len(GOOD) and text[1:].startswith(GOOD) else int(text[2:3] == "1")
+    behind = f", behind object {before} of the list" if before else ""
+    assert (told.value.line, told.value.what) == (line, f"{what}{behind}")
+
+
+def test_a_value_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_list, "LONGEST_RECORD_BYTES", 1000)
+    with pytest.raises(RawFileError, match=r"log, line 2: a value does not end"):
+        read(JOB, '[\n"' + 100_000 * "x", 100)
+
+
+def test_another_file_of_that_name_is_known_by_its_misfits() -> None:
+    with pytest.raises(
+        RawFileError,
+        match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value of",
+    ):
+        read(JOB, '[{"id": "a"}]')
+
+
+def test_only_a_part_is_held_at_a_time() -> None:
+    text = ("[" + ",".join([json.dumps(FIRST)] * 40_000) + "]").encode()
+    tracemalloc.start()
+    count = sum(len(part) for part in elements(io.BytesIO(text), "log", 1 << 16))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 40_000
+    assert most < len(text) / 10

@@ -1,0 +1,272 @@
+"""Philly's files as its publisher writes them: without endings, in an archive or loose, with their traps."""
+
+import io
+import json
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+import raw_dumps
+
+from tracehouse.ingest import pipeline, store
+from tracehouse.ingest.pipeline import IngestResult
+
+# The examples in the publisher's README.
+JOB = {
+    "status": "Pass",
+    "vc": "ee9e8c",
+    "jobid": "application_1506638472019_14199",
+    "attempts": [
+        {
+            "start_time": "2017-10-07 01:12:09",
+            "end_time": "2017-10-07 01:13:23",
+            "detail": [{"ip": "m47", "gpus": [f"gpu{gpu}" for gpu in range(8)]}],
+        },
+        {
+            "start_time": "2017-10-07 01:13:30",
+            "end_time": "2017-10-09 06:53:12",
+            "detail": [{"ip": "m412", "gpus": [f"gpu{gpu}" for gpu in range(8)]}],
+        },
+    ],
+    "submitted_time": "2017-10-07 01:11:39",
+    "user": "ce2f4c",
+}
+GPU_HEADER = f"time,machineId,{','.join(f'gpu{gpu}_util' for gpu in range(8))}"
+FILES = {
+    "cluster_job_log": json.dumps([JOB]),
+    "cluster_machine_list": "machineId, number of GPUs, single GPU mem\nm31,8, 24GB\nm47,2, 12GB\n",
+    "cluster_gpu_util": f"{GPU_HEADER}\n"
+    "2017-10-03 00:08:00 PDT,m29,60.8,99.366666667,100.0,63.333333333,100.0,100.0,100.0,100.0,\n",
+    "cluster_cpu_util": "time,machine_id,cpu_util\n2017-11-27 00:04:00 PST,m29,31.845\n",
+    "cluster_mem_util": "time,machine_id,mem_total,mem_free\n"
+    "2017-10-03 00:06:00 PDT,m29,528272672.0,2030730.6667\n",
+}
+ROWS = {
+    "job": 1,
+    "attempt": 2,
+    "attempt_machine": 2,
+    "machine": 2,
+    "gpu_util": 1,
+    "cpu_util": 1,
+    "mem_util": 1,
+}
+
+
+def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
+    """The publisher's files, some changed, below a raw folder."""
+    folder = raw / "philly" / "trace-data"
+    folder.mkdir(parents=True)
+    texts = {
+        name: text.encode() if isinstance(text, str) else text for name, text in (FILES | changed).items()
+    }
+    if archived:
+        with tarfile.open(f"{folder}.tar.gz", "w:gz") as archive:
+            for name, text in [("._cluster_job_log", b"mac"), ("Makefile", b"all:"), *texts.items()]:
+                member = tarfile.TarInfo(f"trace-data/{name}")
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
+    else:
+        for name, text in texts.items():
+            (folder / name).write_bytes(text)
+    return raw
+
+
+def ingested(raw: Path, warehouse: Path) -> IngestResult:
+    with store.lock(warehouse):
+        outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
+        store.publish(warehouse, outcome.conversions)
+    return outcome
+
+
+def of_table(outcome: IngestResult) -> dict[str, int]:
+    assert all(conversion.trace == "philly" for conversion in outcome.conversions)
+    return {conversion.table: conversion.rows for conversion in outcome.conversions}
+
+
+@pytest.mark.parametrize("archived", [False, True], ids=["loose", "archive"])
+def test_the_publisher_s_examples_are_read(tmp_path: Path, archived: bool) -> None:
+    raw = write(tmp_path / "raw", archived)
+    if not archived:
+        (raw / "philly" / "Makefile").write_text("all:")
+        (raw / "philly" / "LICENSE").write_text("CC BY 4.0")
+    outcome = ingested(raw, tmp_path / "warehouse")
+    assert not outcome.problems and not outcome.notes
+    assert of_table(outcome) == ROWS
+    assert outcome.unrecognised == (() if archived else ("philly/Makefile",))
+    assert outcome.documents == (() if archived else ("philly/LICENSE",))
+    again = ingested(raw, tmp_path / "warehouse")
+    assert not again.converted and len(again.unchanged) == len(ROWS)
+
+
+def test_an_archive_beside_its_files_is_read_once(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw")
+    write(tmp_path / "packed", archived=True)
+    (tmp_path / "packed" / "philly" / "trace-data.tar.gz").rename(raw / "philly" / "trace-data.tar.gz")
+    outcome = ingested(raw, tmp_path / "warehouse")
+    assert not outcome.problems
+    # What is passed over is a conversion without rows.
+    assert sum(conversion.rows for conversion in outcome.conversions) == sum(ROWS.values())
+
+
+def answers(tmp_path: Path, **changed: str) -> duckdb.DuckDBPyConnection:
+    return raw_dumps.ingested(write(tmp_path / "raw", **changed), tmp_path / "warehouse")
+
+
+def test_times_of_use_are_instants_and_those_of_jobs_are_not(tmp_path: Path) -> None:
+    twice = "".join(f"2017-11-05 01:30:00 {zone},m29,{use}\n" for zone, use in (("PDT", 1.5), ("PST", "NA")))
+    with answers(tmp_path, cluster_cpu_util=f"time,machine_id,cpu_util\n{twice}") as connection:
+        connection.execute("set timezone = 'UTC'")
+        assert connection.sql("select time, time_utc_offset, cpu_util from philly.cpu_util").fetchall() == [
+            (datetime(2017, 11, 5, 8, 30, tzinfo=UTC), "-07:00", 1.5),
+            (datetime(2017, 11, 5, 9, 30, tzinfo=UTC), "-08:00", None),
+        ]
+        assert connection.sql("select submitted_time from philly.job").fetchall() == [
+            (datetime(2017, 10, 7, 1, 11, 39),)
+        ]
+        assert connection.sql("select submit_time, local_submit_s from philly.standard_job").fetchall() == [
+            (None, None)
+        ]
+
+
+def test_machines_keep_their_spaces_and_their_disagreement(tmp_path: Path) -> None:
+    with answers(tmp_path) as connection:
+        listed = connection.sql("select machine_id, number_of_gpus, single_gpu_mem from philly.machine")
+        assert listed.fetchall() == [("m31", 8, " 24GB"), ("m47", 2, " 12GB")]
+        known = connection.sql("from philly.machine_inventory order by machine_id").fetchall()
+    assert known == [
+        ("m29", None, None, None, 8),
+        ("m31", 8, 24, None, None),
+        ("m412", None, None, 8, None),
+        ("m47", 2, 12, 8, None),
+    ]
+
+
+def test_a_job_is_its_attempts(tmp_path: Path) -> None:
+    with answers(tmp_path) as connection:
+        job = connection.sql("from philly.job_run").to_arrow_table().to_pylist()[0]
+    run = (datetime(2017, 10, 9, 6, 53, 12) - datetime(2017, 10, 7, 1, 12, 9)).total_seconds()
+    assert (job["wait_s"], job["run_s"], job["attempts"], job["allocated_gpus"]) == (30, run, 2, 8)
+    assert (job["held_gpu_s"], job["earlier_gpu_s"]) == (8 * (run - 7), 8 * 74)
+    assert (job["gpu_band"], job["machines"], job["is_censored"]) == ("5 to 8", 1, False)
+
+
+@pytest.mark.parametrize("no_time", [None, "", "None"])
+def test_a_time_may_be_missing_in_three_ways(tmp_path: Path, no_time: str | None) -> None:
+    first, last = JOB["attempts"]
+    log = [JOB | {"attempts": [first, last | {"end_time": no_time}]}, JOB | {"jobid": "b", "attempts": []}]
+    with answers(tmp_path, cluster_job_log=json.dumps(log)) as connection:
+        rows = connection.sql(
+            "select wait_s, run_s, held_gpu_s, attempts, is_censored from philly.job_run order by attempts"
+        ).fetchall()
+    assert rows == [(None, None, None, 0, False), (30, None, 8 * 74, 2, True)]
+
+
+def test_bad_lines_and_objects_are_rejected_with_their_places(tmp_path: Path) -> None:
+    use = FILES["cluster_gpu_util"].splitlines()[1]
+    first = JOB["attempts"][0]
+    log = [JOB | {"jobid": f"j{number}"} for number in range(30)]
+    log[6] = JOB | {"jobid": "bad job", "submitted_time": "soon"}
+    log[7] = JOB | {"jobid": "bad attempt", "attempts": [first, first | {"start_time": "soon"}]}
+    log[8] = JOB | {"jobid": "more", "attempts": [first], "gpu_type": "P40"}
+    glued = f"2017-10-03 00:09:00 PDT,m29,60.8,99.3{use}"
+    lines = [*(use.replace("00:08", f"00:{minute}") for minute in range(10, 50)), glued]
+    lines.append(use.replace("PDT", "CET"))
+    changed = {
+        "cluster_job_log": json.dumps(log),
+        "cluster_gpu_util": "\n".join([GPU_HEADER, *lines, ""]),
+    }
+    with answers(tmp_path, **changed) as connection:
+        rejects = connection.sql(
+            "select table_name, line, reason from catalog.rejected_rows order by table_name, line, reason"
+        ).fetchall()
+        kept = {name: connection.sql(f"select count(*) from philly.{name}").fetchall()[0][0] for name in ROWS}
+    assert kept == ROWS | {"job": 28, "attempt": 58, "attempt_machine": 59, "gpu_util": 40}
+    assert rejects == [
+        (
+            "philly.attempt",
+            1,
+            "object 8 of the list: attempts 2: column start_time, a TIMESTAMP: invalid value 'soon'",
+        ),
+        ("philly.gpu_util", 42, "14 columns; expected 10"),
+        (
+            "philly.gpu_util",
+            43,
+            "column time, a TIMESTAMPTZ: invalid value '2017-10-03 00:08:00 CET'",
+        ),
+        ("philly.job", 1, "object 7 of the list: column submitted_time, a TIMESTAMP: invalid value 'soon'"),
+        ("philly.job", 1, "object 9 of the list: a value of gpu_type, which is no column"),
+    ]
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:2037\nsize 1055988361\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told", "kept"),
+    [
+        ("cluster_job_log", POINTER, "this is a Git LFS pointer, not the data", 4),
+        ("cluster_gpu_util", POINTER, "this is a Git LFS pointer, not the data", 6),
+        ("cluster_job_log", "", "the file is empty", 4),
+        (
+            "cluster_job_log",
+            json.dumps([JOB])[:-40],
+            "line 1: the file ends before its list does: it is cut short",
+            4,
+        ),
+        ("cluster_job_log", json.dumps(JOB), "line 1: the file is no JSON list", 4),
+        ("cluster_job_log", "<html>404", "this is a web page", 4),
+        (
+            "cluster_machine_list",
+            "machineId,GPUs\nm1,8\n",
+            "line 1: the header is machineId,GPUs; expected",
+            6,
+        ),
+    ],
+)
+def test_a_broken_file_is_told_and_the_others_are_read(
+    tmp_path: Path, name: str, text: str, told: str, kept: int
+) -> None:
+    outcome = ingested(write(tmp_path / "raw", **{name: text}), tmp_path / "warehouse")
+    assert len(outcome.conversions) == kept
+    assert outcome.problems
+    for problem in outcome.problems:
+        assert f"{name}" in str(problem) and told in str(problem)
+
+
+def test_the_archive_s_pointer_is_told(tmp_path: Path) -> None:
+    (tmp_path / "philly").mkdir()
+    (tmp_path / "philly" / "trace-data.tar.gz").write_text(POINTER)
+    outcome = ingested(tmp_path, tmp_path / "warehouse")
+    assert "this is a Git LFS pointer, not the data" in str(outcome.problems[0])
+    assert "lfs pull --include trace-data.tar.gz" in str(outcome.problems[0])
+
+
+def test_a_cut_archive_is_told(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", archived=True)
+    path = raw / "philly" / "trace-data.tar.gz"
+    path.write_bytes(path.read_bytes()[:-200])
+    outcome = ingested(raw, tmp_path / "warehouse")
+    assert not outcome.conversions
+    assert "is cut short or damaged" in str(outcome.problems[0])
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("header_ends_in_comma", [False, True])
+def test_a_comma_at_the_end_is_no_field(tmp_path: Path, newline: str, header_ends_in_comma: bool) -> None:
+    values = ["1.5", *["NA"] * 6]
+    rows = [("", None), ("2", 2.0)]
+    lines = [GPU_HEADER + "," * header_ends_in_comma]
+    for minute, (last, _) in enumerate(rows):
+        # With the comma behind the last field, and without it.
+        for end, machine in ((",", "a"), ("", "b")):
+            fields = ",".join([f"2017-10-03 00:0{minute}:00 PDT", machine, *values, last])
+            lines.append(fields + end)
+    text = newline.join([*lines, ""])
+    with answers(tmp_path, cluster_gpu_util=text) as connection:
+        found = connection.sql(
+            "select machine_id, gpu0_util, gpu1_util, gpu7_util from philly.gpu_util order by all desc"
+        ).fetchall()
+        assert connection.sql("select count(*) from catalog.rejected_rows").fetchall() == [(0,)]
+    assert found == [(machine, 1.5, None, use) for machine in "ba" for use in (2.0, None)]

@@ -1,0 +1,79 @@
+-- Philly's jobs, each with its attempts put together as the publisher's notebook does.
+-- grain: one row per job
+-- source: README of msr-fiddle/philly-traces, and its notebook, Philly Trace Analysis.ipynb, for wait, run and GPUs
+-- caveat: philly.log_has_no_zone: submit_s end_s
+-- caveat: philly.attempts_lack_times: wait_s run_s end_s held_gpu_s
+-- caveat: philly.run_includes_retries: run_s
+-- caveat: philly.gpus_are_those_used: allocated_gpus gpu_band
+create or replace view philly.job_run_v1 as
+with first_attempts as (
+    select
+        job_id,
+        start_s,
+        allocated_gpus,
+        machines
+    from philly.attempt_run_v1
+    where attempt = 1
+),
+
+last_attempts as (
+    select
+        job_id,
+        end_s
+    from philly.attempt_run_v1
+    where is_last
+),
+
+sums as (
+    select
+        job_id,
+        count(*) as attempts,
+        fsum(held_gpu_s) as held_gpu_s,
+        fsum(held_gpu_s) filter (where not is_last) as earlier_gpu_s
+    from philly.attempt_run_v1
+    group by job_id
+)
+
+select
+    job.jobid as job_id,
+    job.vc,
+    job."user" as user_id,
+    job.status as published_status,
+    epoch(job.submitted_time) as submit_s,
+    first_attempts.start_s - epoch(job.submitted_time) as wait_s,
+    last_attempts.end_s - first_attempts.start_s as run_s,
+    last_attempts.end_s,
+    coalesce(sums.attempts, 0) as attempts,
+    first_attempts.allocated_gpus,
+    case
+        when first_attempts.allocated_gpus = 0 then 'no GPU'
+        when first_attempts.allocated_gpus = 1 then '1'
+        when first_attempts.allocated_gpus <= 4 then '2 to 4'
+        when first_attempts.allocated_gpus <= 8 then '5 to 8'
+        when first_attempts.allocated_gpus > 8 then '9 and more'
+    end as gpu_band,
+    first_attempts.machines,
+    sums.held_gpu_s,
+    -- Known to hold none is another thing than not known.
+    coalesce(sums.earlier_gpu_s, 0 * sums.held_gpu_s) as earlier_gpu_s,
+    coalesce(sums.attempts > 0 and last_attempts.end_s is null, false) as is_censored
+from philly.job as job
+left join first_attempts on job.jobid = first_attempts.job_id
+left join last_attempts on job.jobid = last_attempts.job_id
+left join sums on job.jobid = sums.job_id;
+
+comment on column philly.job_run_v1.job_id is 'Job; measured.';
+comment on column philly.job_run_v1.vc is 'Hashed virtual cluster; measured.';
+comment on column philly.job_run_v1.user_id is 'Hashed user; measured.';
+comment on column philly.job_run_v1.published_status is 'Status upon completion as published: Pass, Killed or Failed; measured.';
+comment on column philly.job_run_v1.submit_s is 'Submission, seconds since 1970 on the log''s clock; measured.';
+comment on column philly.job_run_v1.wait_s is 'Seconds from submission to the start of the first attempt; derived.';
+comment on column philly.job_run_v1.run_s is 'Seconds from the start of the first attempt to the end of the last, what lies between them included; derived.';
+comment on column philly.job_run_v1.end_s is 'End of the last attempt, seconds since 1970 on the log''s clock; measured.';
+comment on column philly.job_run_v1.attempts is 'Attempts to run it; 0 where none is recorded; derived.';
+comment on column philly.job_run_v1.allocated_gpus is 'GPUs that the first attempt used; NULL without an attempt; derived.';
+comment on column philly.job_run_v1.gpu_band is 'Band of these GPUs, as the publisher''s figures have them: 1, 2 to 4, 5 to 8, 9 and more; derived.';
+comment on column philly.job_run_v1.machines is 'Machines of the first attempt; NULL without an attempt; derived.';
+comment on column philly.job_run_v1.held_gpu_s is 'GPU-seconds of all attempts whose start and end are known; NULL where there is none; derived.';
+comment on column philly.job_run_v1.earlier_gpu_s is 'Those of the attempts before the last; derived.';
+comment on column philly.job_run_v1.is_censored is 'Whether its last attempt has no end, so that it still ran, or the end was not logged; derived.';

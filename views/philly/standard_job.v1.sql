@@ -1,0 +1,54 @@
+-- Philly's jobs in the field's standard terms.
+-- grain: one row per job
+-- source: README of msr-fiddle/philly-traces, cluster_job_log
+-- caveat: philly.log_has_no_zone: submit_s end_s
+-- caveat: philly.run_includes_retries: run_s
+-- caveat: philly.gpus_are_those_used: requested_gpus requested_gpus_per_instance
+create or replace view philly.standard_job_v1 as
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'philly.log'
+)
+
+select
+    cast(null as varchar) as cluster,
+    job_id,
+    user_id,
+    cast(null as varchar) as group_id,
+    -- No zone is written.
+    cast(null as timestamptz) as submit_time,
+    submit_s,
+    submit_s + (select clock.local_offset_s from clock) as local_submit_s,
+    wait_s,
+    run_s,
+    end_s,
+    cast(null as double) as requested_cpus,
+    cast(null as double) as allocated_cpus,
+    cast(allocated_gpus as double) as requested_gpus,
+    cast(allocated_gpus as double) as requested_gpus_per_instance,
+    cast(allocated_gpus as double) as allocated_gpus,
+    cast(null as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    held_gpu_s,
+    case published_status
+        when 'Pass' then 'completed'
+        when 'Killed' then 'cancelled'
+        when 'Failed' then 'failed'
+        else 'unknown'
+    end as status,
+    is_censored,
+    cast(null as varchar) as workload,
+    vc as partition_name
+from philly.job_run_v1;
+
+comment on column philly.standard_job_v1.submit_s is 'Submission, seconds since 1970 on the log''s clock, of a zone that is not written; measured.';
+comment on column philly.standard_job_v1.run_s is 'Seconds from the start of the first attempt to the end of the last; derived.';
+comment on column philly.standard_job_v1.end_s is 'End of the last attempt, seconds since 1970 on the log''s clock; measured.';
+comment on column philly.standard_job_v1.requested_gpus is 'GPUs that the first attempt used, as requests are not published; NULL without an attempt; derived.';
+comment on column philly.standard_job_v1.requested_gpus_per_instance is 'The same; derived.';
+comment on column philly.standard_job_v1.allocated_gpus is 'GPUs that the first attempt used; derived.';
+comment on column philly.standard_job_v1.held_gpu_s is 'GPUs of each attempt times its run, over all attempts whose start and end are known; derived.';
+comment on column philly.standard_job_v1.status is 'completed for Pass, cancelled for Killed, failed for Failed; derived.';
+comment on column philly.standard_job_v1.is_censored is 'Whether its last attempt has no end, so that it still ran, or the end was not logged; derived.';
+comment on column philly.standard_job_v1.partition_name is 'Virtual cluster; measured.';
