@@ -117,7 +117,7 @@ def _measured(trace: str, scale: float, rounds: int, shuffled: bool = False) -> 
             costs,
             bytes_below(raw, ".tar.gz"),
             bytes_below(csvs, ".csv"),
-            bytes_below(warehouse, ".parquet"),
+            bytes_below(warehouse / "parquet", ".parquet"),
         )
 
 

@@ -101,7 +101,7 @@ def _measured(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
         }
         costs = costs_in_turns(commands, rounds, name, [warehouse, out])
         cost_of(traces("ingest", "acme", "--raw", raw, "--warehouse", warehouse))
-        csv_bytes, parquet_bytes = csv.stat().st_size, bytes_below(warehouse, ".parquet")
+        csv_bytes, parquet_bytes = csv.stat().st_size, bytes_below(warehouse / "parquet", ".parquet")
         csv.unlink()
         larger = _written(raw, file, LARGER * mb)
         large = cost_of(contender("tables", "acme", raw, folder / "large"))
