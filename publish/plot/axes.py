@@ -26,8 +26,17 @@ COLORS = (
 )
 PALE = "#a8a8a8"
 # So many of each that no two lines have both alike before all pairs are used.
-DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2))
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2), (12, 2, 2, 2, 2, 2), (3, 1))
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 
 # 12000 as 12k, but 0.5 not as 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"

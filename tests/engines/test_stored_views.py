@@ -29,7 +29,7 @@ from tracehouse.views.storing import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
 
 STORED = {view.versioned: how for view in view_files() if (how := storings(view))}
-TRACES = ("acme", "pai")
+TRACES = sorted({name.split(".")[0] for name in STORED})
 KEPT = "select versioned_name from catalog.views where stored"
 HOURLY = "acme.utilization_hourly_v2"
 GPU_UTIL = "utilization/kalos/GPU_UTIL.csv"

@@ -86,7 +86,9 @@ def fleet_hourly(raw: Path, on_cluster: str) -> pd.DataFrame:
     power = cells_by_hour(listed[(listed["metric"] == "POWER_USAGE") & is_sample])
     errors = cells_by_hour(listed[listed["metric"] == "XID_ERRORS"])
     onsets = acme.xid_onset(raw)
-    onset_hours = onsets.loc[onsets["cluster"] == on_cluster, "onset_time"].dt.floor("h").value_counts()
+    # Where there are none, the column does not know that it has times.
+    onset_times = pd.to_datetime(onsets.loc[onsets["cluster"] == on_cluster, "onset_time"], utc=True)
+    onset_hours = onset_times.dt.floor("h").value_counts()
     hours = {*held.index, *unended_jobs.index, *util, *power, *errors}
     fleet = FLEET_GPUS[on_cluster]
     nothing = listed.iloc[:0]
