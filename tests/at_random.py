@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 # Every example fills a warehouse, so there are few and they are full, and a failing one is not made smaller.
 QUICK = settings(
     deadline=None,
-    max_examples=25 if TRY_ALL else 2,
+    max_examples=25 if TRY_ALL else 1,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
