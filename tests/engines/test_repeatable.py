@@ -1,5 +1,6 @@
 """The same question has the same answer on every run, to the last digit and in the same order of rows."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import duckdb
 import pytest
 import raw_dumps
 import sqlglot
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write import database
@@ -186,11 +189,29 @@ def test_an_exact_sum_is_the_same_in_any_order() -> None:
         assert exactly(connection, windows, numbers) == [(0.6, 0.12)]
 
 
+@given(st.lists(st.floats(-1e6, 1e6).filter(lambda number: number == 0 or abs(number) > 1e-3), max_size=30))
+@settings(deadline=None, max_examples=30)
+def test_an_exact_sum_is_that_of_the_fractions(numbers: list[float]) -> None:
+    with duckdb.connect() as connection:
+        [(total, mean, _)] = exactly(connection, SUMS, [*map(repr, numbers), "null"])
+    # Python's is rounded once, ours once more: what is below a whole number is added to it at the end.
+    exact = math.fsum(numbers)
+    assert numbers == [] or abs(total - exact) <= math.ulp(exact) + len(numbers) * 2**-61
+    assert mean == (total / len(numbers) if numbers else None)
+
+
 @pytest.mark.parametrize(
     ("numbers", "total"),
-    [(["1e300", "1"], "1e+300"), (["'inf'", "2"], "inf"), (["'nan'", "2"], "nan"), (["null"], "None")],
+    [
+        (["1e16", "0.5", "-1e16"], "0.5"),
+        (["9e18", "9e18"], "1.8e+19"),
+        (["1e300", "1"], "1e+300"),
+        (["'inf'", "2"], "inf"),
+        (["'nan'", "2"], "nan"),
+        (["null"], "None"),
+    ],
 )
-def test_what_no_decimal_holds_is_added_all_the_same(numbers: list[str], total: str) -> None:
+def test_large_and_missing_numbers_are_added_all_the_same(numbers: list[str], total: str) -> None:
     with duckdb.connect() as connection:
         [(found, _, _)] = exactly(connection, SUMS, numbers)
     assert str(found) == total

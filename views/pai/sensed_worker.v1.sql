@@ -11,28 +11,44 @@
 -- caveat: pai.gpu_type_null: gpu_type
 -- stored: parquet by gpu_type, job_name, task_name
 create or replace view pai.sensed_worker_v1 as
+with sensed as (
+    select
+        worker.job_name,
+        worker.task_name,
+        worker.run_s,
+        sensor.machine,
+        sensor.gpu_name is not null as is_device_known,
+        sensor.cpu_usage,
+        sensor.gpu_wrk_util,
+        sensor.avg_mem,
+        sensor.avg_gpu_wrk_mem,
+        sensor.max_gpu_wrk_mem,
+        sensor.read,
+        sensor.write
+    from pai.worker_v1 as worker
+    inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
+)
+
+-- The plan is that of the worker's own task. Workers without one keep their use.
 select
-    worker.job_name,
-    worker.task_name,
+    sensed.job_name,
+    sensed.task_name,
     task.gpu_type,
-    sensor.machine,
-    sensor.gpu_name is not null as is_device_known,
-    worker.run_s,
+    sensed.machine,
+    sensed.is_device_known,
+    sensed.run_s,
     task.plan_cpu as plan_cpu_pct,
     task.plan_gpu as plan_gpu_pct,
     task.plan_mem as plan_memory_gb,
-    sensor.cpu_usage as cpu_pct,
-    sensor.gpu_wrk_util as gpu_pct,
-    sensor.avg_mem as memory_gb,
-    sensor.avg_gpu_wrk_mem as gpu_memory_gb,
-    sensor.max_gpu_wrk_mem as peak_gpu_memory_gb,
-    sensor.read as read_bytes,
-    sensor.write as write_bytes
-from pai.worker_v1 as worker
-inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
--- The plan is that of the worker's own task. Workers without one keep their use.
-left join pai.task as task
-    on worker.job_name = task.job_name and worker.task_name = task.task_name;
+    sensed.cpu_usage as cpu_pct,
+    sensed.gpu_wrk_util as gpu_pct,
+    sensed.avg_mem as memory_gb,
+    sensed.avg_gpu_wrk_mem as gpu_memory_gb,
+    sensed.max_gpu_wrk_mem as peak_gpu_memory_gb,
+    sensed.read as read_bytes,
+    sensed.write as write_bytes
+from sensed
+left join pai.task as task on sensed.job_name = task.job_name and sensed.task_name = task.task_name;
 
 comment on column pai.sensed_worker_v1.job_name is 'Job of the run that the publisher''s rule keeps of the worker; measured.';
 comment on column pai.sensed_worker_v1.task_name is 'Task of that run, its role in the job; measured.';
