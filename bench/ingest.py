@@ -6,10 +6,12 @@ The floors: `inflate` reads the archives with isal and throws the bytes away; `c
 that were extracted beforehand, with the warehouse's types and options, and `sorted` the same with the
 warehouse's order. An ingest can hardly be faster than the slower of inflating and copying, as it does both.
 
-Each contender is a whole process: `ours` is `traces ingest`, `tables` as much of it as the floors do, `build`
-the database over that. They run one after another in every round, the page cache warm. Beside each ratio of
-seconds stands that of processor seconds, which says what an ingest costs where other work runs too:
-`tables cpu` beside `inflate + copy cpu`, as it does both. The smaller dump comes with its rows shuffled, too.
+Each contender is a whole process: `ours` is `traces ingest --no-stored`, which ends where pandas does,
+`tables` as much of it as the floors do, `build` the database over that; `queries` measures what storing
+views adds. They run one after another in every round, the page cache warm. Beside each ratio of seconds
+stands that of processor seconds, which says what an ingest costs where other work runs too: `tables cpu`
+beside `inflate + copy cpu`, as it does both. The smaller dump comes with its rows shuffled, too. The peak
+of memory is that of an ingest that stores views.
 """
 
 import argparse
@@ -71,12 +73,12 @@ def main() -> None:
         _measured(options.trace, options.scale / 10, options.rounds, shuffled=True),
         _measured(options.trace, options.scale, options.rounds),
     ]
-    twice_mb = _peak_mb(options.trace, 2 * options.scale)
+    peaks_mb = [_peak_mb(options.trace, times * options.scale) for times in (1, 2)]
     facts = [
         environment(*PACKAGES),
         f"medians of {options.rounds} rounds in turns; page cache warm",
         *(_size_fact(measured) for measured in found),
-        _memory_fact(median(cost.peak_mb for cost in found[-1].costs["ours"]), twice_mb),
+        _memory_fact(*peaks_mb),
     ]
     title = f"What an ingest of {options.trace} costs"
     rows = [_row(measured) for measured in found]
@@ -96,9 +98,9 @@ def _measured(trace: str, scale: float, rounds: int, shuffled: bool = False) -> 
         if shuffled:
             raw = _shuffled(raw, csvs, folder / "shuffled")
         commands = {
-            "ours": traces("ingest", trace, "--raw", raw, "--warehouse", warehouse),
+            "ours": traces("ingest", trace, "--raw", raw, "--warehouse", warehouse, "--no-stored"),
             "tables": contender("tables", trace, raw, out),
-            "build": traces("build", "--warehouse", warehouse),
+            "build": traces("build", "--warehouse", warehouse, "--no-stored"),
             "inflate": contender("inflate", raw),
             "copy": contender("duckdb_copy", trace, csvs, out, "unsorted"),
             "sorted": contender("duckdb_copy", trace, csvs, out, "sorted"),
@@ -122,6 +124,7 @@ def _measured(trace: str, scale: float, rounds: int, shuffled: bool = False) -> 
 
 
 def _peak_mb(trace: str, scale: float) -> float:
+    """The peak memory of an ingest, views stored."""
     with tempfile.TemporaryDirectory() as name:
         raw = _sample(trace, scale, Path(name) / "raw")
         return cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", Path(name) / "warehouse")).peak_mb
@@ -193,8 +196,8 @@ def _size_fact(measured: Measured) -> str:
 
 def _memory_fact(peak_mb: float, twice_mb: float) -> str:
     return (
-        f"peak memory of ours {peak_mb:,.0f} MB, at twice the scale {twice_mb:,.0f} MB, at most "
-        f"{PEAK_MB_AT_MOST:,}: {verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
+        f"peak memory of an ingest that stores views {peak_mb:,.0f} MB, at twice the scale "
+        f"{twice_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: {verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
     )
 
 

@@ -46,7 +46,8 @@ from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 LEAST_ROWS = 1_000_000
 # What is left on a disk, so that the database still fits that is built next.
 LEAST_FREE_BYTES = 64_000_000
-MEMORY = "1500MB"
+# Together with what an ingest holds, 1.5 GB.
+MEMORY = "1100MB"
 
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 
