@@ -197,7 +197,8 @@ def _size_fact(measured: Measured) -> str:
 def _memory_fact(peak_mb: float, twice_mb: float) -> str:
     return (
         f"peak memory of an ingest that stores views {peak_mb:,.0f} MB, at twice the scale "
-        f"{twice_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: {verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
+        f"{twice_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: "
+        f"{verdict(max(peak_mb, twice_mb) <= PEAK_MB_AT_MOST)}"
     )
 
 

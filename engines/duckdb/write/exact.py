@@ -10,6 +10,7 @@ the result is one, and such a number is an error.
 
 import json
 from collections.abc import Iterator
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -64,7 +65,7 @@ def _sums(tree: exp.Expr) -> Iterator[exp.Anonymous]:
 def _written(forms: dict[str, str], call: exp.Anonymous, condition: exp.Expr | None) -> exp.Expr:
     """The SQL stored for a call; the condition of its FILTER, if any, goes to each aggregate in that SQL."""
     [number] = call.expressions
-    written = sqlglot.parse_one(forms[call.name.lower()], dialect="duckdb")
+    written = _parsed(forms[call.name.lower()]).copy()
     parts = list(written.find_all(exp.Sum, exp.Avg, exp.Count))
     for column in list(written.find_all(exp.Column)):
         column.replace(exp.paren(number.copy(), copy=False))
@@ -72,3 +73,8 @@ def _written(forms: dict[str, str], call: exp.Anonymous, condition: exp.Expr | N
         for part in parts:
             part.replace(exp.Filter(this=part.copy(), expression=condition.copy()))
     return written
+
+
+@cache
+def _parsed(form: str) -> exp.Expr:
+    return sqlglot.parse_one(form, dialect="duckdb")
