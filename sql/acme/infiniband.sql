@@ -23,14 +23,14 @@ of_nodes as (
         cluster,
         metric,
         node,
-        min(time) as first_time,
-        max(time) as last_time,
-        count(*) as listed,
-        count(value) as samples,
-        count(*) filter (where value = 0) as zeros,
-        fsum(value) as total,
-        max(value) as largest
-    from acme.node_metric
+        min(first_time) as first_time,
+        max(last_time) as last_time,
+        sum(cells) as listed,
+        sum(samples) as samples,
+        sum(zero_samples) as zeros,
+        fsum(total) as total,
+        max(max_value) as largest
+    from acme.telemetry_device_day
     where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE') and node is not null
     group by cluster, metric, node
 ),
