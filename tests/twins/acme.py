@@ -351,7 +351,7 @@ def telemetry_device_day(raw: Path) -> pd.DataFrame:
     for (cluster, source_table, metric, device, on_day), rows in cells(raw).groupby(
         ["cluster", "source_table", "metric", "device", day]
     ):
-        [(node, gpu)] = set(zip(rows["node"], rows["gpu"].fillna(-1), strict=True))
+        [(node, gpu)] = rows[["node", "gpu"]].drop_duplicates().to_numpy()
         values = rows["value"].dropna()
         days.append(
             {
@@ -360,7 +360,7 @@ def telemetry_device_day(raw: Path) -> pd.DataFrame:
                 "metric": metric,
                 "device": device,
                 "node": node,
-                "gpu": None if gpu < 0 else gpu,
+                "gpu": gpu,
                 "day": on_day,
                 "first_time": rows["time"].min(),
                 "last_time": rows["time"].max(),
