@@ -17,7 +17,6 @@ with known as (
     cross join (values ('NODE_IB_SEND'), ('NODE_IB_RECEIVE')) as metrics (metric)
 ),
 
--- A node may have a column for each of its ports.
 of_nodes as (
     select
         cluster,
@@ -30,8 +29,8 @@ of_nodes as (
         sum(zero_samples) as zeros,
         fsum(total) as total,
         max(max_value) as largest
-    from acme.telemetry_device_day
-    where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE') and node is not null
+    from acme.device_daily
+    where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE')
     group by cluster, metric, node
 ),
 

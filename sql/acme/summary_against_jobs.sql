@@ -112,6 +112,14 @@ of_kinds as (
     group by cluster, kind
 ),
 
+of_all as (
+    select
+        cluster,
+        sum(jobs) as jobs
+    from of_kinds
+    group by cluster
+),
+
 counted as (
     select
         clusters.cluster,
@@ -140,8 +148,7 @@ counted as (
         cpu.cancelled as cancel_rate_cpu,
         cpu.failed as fail_rate_cpu
     from clusters
-    inner join (select cluster, sum(jobs) as jobs from of_kinds group by cluster) as of_all
-        on clusters.cluster = of_all.cluster
+    inner join of_all on clusters.cluster = of_all.cluster
     left join of_kinds as gpu on clusters.cluster = gpu.cluster and gpu.kind = 'gpu'
     left join of_kinds as cpu on clusters.cluster = cpu.cluster and cpu.kind = 'cpu'
     left join medians as of_gpu on clusters.cluster = of_gpu.cluster and of_gpu.kind = 'gpu'

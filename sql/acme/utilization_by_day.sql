@@ -18,24 +18,15 @@ with clock as (
     where clock = 'acme.telemetry'
 ),
 
--- A GPU may have more than one column.
 gpu_days as (
     select
         cluster,
         day,
-        node,
-        gpu,
-        sum(samples) as samples,
-        fsum(total) as total,
-        sum(zero_samples) as zeros
-    from acme.telemetry_device_day
-    where
-        source_table = 'gpu_metric'
-        and metric = on_metric
-        and node is not null
-        and day is not null
-        and samples > 0
-    group by cluster, day, node, gpu
+        samples,
+        total,
+        zero_samples
+    from acme.device_daily
+    where metric = on_metric and day is not null and samples > 0
 ),
 
 days as (
@@ -45,7 +36,7 @@ days as (
         count(*) as devices,
         sum(samples) as samples,
         fsum(total) as total,
-        sum(zeros) as zeros,
+        sum(zero_samples) as zeros,
         median(total / samples) as median_gpu_pct,
         count(*) filter (where total / samples > over_pct) as gpus_over
     from gpu_days

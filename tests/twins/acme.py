@@ -330,7 +330,7 @@ PUBLISHED_DEVICES = {
 }
 
 
-SUMMED = (
+COMPARED_BY_DAY = (
     *("GPU_UTIL", "MEM_COPY_UTIL", "SM_ACTIVE", "SM_OCCUPANCY", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE"),
     *("NODE_IB_SEND", "NODE_IB_RECEIVE"),
 )
@@ -345,33 +345,27 @@ def telemetry_time(raw: Path) -> pd.DataFrame:
     return rows.groupby(["cluster", "source_table", "metric", "time"], as_index=False).sum()
 
 
-def telemetry_device_day(raw: Path) -> pd.DataFrame:
-    days = []
-    day = (cells(raw)["time"] + LOCAL).dt.date.rename("day")
-    for (cluster, source_table, metric, device, on_day), rows in cells(raw).groupby(
-        ["cluster", "source_table", "metric", "device", day]
-    ):
-        [(node, gpu)] = rows[["node", "gpu"]].drop_duplicates().to_numpy()
-        values = rows["value"].dropna()
-        days.append(
-            {
-                "cluster": cluster,
-                "source_table": source_table,
-                "metric": metric,
-                "device": device,
-                "node": node,
-                "gpu": gpu,
-                "day": on_day,
-                "first_time": rows["time"].min(),
-                "last_time": rows["time"].max(),
-                "cells": len(rows),
-                "samples": len(values),
-                "zero_samples": int((values == 0).sum()),
-                "total": math.fsum(values) if metric in SUMMED and len(values) else None,
-                "max_value": values.max(),
-            }
-        )
-    return pd.DataFrame(days)
+def device_daily(raw: Path) -> pd.DataFrame:
+    rows = attributed(raw)
+    rows = rows[rows["metric"].isin(COMPARED_BY_DAY)]
+    by = [*SERIES, "node", "gpu", (rows["time"] + LOCAL).dt.date.rename("day")]
+    return pd.DataFrame(
+        {
+            "cluster": cluster,
+            "metric": metric,
+            "node": node,
+            "gpu": gpu,
+            "day": day,
+            "first_time": cells_of["time"].min(),
+            "last_time": cells_of["time"].max(),
+            "cells": len(cells_of),
+            "samples": int(cells_of["value"].notna().sum()),
+            "zero_samples": int((cells_of["value"] == 0).sum()),
+            "total": math.fsum(cells_of["value"].dropna()) if cells_of["value"].notna().any() else None,
+            "max_value": cells_of["value"].max(),
+        }
+        for (cluster, metric, node, gpu, day), cells_of in rows.groupby(by, dropna=False)
+    )
 
 
 def telemetry_coverage(raw: Path) -> pd.DataFrame:
@@ -938,10 +932,7 @@ VIEWS = {
     "acme.xid_onset_v1": (xid_onset, [*DEVICE, "onset_time"]),
     "acme.xid_burst_v1": (xid_burst, ["cluster", "burst_start"]),
     "acme.telemetry_time_v1": (telemetry_time, ["cluster", "source_table", "metric", "time"]),
-    "acme.telemetry_device_day_v1": (
-        telemetry_device_day,
-        ["cluster", "source_table", "metric", "device", "day"],
-    ),
+    "acme.device_daily_v1": (device_daily, [*SERIES, "node", "gpu", "day"]),
     "acme.telemetry_coverage_v1": (telemetry_coverage, ["cluster", "source_table", "metric"]),
     "acme.job_telemetry_overlap_v1": (job_telemetry_overlap, ["cluster"]),
     "acme.cluster_capacity_v1": (cluster_capacity, ["cluster"]),

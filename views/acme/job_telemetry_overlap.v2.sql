@@ -8,12 +8,12 @@ create or replace view acme.job_telemetry_overlap_v2 as
 with telemetry as (
     select
         cluster,
-        min(first_time) as first_time,
-        max(last_time) as last_time,
-        min(first_time) filter (where metric = 'XID_ERRORS') as xid_first_time,
-        max(last_time) filter (where metric = 'XID_ERRORS') as xid_last_time
-    from acme.telemetry_device_day_v1
-    where node is not null
+        min(time) as first_time,
+        max(time) as last_time,
+        min(time) filter (where metric = 'XID_ERRORS') as xid_first_time,
+        max(time) filter (where metric = 'XID_ERRORS') as xid_last_time
+    from acme.telemetry_time_v1
+    where device_cells > 0
     group by cluster
 ),
 

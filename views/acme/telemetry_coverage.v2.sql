@@ -6,9 +6,29 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
 -- stored: parquet per partition
--- Differs from version 1 in what it reads alone: two stored views, and not every cell again.
+-- Differs from version 1 in what it reads alone: times come from a stored view.
 create or replace view acme.telemetry_coverage_v2 as
-with times as (
+with cells as (
+    select
+        cluster,
+        'gpu_metric' as source_table,
+        metric,
+        node,
+        gpu,
+        device
+    from acme.gpu_metric
+    union all
+    select
+        cluster,
+        'node_metric' as source_table,
+        metric,
+        node,
+        cast(null as bigint) as gpu,
+        device
+    from acme.node_metric
+),
+
+times as (
     select
         cluster,
         source_table,
@@ -60,6 +80,18 @@ of_times as (
     group by cluster, source_table, metric
 ),
 
+names as (
+    select
+        cluster,
+        source_table,
+        metric,
+        node,
+        gpu,
+        device
+    from cells
+    group by cluster, source_table, metric, node, gpu, device
+),
+
 -- A node may have a column for each of its InfiniBand ports.
 of_devices as (
     select
@@ -68,7 +100,7 @@ of_devices as (
         metric,
         count(distinct case when node is not null then concat_ws('-', node, gpu) end) as devices,
         count(distinct device) filter (where node is null) as unattributed_devices
-    from acme.telemetry_device_day_v1
+    from names
     group by cluster, source_table, metric
 ),
 
