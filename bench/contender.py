@@ -141,7 +141,8 @@ def _threads(connection: Any) -> int:
 
 
 def _say(value: Any) -> None:
-    print(json.dumps(value), flush=True)
+    # Days and times as texts.
+    print(json.dumps(value, default=str), flush=True)
 
 
 if __name__ == "__main__":

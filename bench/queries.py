@@ -169,7 +169,7 @@ def main() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     with tempfile.TemporaryDirectory() as name:
         made = _made(Path(name), options.scale, options.raw, options.warehouse)
-        queries = options.queries or _queries(made.warehouse)
+        queries = options.queries or queries_of("pai", made.warehouse)
         rows, refused = _measure_all(made, queries, options.threads)
         facts = [
             environment(*PACKAGES),
@@ -198,7 +198,7 @@ def _made(folder: Path, scale: float, raw: Path | None, warehouse: Path | None) 
     computed, stored = folder / "computed", folder / "stored"
     ingest_s = 0.0
     if warehouse:
-        _linked(warehouse, computed)
+        linked(warehouse, computed)
     else:
         if raw is None:
             raw = folder / "raw"
@@ -206,13 +206,13 @@ def _made(folder: Path, scale: float, raw: Path | None, warehouse: Path | None) 
         ingest_s = cost_of(
             traces("ingest", "pai", "--raw", raw, "--warehouse", computed, "--no-stored")
         ).wall_s
-    _linked(computed, stored)
+    linked(computed, stored)
     build_s = cost_of(traces("build", "--warehouse", computed, "--no-stored")).wall_s
     storing_s = cost_of(traces("build", "--warehouse", stored)).wall_s - build_s
     return Made(stored, computed, ingest_s, storing_s)
 
 
-def _linked(warehouse: Path, copy: Path) -> None:
+def linked(warehouse: Path, copy: Path) -> None:
     """A warehouse of the same Parquet files, to be built."""
     shutil.copytree(warehouse / "parquet", copy / "parquet", copy_function=os.link)
     shutil.copy(warehouse / "datapackage.json", copy)
@@ -267,11 +267,11 @@ def _cost_facts(made: Made, rows: Sequence[Row]) -> list[str]:
     ]
     return [
         f"{storing}, and {kept / 1e6:,.0f} MB, {kept / base:.0%} of the tables'; at most {outcomes}",
-        _paid(made.storing_s, statistics.mean(saved_s)) if saved_s else "what a question saves: not measured",
+        paid(made.storing_s, statistics.mean(saved_s)) if saved_s else "what a question saves: not measured",
     ]
 
 
-def _paid(storing_s: float, saved_s: float) -> str:
+def paid(storing_s: float, saved_s: float) -> str:
     """After how many questions storing has paid, each of which saves so much in the mean."""
     if saved_s <= 0:
         return f"a question saves nothing ({1000 * saved_s:+.0f} ms in the mean): storing never pays"
@@ -296,12 +296,13 @@ def _measure_all(made: Made, queries: Sequence[str], threads: int) -> tuple[list
     return rows, refused
 
 
-def _queries(warehouse: Path) -> list[str]:
+def queries_of(trace: str, warehouse: Path) -> list[str]:
+    """The names of a trace's queries, sorted."""
     from tracehouse.engines.duckdb.read import answer
 
     with answer.connect(warehouse) as connection:
         found = connection.execute("select query_name from catalog.queries order by query_name").fetchall()
-    return [name for (name,) in found if name.startswith("pai.")]
+    return [name for (name,) in found if name.startswith(f"{trace}.")]
 
 
 def _environ(threads: int) -> dict[str, str]:

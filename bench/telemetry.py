@@ -1,4 +1,4 @@
-"""What Acme's telemetry costs: wide CSVs to long Parquet, beside Polars and pandas, and questions to it.
+"""What Acme's telemetry costs: wide CSVs to long Parquet, beside Polars and pandas.
 
     python -m tracehouse.bench.telemetry [--mb 1000] [--rounds 5]
 
@@ -8,14 +8,11 @@ Each contender is a whole process; they run one after another in every round, th
 """
 
 import argparse
-import statistics
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import duckdb
 import numpy as np
 
 from tracehouse.bench.measure import Goal, Row, environment, write
@@ -36,8 +33,6 @@ PEAK_MB_AT_MOST = 1500
 PARQUET_PER_CSV_AT_MOST = 0.30
 PANDAS_SHARE = 10
 LARGER = 6
-ASKED_TIMES = 5
-ASKED_ROWS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -59,11 +54,6 @@ GOALS = [
     Goal("pandas", "cells", at_least=8),
     Goal("polars unpivot", "cells", at_least=1),
 ]
-QUESTIONS = {
-    "a GPU's day": "from acme.gpu_day()",
-    "the fleet's hour": "from acme.fleet_hour()",
-    "the XID bursts": "from acme.xid_bursts()",
-}
 
 
 def main() -> None:
@@ -81,7 +71,6 @@ def main() -> None:
         environment(*PACKAGES),
         f"medians of {options.rounds} rounds in turns; page cache warm; pandas: {PANDAS_SHARE} times a tenth",
         *facts,
-        *_answers(),
     ]
     print(write("telemetry", "What an ingest of Acme's telemetry costs", rows, GOALS, facts))
 
@@ -142,36 +131,6 @@ def _fact(
         f"peak memory {peak_mb:,.0f} and {large.peak_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: "
         f"{verdict(is_small)}"
     )
-
-
-def _answers() -> list[str]:
-    """How long the questions take over metrics of a hundred million rows each."""
-    with tempfile.TemporaryDirectory() as temporary:
-        raw, warehouse = Path(temporary) / "raw", Path(temporary) / "warehouse"
-        for metric in ("GPU_UTIL", "XID_ERRORS"):
-            path = raw / "utilization" / CLUSTER / f"{metric}.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            devices = FILES["2,300 integer columns"].devices
-            lines = -(-ASKED_ROWS // devices)
-            write_metric(path, CLUSTER, metric, lines, devices, np.random.default_rng(1), lambda _: None)
-        cost_of(traces("ingest", "acme", "--raw", raw, "--warehouse", warehouse))
-        return [
-            f"{question}, over {ASKED_ROWS / 1e6:.0f} million rows: "
-            + ", ".join(f"{_asked(warehouse, sql, threads)} with {threads} threads" for threads in (2, 4))
-            for question, sql in QUESTIONS.items()
-        ]
-
-
-def _asked(warehouse: Path, sql: str, threads: int) -> str:
-    with duckdb.connect(str(warehouse / "traces.duckdb"), read_only=True) as connection:
-        connection.execute(f"set threads = {threads}")
-        rows = connection.execute(sql).fetchall()
-        seconds = []
-        for _ in range(ASKED_TIMES):
-            start_s = time.perf_counter()
-            connection.execute(sql).fetchall()
-            seconds.append(time.perf_counter() - start_s)
-    return f"{1000 * statistics.median(seconds):,.0f} ms ({len(rows):,} rows)"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.bench import contender, measure, queries, startup
+from tracehouse.bench import contender, fleet, measure, queries, startup
 from tracehouse.bench.measure import Goal, Row
 from tracehouse.bench.questions import LIBRARIES, questions
 from tracehouse.sql.query_files import query_files
@@ -108,6 +108,20 @@ def test_who_answers_something_else_gets_no_figure(
     with pytest.raises(queries.DiffersError, match=r"^polars has \['CPU', 2, .*, ours \['CPU', 1, "):
         queries.measured(sample_warehouse, sample_warehouse, "pai.machines", threads=threads())
     assert set(asked) == {"rows"}
+
+
+def test_a_query_over_telemetry_is_timed_after_stored_and_computed_agree(
+    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "THREADS", threads())
+    monkeypatch.setattr(fleet, "ROUNDS", 2)
+    row = fleet.measured(sample_warehouse, sample_warehouse, "acme.gpu_day")
+    assert list(row.seconds) == ["ours", "computed", "goal"]
+    assert [len(seconds) for seconds in row.seconds.values()] == [2, 2, 1]
+    _, ask, _ = contender.CONTENDERS["ours"](sample_warehouse, "acme.gpu_day")
+    assert ask().num_rows > 10
+    assert row.note == f"{ask().num_rows:,} rows"
+    assert sum(fleet.telemetry_rows(100).values()) >= 500_000_000
 
 
 def test_commands_are_timed_beside_the_import_that_they_stand_on(

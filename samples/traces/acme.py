@@ -172,6 +172,14 @@ def expected_bytes(scale: float) -> int:
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write both job traces, the summary and the telemetry below `folder`."""
+    return [
+        *write_jobs(folder, scale, rng, on_bytes),
+        *acme_telemetry.write_telemetry(folder / "data" / "utilization", scale, rng, on_bytes),
+    ]
+
+
+def write_jobs(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
+    """Write both job traces and the summary below `folder`."""
     salts = [int(salt) for salt in rng.integers(2**63, size=2)]
     seren, kalos = _jobs(SEREN, scale, rng), _jobs(KALOS, scale, rng)
     traces = folder / "data" / "job_trace"
@@ -180,7 +188,6 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
         write_csv(traces / "trace_seren.csv", _seren_rows(seren, salts[0]), on_bytes),
         write_csv(traces / "trace_kalos.csv", _kalos_rows(kalos, salts[1], rng), on_bytes),
         write_csv(folder / "data" / "cluster_summary.csv", summary, on_bytes),
-        *acme_telemetry.write_telemetry(folder / "data" / "utilization", scale, rng, on_bytes),
     ]
 
 

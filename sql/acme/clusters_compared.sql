@@ -54,59 +54,80 @@ lasted as (
     from acme.job
 ),
 
+-- Sums of fractions are dear, so each job is in three of them, and its outcomes are added up then.
+outcomes as (
+    select
+        cluster,
+        outcome,
+        count(*) as jobs,
+        count(lasted_s) as covered_jobs,
+        fsum(lasted_s) as run_s,
+        count(waited_s) as waited_jobs,
+        fsum(waited_s) as wait_s,
+        fsum(lasted_gpu_h) as gpu_h
+    from lasted
+    where is_gpu_job
+    group by cluster, outcome
+),
+
+totals as (
+    select
+        cluster,
+        sum(covered_jobs) as covered_jobs,
+        fsum(run_s) / nullif(sum(covered_jobs), 0) as mean_run_s,
+        fsum(wait_s) / nullif(sum(waited_jobs), 0) as mean_wait_s,
+        fsum(gpu_h) as gpu_h,
+        coalesce(sum(jobs) filter (where outcome = 'completed'), 0) as completed_jobs,
+        coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) as cancelled_jobs,
+        coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed_jobs,
+        coalesce(fsum(gpu_h) filter (where outcome = 'completed'), 0) as completed_gpu_h,
+        coalesce(fsum(gpu_h) filter (where outcome = 'cancelled'), 0) as cancelled_gpu_h,
+        coalesce(fsum(gpu_h) filter (where outcome = 'failed'), 0) as failed_gpu_h
+    from outcomes
+    group by cluster
+),
+
 counted as (
     select
         cluster,
         count(*) as jobs,
         count(*) filter (where requested_gpus = 0) as cpu_jobs,
         count(*) filter (where is_gpu_job) as gpu_jobs,
-        count(lasted_s) filter (where is_gpu_job) as covered_jobs,
-        favg(lasted_s) filter (where is_gpu_job) as mean_run_s,
         median(lasted_s) filter (where is_gpu_job) as median_run_s,
         max(lasted_s) filter (where is_gpu_job) as max_run_s,
-        favg(waited_s) filter (where is_gpu_job) as mean_wait_s,
         median(waited_s) filter (where is_gpu_job) as median_wait_s,
         avg(requested_gpus) filter (where is_gpu_job) as mean_gpus,
         median(requested_gpus) filter (where is_gpu_job) as median_gpus,
-        max(requested_gpus) filter (where is_gpu_job) as max_gpus,
-        fsum(lasted_gpu_h) filter (where is_gpu_job) as gpu_h,
-        count(*) filter (where is_gpu_job and outcome = 'completed') as completed_jobs,
-        count(*) filter (where is_gpu_job and outcome = 'cancelled') as cancelled_jobs,
-        count(*) filter (where is_gpu_job and outcome = 'failed') as failed_jobs,
-        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'completed'), 0)
-        as completed_gpu_h,
-        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'cancelled'), 0)
-        as cancelled_gpu_h,
-        coalesce(fsum(lasted_gpu_h) filter (where is_gpu_job and outcome = 'failed'), 0)
-        as failed_gpu_h
+        max(requested_gpus) filter (where is_gpu_job) as max_gpus
     from lasted
     group by cluster
 ),
 
 measured as (
     select
-        cluster,
+        counted.cluster,
         'measured' as origin,
-        jobs,
-        cpu_jobs,
-        gpu_jobs,
-        100.0 * covered_jobs / nullif(gpu_jobs, 0) as covered_pct,
-        mean_run_s,
-        median_run_s,
-        max_run_s,
-        mean_wait_s,
-        median_wait_s,
-        mean_gpus,
-        median_gpus,
-        cast(max_gpus as double) as max_gpus,
-        gpu_h,
-        100.0 * completed_jobs / nullif(gpu_jobs, 0) as completed_jobs_pct,
-        100.0 * cancelled_jobs / nullif(gpu_jobs, 0) as cancelled_jobs_pct,
-        100.0 * failed_jobs / nullif(gpu_jobs, 0) as failed_jobs_pct,
-        100.0 * completed_gpu_h / nullif(gpu_h, 0) as completed_gpu_h_pct,
-        100.0 * cancelled_gpu_h / nullif(gpu_h, 0) as cancelled_gpu_h_pct,
-        100.0 * failed_gpu_h / nullif(gpu_h, 0) as failed_gpu_h_pct
+        counted.jobs,
+        counted.cpu_jobs,
+        counted.gpu_jobs,
+        100.0 * totals.covered_jobs / nullif(counted.gpu_jobs, 0) as covered_pct,
+        totals.mean_run_s,
+        counted.median_run_s,
+        counted.max_run_s,
+        totals.mean_wait_s,
+        counted.median_wait_s,
+        counted.mean_gpus,
+        counted.median_gpus,
+        cast(counted.max_gpus as double) as max_gpus,
+        totals.gpu_h,
+        100.0 * totals.completed_jobs / nullif(counted.gpu_jobs, 0) as completed_jobs_pct,
+        100.0 * totals.cancelled_jobs / nullif(counted.gpu_jobs, 0) as cancelled_jobs_pct,
+        100.0 * totals.failed_jobs / nullif(counted.gpu_jobs, 0) as failed_jobs_pct,
+        100.0 * totals.completed_gpu_h / nullif(totals.gpu_h, 0) as completed_gpu_h_pct,
+        100.0 * totals.cancelled_gpu_h / nullif(totals.gpu_h, 0) as cancelled_gpu_h_pct,
+        100.0 * totals.failed_gpu_h / nullif(totals.gpu_h, 0) as failed_gpu_h_pct
     from counted
+    left join totals on counted.cluster = totals.cluster
 ),
 
 beside as (

@@ -62,12 +62,11 @@ recorded_minutes as (
         metric,
         epoch_us(time) // 3600000000 as hour_number,
         epoch_us(time) // 60000000 as minute_number
-    from acme.gpu_metric
+    from acme.telemetry_time
     where
         cluster = on_cluster
         and metric in ('GPU_UTIL', 'POWER_USAGE', 'XID_ERRORS')
-        and node is not null
-        and (value is not null or metric = 'XID_ERRORS')
+        and (device_samples > 0 or (device_cells > 0 and metric = 'XID_ERRORS'))
     group by all
 ),
 

@@ -17,21 +17,20 @@ with known as (
     cross join (values ('NODE_IB_SEND'), ('NODE_IB_RECEIVE')) as metrics (metric)
 ),
 
--- A node may have a column for each of its ports.
 of_nodes as (
     select
         cluster,
         metric,
         node,
-        min(time) as first_time,
-        max(time) as last_time,
-        count(*) as listed,
-        count(value) as samples,
-        count(*) filter (where value = 0) as zeros,
-        fsum(value) as total,
-        max(value) as largest
-    from acme.node_metric
-    where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE') and node is not null
+        min(first_time) as first_time,
+        max(last_time) as last_time,
+        sum(cells) as listed,
+        sum(samples) as samples,
+        sum(zero_samples) as zeros,
+        fsum(total) as total,
+        max(max_value) as largest
+    from acme.device_daily
+    where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE')
     group by cluster, metric, node
 ),
 

@@ -1,17 +1,7 @@
 -- How full is the memory of Acme's GPUs?
 -- chart: bar x=cluster y=median_used_pct
 create or replace macro acme.memory_used_percentiles() as table
--- Counts of each value first: a hundred million samples have a few ten thousand.
-with counted as (
-    select
-        cluster,
-        used_pct,
-        count(*) as samples
-    from acme.gpu_memory_used
-    group by cluster, used_pct
-),
-
-running as (
+with running as (
     select
         cluster,
         used_pct,
@@ -22,7 +12,7 @@ running as (
             rows between unbounded preceding and current row
         ) as samples_to_it,
         sum(samples) over (partition by cluster) as all_samples
-    from counted
+    from acme.gpu_memory_used_count
 )
 
 -- The mean of the two samples in the middle, which are one where their number is odd.

@@ -9,10 +9,9 @@ create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as ta
 with listed as (
     select
         time,
-        count(node) as gpus
-    from acme.gpu_metric
+        device_cells as gpus
+    from acme.telemetry_time
     where cluster = on_cluster and metric = 'XID_ERRORS'
-    group by time
 ),
 
 -- Up to five minutes, as for power: who was not asked for longer may have had any code.

@@ -49,45 +49,110 @@ clusters as (
     ) as known (place, cluster)
 ),
 
--- By the publisher's own duration, queue and GPU time, so that what is compared is the population.
-counted as (
+kinds as (
     select
         cluster,
-        count(*) as job_num,
-        count(*) filter (where requested_gpus = 0) as cpu_job_num,
-        count(*) filter (where requested_gpus > 0) as gpu_job_num,
-        favg(published_duration_s) filter (where requested_gpus > 0) as avg_run_time_gpu,
-        favg(published_queue_s) filter (where requested_gpus > 0) as avg_que_time_gpu,
-        avg(requested_gpus) filter (where requested_gpus > 0) as avg_gpu_num,
-        median(published_duration_s) filter (where requested_gpus > 0) as med_run_time_gpu,
-        median(published_queue_s) filter (where requested_gpus > 0) as med_que_time_gpu,
-        median(requested_gpus) filter (where requested_gpus > 0) as med_gpu_num,
-        max(published_duration_s) filter (where requested_gpus > 0) as max_run_time_gpu,
-        max(requested_gpus) filter (where requested_gpus > 0) as max_gpu,
-        count(*) filter (where requested_gpus > 0 and outcome = 'completed')
-        / nullif(count(*) filter (where requested_gpus > 0), 0) as complete_rate_gpu,
-        count(*) filter (where requested_gpus > 0 and outcome = 'cancelled')
-        / nullif(count(*) filter (where requested_gpus > 0), 0) as cancel_rate_gpu,
-        count(*) filter (where requested_gpus > 0 and outcome = 'failed')
-        / nullif(count(*) filter (where requested_gpus > 0), 0) as fail_rate_gpu,
-        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'completed'), 0)
-        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as complete_rate_gpu_time,
-        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'cancelled'), 0)
-        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as cancel_rate_gpu_time,
-        coalesce(fsum(published_gpu_s) filter (where requested_gpus > 0 and outcome = 'failed'), 0)
-        / nullif(fsum(published_gpu_s) filter (where requested_gpus > 0), 0) as fail_rate_gpu_time,
-        favg(published_duration_s) filter (where requested_gpus = 0) as avg_run_time_cpu,
-        favg(published_queue_s) filter (where requested_gpus = 0) as avg_que_time_cpu,
-        median(published_duration_s) filter (where requested_gpus = 0) as med_run_time_cpu,
-        median(published_queue_s) filter (where requested_gpus = 0) as med_que_time_cpu,
-        count(*) filter (where requested_gpus = 0 and outcome = 'completed')
-        / nullif(count(*) filter (where requested_gpus = 0), 0) as complete_rate_cpu,
-        count(*) filter (where requested_gpus = 0 and outcome = 'cancelled')
-        / nullif(count(*) filter (where requested_gpus = 0), 0) as cancel_rate_cpu,
-        count(*) filter (where requested_gpus = 0 and outcome = 'failed')
-        / nullif(count(*) filter (where requested_gpus = 0), 0) as fail_rate_cpu
+        case when requested_gpus > 0 then 'gpu' when requested_gpus = 0 then 'cpu' end as kind,
+        requested_gpus,
+        outcome,
+        published_duration_s,
+        published_queue_s,
+        published_gpu_s
     from acme.job
+),
+
+-- Sums of fractions are dear, so each job is in three of them, and not in as many as there are measures.
+totals as (
+    select
+        cluster,
+        kind,
+        outcome,
+        count(*) as jobs,
+        count(published_duration_s) as durations,
+        fsum(published_duration_s) as duration_s,
+        count(published_queue_s) as queues,
+        fsum(published_queue_s) as queue_s,
+        fsum(published_gpu_s) as gpu_s
+    from kinds
+    group by cluster, kind, outcome
+),
+
+medians as (
+    select
+        cluster,
+        kind,
+        median(published_duration_s) as duration_s,
+        max(published_duration_s) as longest_s,
+        median(published_queue_s) as queue_s,
+        avg(requested_gpus) as mean_gpus,
+        median(requested_gpus) as median_gpus,
+        max(requested_gpus) as most_gpus
+    from kinds
+    group by cluster, kind
+),
+
+-- By the publisher's own duration, queue and GPU time, so that what is compared is the population.
+of_kinds as (
+    select
+        cluster,
+        kind,
+        sum(jobs) as jobs,
+        fsum(duration_s) / nullif(sum(durations), 0) as mean_duration_s,
+        fsum(queue_s) / nullif(sum(queues), 0) as mean_queue_s,
+        coalesce(sum(jobs) filter (where outcome = 'completed'), 0) / sum(jobs) as completed,
+        coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) / sum(jobs) as cancelled,
+        coalesce(sum(jobs) filter (where outcome = 'failed'), 0) / sum(jobs) as failed,
+        coalesce(fsum(gpu_s) filter (where outcome = 'completed'), 0) / nullif(fsum(gpu_s), 0)
+        as completed_of_gpu_s,
+        coalesce(fsum(gpu_s) filter (where outcome = 'cancelled'), 0) / nullif(fsum(gpu_s), 0)
+        as cancelled_of_gpu_s,
+        coalesce(fsum(gpu_s) filter (where outcome = 'failed'), 0) / nullif(fsum(gpu_s), 0)
+        as failed_of_gpu_s
+    from totals
+    group by cluster, kind
+),
+
+of_all as (
+    select
+        cluster,
+        sum(jobs) as jobs
+    from of_kinds
     group by cluster
+),
+
+counted as (
+    select
+        clusters.cluster,
+        of_all.jobs as job_num,
+        coalesce(cpu.jobs, 0) as cpu_job_num,
+        coalesce(gpu.jobs, 0) as gpu_job_num,
+        gpu.mean_duration_s as avg_run_time_gpu,
+        gpu.mean_queue_s as avg_que_time_gpu,
+        of_gpu.mean_gpus as avg_gpu_num,
+        of_gpu.duration_s as med_run_time_gpu,
+        of_gpu.queue_s as med_que_time_gpu,
+        of_gpu.median_gpus as med_gpu_num,
+        of_gpu.longest_s as max_run_time_gpu,
+        of_gpu.most_gpus as max_gpu,
+        gpu.completed as complete_rate_gpu,
+        gpu.cancelled as cancel_rate_gpu,
+        gpu.failed as fail_rate_gpu,
+        gpu.completed_of_gpu_s as complete_rate_gpu_time,
+        gpu.cancelled_of_gpu_s as cancel_rate_gpu_time,
+        gpu.failed_of_gpu_s as fail_rate_gpu_time,
+        cpu.mean_duration_s as avg_run_time_cpu,
+        cpu.mean_queue_s as avg_que_time_cpu,
+        of_cpu.duration_s as med_run_time_cpu,
+        of_cpu.queue_s as med_que_time_cpu,
+        cpu.completed as complete_rate_cpu,
+        cpu.cancelled as cancel_rate_cpu,
+        cpu.failed as fail_rate_cpu
+    from clusters
+    inner join of_all on clusters.cluster = of_all.cluster
+    left join of_kinds as gpu on clusters.cluster = gpu.cluster and gpu.kind = 'gpu'
+    left join of_kinds as cpu on clusters.cluster = cpu.cluster and cpu.kind = 'cpu'
+    left join medians as of_gpu on clusters.cluster = of_gpu.cluster and of_gpu.kind = 'gpu'
+    left join medians as of_cpu on clusters.cluster = of_cpu.cluster and of_cpu.kind = 'cpu'
 ),
 
 beside as (

@@ -18,57 +18,52 @@ with clock as (
     where clock = 'acme.telemetry'
 ),
 
-samples as (
-    select
-        cluster,
-        node,
-        gpu,
-        floor(epoch(time) / 60) as minute_number,
-        floor((epoch(time) + (select clock.local_offset_s from clock)) / 86400) as day_number,
-        value
-    from acme.gpu_metric
-    where metric = on_metric and node is not null and value is not null and isfinite(time)
-),
-
 gpu_days as (
     select
         cluster,
-        day_number,
-        node,
-        gpu,
-        count(*) as samples,
-        fsum(value) as total,
-        count(*) filter (where value = 0) as zeros
-    from samples
-    group by cluster, day_number, node, gpu
+        day,
+        samples,
+        total,
+        zero_samples
+    from acme.device_daily
+    where metric = on_metric and day is not null and samples > 0
 ),
 
 days as (
     select
         cluster,
-        day_number,
+        day,
         count(*) as devices,
         sum(samples) as samples,
         fsum(total) as total,
-        sum(zeros) as zeros,
+        sum(zero_samples) as zeros,
         median(total / samples) as median_gpu_pct,
         count(*) filter (where total / samples > over_pct) as gpus_over
     from gpu_days
-    group by cluster, day_number
+    group by cluster, day
+),
+
+minutes as (
+    select
+        cluster,
+        floor(epoch(time) / 60) as minute_number,
+        floor((epoch(time) + (select clock.local_offset_s from clock)) / 86400) as day_number
+    from acme.telemetry_time
+    where source_table = 'gpu_metric' and metric = on_metric and device_samples > 0 and isfinite(time)
 ),
 
 recorded as (
     select
         cluster,
-        day_number,
+        date '1970-01-01' + cast(day_number as integer) as day,
         count(distinct minute_number) as minutes
-    from samples
+    from minutes
     group by cluster, day_number
 )
 
 select
     days.cluster,
-    date '1970-01-01' + cast(days.day_number as integer) as day,
+    days.day,
     days.total / days.samples as mean_pct,
     days.median_gpu_pct,
     100.0 * days.zeros / days.samples as zero_pct,
@@ -78,8 +73,8 @@ select
     cast(days.samples as bigint) as samples,
     100.0 * recorded.minutes / 1440 as day_covered_pct
 from days
-inner join recorded on days.cluster = recorded.cluster and days.day_number = recorded.day_number
+inner join recorded on days.cluster = recorded.cluster and days.day = recorded.day
 left join acme.cluster_capacity as fleet on days.cluster = fleet.cluster
-order by days.cluster, day;
+order by days.cluster, days.day;
 
 comment on macro table acme.utilization_by_day is 'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric, in percent; empty cells and columns whose name is no address are left out. mean_pct is the mean of all samples, zero_pct the share of them that are 0; median_gpu_pct is the median over GPUs, interpolated, of each GPU''s mean of the day, and gpus_over_pct the share of GPUs whose mean is above over_pct. devices are the GPUs with a sample, devices_pct their share of the published fleet, 2,288 in Seren and 2,416 in Kalos, and day_covered_pct the share of the day''s 1,440 minutes in which a GPU of the cluster has a sample: 100 where nothing of the day is missing.';

@@ -182,6 +182,11 @@ def gpu_memory_used(raw: Path) -> pd.DataFrame:
     return rows[[*DEVICE, "time", "used_mib", "used_pct"]]
 
 
+def gpu_memory_used_count(raw: Path) -> pd.DataFrame:
+    counts = gpu_memory_used(raw).value_counts(["cluster", "used_mib", "used_pct"])
+    return counts.rename("samples").reset_index()
+
+
 def to_four_digits(values: pd.Series) -> pd.Series:
     """Whole numbers below a million stay; of others the first four digits do, halves rounded away from 0."""
     sizes = values.abs()
@@ -323,6 +328,44 @@ PUBLISHED_DEVICES = {
     ("node_metric", "seren"): 286,
     ("node_metric", "kalos"): 302,
 }
+
+
+COMPARED_BY_DAY = (
+    *("GPU_UTIL", "MEM_COPY_UTIL", "SM_ACTIVE", "SM_OCCUPANCY", "PIPE_TENSOR_ACTIVE", "DRAM_ACTIVE"),
+    *("NODE_IB_SEND", "NODE_IB_RECEIVE"),
+)
+
+
+def telemetry_time(raw: Path) -> pd.DataFrame:
+    rows = cells(raw)
+    has_value, has_node = rows["value"].notna(), rows["node"].notna()
+    rows = rows[["cluster", "source_table", "metric", "time"]].assign(
+        cells=1, samples=has_value, device_cells=has_node, device_samples=has_value & has_node
+    )
+    return rows.groupby(["cluster", "source_table", "metric", "time"], as_index=False).sum()
+
+
+def device_daily(raw: Path) -> pd.DataFrame:
+    rows = attributed(raw)
+    rows = rows[rows["metric"].isin(COMPARED_BY_DAY)]
+    by = [*SERIES, "node", "gpu", (rows["time"] + LOCAL).dt.date.rename("day")]
+    return pd.DataFrame(
+        {
+            "cluster": cluster,
+            "metric": metric,
+            "node": node,
+            "gpu": gpu,
+            "day": day,
+            "first_time": cells_of["time"].min(),
+            "last_time": cells_of["time"].max(),
+            "cells": len(cells_of),
+            "samples": int(cells_of["value"].notna().sum()),
+            "zero_samples": int((cells_of["value"] == 0).sum()),
+            "total": math.fsum(cells_of["value"].dropna()) if cells_of["value"].notna().any() else None,
+            "max_value": cells_of["value"].max(),
+        }
+        for (cluster, metric, node, gpu, day), cells_of in rows.groupby(by, dropna=False)
+    )
 
 
 def telemetry_coverage(raw: Path) -> pd.DataFrame:
@@ -879,6 +922,7 @@ VIEWS = {
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
     "acme.duration_audit_v1": (duration_audit, ["cluster", "state"]),
     "acme.gpu_memory_used_v1": (gpu_memory_used, [*DEVICE, "time"]),
+    "acme.gpu_memory_used_count_v1": (gpu_memory_used_count, ["cluster", "used_mib"]),
     "acme.metric_histogram_v1": (metric_histogram, [*SERIES, "value"]),
     "acme.metric_cdf_v1": (metric_cdf, [*SERIES, "percentile"]),
     "acme.utilization_hourly_v1": (utilization_hourly, [*SERIES, "hour"]),
@@ -887,6 +931,8 @@ VIEWS = {
     "acme.server_power_share_v1": (server_power_share, ["server_group", "has_memory_power"]),
     "acme.xid_onset_v1": (xid_onset, [*DEVICE, "onset_time"]),
     "acme.xid_burst_v1": (xid_burst, ["cluster", "burst_start"]),
+    "acme.telemetry_time_v1": (telemetry_time, ["cluster", "source_table", "metric", "time"]),
+    "acme.device_daily_v1": (device_daily, [*SERIES, "node", "gpu", "day"]),
     "acme.telemetry_coverage_v1": (telemetry_coverage, ["cluster", "source_table", "metric"]),
     "acme.job_telemetry_overlap_v1": (job_telemetry_overlap, ["cluster"]),
     "acme.cluster_capacity_v1": (cluster_capacity, ["cluster"]),

@@ -5,7 +5,6 @@
 -- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
--- stored: parquet per partition
 create or replace view acme.telemetry_coverage_v1 as
 with cells as (
     select
