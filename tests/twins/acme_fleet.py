@@ -55,22 +55,36 @@ def xid_code(raw: Path) -> pd.DataFrame:
 
 def held_by_hour(jobs: pd.DataFrame) -> pd.Series:
     """GPUs held, mean over each hour in which a job ran."""
-    held: dict[pd.Timestamp, float] = {}
-    for start, end, gpus in zip(jobs["start_time"], jobs["end_time"], jobs["requested_gpus"], strict=True):
-        hour = start.floor("h")
-        while hour < end:
-            seconds = (min(end, hour + HOUR) - max(start, hour)).total_seconds()
-            held[hour] = held.get(hour, 0) + gpus * seconds / 3600
-            hour += HOUR
-    return pd.Series(held) if held else NO_HELD
+    if jobs.empty:
+        return NO_HELD
+    jobs = jobs.reset_index(drop=True)
+    first, last = jobs["start_time"].dt.floor("h"), jobs["end_time"].dt.ceil("h")
+    hours = ((last - first) // HOUR).to_numpy()
+    each = pd.DataFrame({"first": first, **jobs[["start_time", "end_time", "requested_gpus"]]})
+    # A row for each hour of each job, the nth of which begins n hours after the first.
+    each = each.loc[each.index.repeat(hours)].reset_index(drop=True)
+    nth = np.arange(len(each)) - np.repeat(hours.cumsum() - hours, hours)
+    each["hour"] = each["first"] + nth * HOUR
+    held_from = each["start_time"].where(each["start_time"] > each["hour"], each["hour"])
+    held_until = each["end_time"].where(each["end_time"] < each["hour"] + HOUR, each["hour"] + HOUR)
+    seconds = (held_until - held_from).dt.total_seconds()
+    return (each["requested_gpus"] * seconds / 3600).groupby(each["hour"]).sum()
 
 
 def minutes_pct(times: pd.Series, minutes: int) -> float:
     return 100 * times.dt.floor("min").nunique() / minutes
 
 
-def cells_by_hour(rows: pd.DataFrame) -> dict[pd.Timestamp, pd.DataFrame]:
-    return dict(list(rows.groupby(rows["time"].dt.floor("h"))))
+def cells_by_hour(cells: pd.DataFrame) -> pd.DataFrame:
+    """Of each hour that has cells: their mean, devices, and percent of the hour's minutes that have any."""
+    cells = cells.assign(hour=cells["time"].dt.floor("h"), minute=cells["time"].dt.floor("min"))
+    return pd.DataFrame(
+        {
+            "mean": cells.groupby("hour")["value"].mean(),
+            "devices": cells.drop_duplicates(["hour", "node", "gpu"]).groupby("hour").size(),
+            "covered_pct": 100 * cells.groupby("hour")["minute"].nunique() / 60,
+        }
+    )
 
 
 def fleet_hourly(raw: Path, on_cluster: str) -> pd.DataFrame:
@@ -89,29 +103,26 @@ def fleet_hourly(raw: Path, on_cluster: str) -> pd.DataFrame:
     # Where there are none, the column does not know that it has times.
     onset_times = pd.to_datetime(onsets.loc[onsets["cluster"] == on_cluster, "onset_time"], utc=True)
     onset_hours = onset_times.dt.floor("h").value_counts()
-    hours = {*held.index, *unended_jobs.index, *util, *power, *errors}
+    hours = sorted({*held.index, *unended_jobs.index, *util.index, *power.index, *errors.index})
     fleet = FLEET_GPUS[on_cluster]
-    nothing = listed.iloc[:0]
-    rows = []
-    for hour in sorted(hours):
-        of_util, of_power, of_errors = (found.get(hour, nothing) for found in (util, power, errors))
-        rows.append(
-            {
-                "hour": hour,
-                "held_gpus": held.get(hour, 0),
-                "held_gpus_pct": 100 * held.get(hour, 0) / fleet,
-                "unended_jobs": unended_jobs.get(hour, 0),
-                "mean_gpu_util_pct": of_util["value"].mean(),
-                "util_gpus_pct": 100 * acme.distinct(of_util, ["node", "gpu"]) / fleet,
-                "util_covered_pct": minutes_pct(of_util["time"], 60),
-                "mean_power_w": of_power["value"].mean(),
-                "power_gpus_pct": 100 * acme.distinct(of_power, ["node", "gpu"]) / fleet,
-                "power_covered_pct": minutes_pct(of_power["time"], 60),
-                "onsets": onset_hours.get(hour, 0) if len(of_errors) else None,
-                "xid_covered_pct": minutes_pct(of_errors["time"], 60),
-            }
-        )
-    return pd.DataFrame(rows)
+    util, power = util.reindex(hours), power.reindex(hours)
+    held_gpus = held.reindex(hours, fill_value=0)
+    # An hour without a cell of errors does not know of onsets.
+    known_onsets = onset_hours.reindex(errors.index, fill_value=0)
+    columns = {
+        "held_gpus": held_gpus,
+        "held_gpus_pct": 100 * held_gpus / fleet,
+        "unended_jobs": unended_jobs.reindex(hours, fill_value=0),
+        "mean_gpu_util_pct": util["mean"],
+        "util_gpus_pct": 100 * util["devices"].fillna(0) / fleet,
+        "util_covered_pct": util["covered_pct"].fillna(0),
+        "mean_power_w": power["mean"],
+        "power_gpus_pct": 100 * power["devices"].fillna(0) / fleet,
+        "power_covered_pct": power["covered_pct"].fillna(0),
+        "onsets": known_onsets.reindex(hours),
+        "xid_covered_pct": errors["covered_pct"].reindex(hours, fill_value=0),
+    }
+    return pd.DataFrame(columns, index=pd.Index(hours, name="hour")).reset_index()
 
 
 # Jobs.
