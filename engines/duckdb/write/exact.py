@@ -63,15 +63,14 @@ def _sums(tree: exp.Expr) -> Iterator[exp.Anonymous]:
 
 
 def _written(forms: dict[str, str], call: exp.Anonymous, condition: exp.Expr | None) -> exp.Expr:
-    """The SQL stored for a call; the condition of its FILTER, if any, goes to each aggregate in that SQL."""
+    """The SQL stored for a call, over the numbers that meet the condition of its FILTER, if any."""
     [number] = call.expressions
+    # DuckDB would apply a FILTER anew for each aggregate, which takes twice as long.
+    if condition is not None:
+        number = exp.Case().when(condition.this, number)
     written = _parsed(forms[call.name.lower()]).copy()
-    parts = list(written.find_all(exp.Sum, exp.Avg, exp.Count))
     for column in list(written.find_all(exp.Column)):
         column.replace(exp.paren(number.copy(), copy=False))
-    if condition is not None:
-        for part in parts:
-            part.replace(exp.Filter(this=part.copy(), expression=condition.copy()))
     return written
 
 
