@@ -8,8 +8,8 @@ import counting
 import duckdb
 import pytest
 from few_files import quiet
-from filelock import FileLock
 from hypothesis import settings
+from sharing import shared
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.samples import dumps
@@ -31,18 +31,6 @@ def build_warehouse(raw: Path, warehouse: Path) -> Path:
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert not outcome.problems
     return warehouse
-
-
-def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that all workers of a run read: the first to need it makes it, and the others wait."""
-    root = factory.getbasetemp()
-    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
-    with FileLock(f"{folder}.lock"):
-        # Not made aside and renamed: a database knows where its files are.
-        if not (made := folder.with_suffix(".made")).exists():
-            make(folder)
-            made.touch()
-    return folder
 
 
 @pytest.fixture(scope="session")

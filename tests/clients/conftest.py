@@ -15,6 +15,7 @@ import duckdb
 import pytest
 from command_line import TRACES
 from filelock import FileLock
+from sharing import shared
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declare import all_traces
@@ -74,9 +75,18 @@ def ask_everything(run: Run) -> Ask:
 
 
 @pytest.fixture(scope="session")
-def sample_answers(ask_everything: Ask, sample_warehouse: Path) -> dict[str, Any]:
+def sample_answers(
+    ask_everything: Ask, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     """What the database of the sample answers to everything, where it lies and by its own name."""
-    answers = ask_everything(sample_warehouse / database.NAME)
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        answers = ask_everything(sample_warehouse / database.NAME)
+        (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
+
+    folder = shared(tmp_path_factory, "sample_answers", write)
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
     assert answers["errors"] == {}
     return approximately(answers)
 
