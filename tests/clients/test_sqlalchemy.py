@@ -16,6 +16,7 @@ TYPES = {
     "BIGINT": sa.BigInteger,
     "HUGEINT": sa.types.TypeEngine,
     "DOUBLE": sa.Double,
+    "DATE": sa.Date,
     "TIMESTAMP": sa.TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": sa.TIMESTAMP,
     "VARCHAR[]": sa.ARRAY,

@@ -31,7 +31,13 @@ def started(
     environment = os.environ | {"TRACES_WAREHOUSE": str(warehouse), "TMPDIR": str(temporary)}
     command = [str(part) for part in (TRACES, *arguments)]
     return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        # Where the tests run under nohup, what they start ignores it too.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
 
 
