@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -45,8 +46,6 @@ EARLIER_GOALS = [
     Goal("pandas", "ours", at_least=6),
     Goal("pandas", "inflate", at_least=6),
 ]
-INGEST_MB_AT_MOST = 1500
-CHECK_MB_AT_MOST = 4000
 # What DuckDB's writer made of it.
 PARQUET_PER_CSV_AT_MOST = 0.293
 
@@ -74,14 +73,16 @@ def main() -> None:
         _measured(options.trace, options.scale / 10, options.rounds, shuffled=True),
         _measured(options.trace, options.scale, options.rounds),
     ]
-    ingest_mb, check_mb = _peaks_mb(options.trace, options.scale)
-    twice_mb, twice_check_mb = _peaks_mb(options.trace, 2 * options.scale)
+    grown = {
+        scale: _whole(options.trace, scale)
+        for scale in (options.scale / 10, options.scale, 2 * options.scale)
+    }
     facts = [
         environment(*PACKAGES),
         f"medians of {options.rounds} rounds in turns; page cache warm",
         *(_size_fact(measured) for measured in found),
-        _memory_fact("an ingest that stores views", ingest_mb, twice_mb, INGEST_MB_AT_MOST),
-        _memory_fact("`traces check` of it", check_mb, twice_check_mb, CHECK_MB_AT_MOST),
+        _growth_fact("traces ingest, views stored", [(s, costs[0]) for s, costs in grown.items()], 1500),
+        _growth_fact("traces check of that", [(s, costs[1]) for s, costs in grown.items()], 4000),
     ]
     title = f"What an ingest of {options.trace} costs"
     rows = [_row(measured) for measured in found]
@@ -126,14 +127,14 @@ def _measured(trace: str, scale: float, rounds: int, shuffled: bool = False) -> 
         )
 
 
-def _peaks_mb(trace: str, scale: float) -> tuple[float, float]:
-    """The peak memory of an ingest, views stored, and of checking what it made."""
+def _whole(trace: str, scale: float) -> tuple[Cost, Cost]:
+    """What an ingest costs, views stored, and checking what it made."""
     with tempfile.TemporaryDirectory() as name:
         warehouse = Path(name) / "warehouse"
         raw = _sample(trace, scale, Path(name) / "raw")
         ingest = cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", warehouse))
         shutil.rmtree(raw)
-        return ingest.peak_mb, cost_of(traces("check", trace, "--warehouse", warehouse)).peak_mb
+        return ingest, cost_of(traces("check", trace, "--warehouse", warehouse))
 
 
 def _sample(trace: str, scale: float, folder: Path) -> Path:
@@ -200,11 +201,14 @@ def _size_fact(measured: Measured) -> str:
     )
 
 
-def _memory_fact(what: str, peak_mb: float, twice_mb: float, at_most_mb: int) -> str:
-    return (
-        f"peak memory of {what} {peak_mb:,.0f} MB, at twice the scale {twice_mb:,.0f} MB, at most "
-        f"{at_most_mb:,}: {verdict(max(peak_mb, twice_mb) <= at_most_mb)}"
+def _growth_fact(what: str, costs: Sequence[tuple[float, Cost]], at_most_mb: int) -> str:
+    """How seconds and memory grow with the scale, each ingested once."""
+    each = "; ".join(
+        f"scale {scale:g}: {cost.wall_s:.1f} s, {cost.cpu_s:.1f} of a processor, peak {cost.peak_mb:,.0f} MB"
+        for scale, cost in costs
     )
+    is_small = max(cost.peak_mb for _, cost in costs) <= at_most_mb
+    return f"{what}: {each}; at most {at_most_mb:,} MB: {verdict(is_small)}"
 
 
 if __name__ == "__main__":
