@@ -15,6 +15,7 @@ with submitted as (
     group by all
 ),
 
+-- A day that an attempt ends with is its last one, not the day after.
 spans as (
     select
         allocated_gpus,
@@ -22,7 +23,7 @@ spans as (
         end_s,
         unnest(
             generate_series(
-                cast(floor(start_s / 86400) as bigint), cast(floor(end_s / 86400) as bigint)
+                cast(floor(start_s / 86400) as bigint), cast(ceil(end_s / 86400) - 1 as bigint)
             )
         ) as day_number
     from philly.attempt_run
