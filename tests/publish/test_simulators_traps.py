@@ -3,6 +3,7 @@
 What is expected is counted by hand.
 """
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,20 @@ from simulator_files import exported, origins, report, sources, swf_jobs
 from tracehouse.engines.duckdb.write import database
 
 RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
+PHILLY = {
+    "status": "Pass",
+    "vc": "v",
+    "jobid": "a_2",
+    "attempts": [
+        {
+            "start_time": "2017-10-07 01:12:00",
+            "end_time": "2017-10-07 01:13:00",
+            "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
+        },
+    ],
+    "submitted_time": "2017-10-07 01:11:00",
+    "user": "u",
+}
 FILES = {
     # Both clusters have a job 1 and a virtual cluster vc1; times of two jobs run backwards.
     "helios/Earth/cluster_log.csv": [
@@ -57,6 +72,8 @@ FILES = {
         "1,13,A10,8,1,16,0,60,HP",
         "2,13,H800,4,8,2,0,60,Spot",
     ],
+    # What Philly's jobs asked for is told by their attempts, and one has none.
+    "philly/cluster_job_log": [json.dumps([PHILLY | {"jobid": "a_1", "attempts": []}, PHILLY])],
 }
 HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
 
@@ -178,6 +195,29 @@ def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
     )
     # An end needs a start, which nobody tells: so the run is lost.
     assert dropped(folder)["run_s"] == 2 and "partition_name" not in dropped(folder)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("swf",),
+        ("opendc", "--cpu-mhz", 1000, "--default-cpus", 1, "--default-mem-mib", 1),
+        ("openb", "--default-cpu-milli", 1000, "--default-memory-mib", 1),
+        (
+            *("elasticflow", "--model", "m", "--batch-size", 1),
+            *("--iterations-per-s", 1, "--deadline-factor", 2),
+        ),
+        ("helios", "--default-cpus", 1, "--first-day", "2017-10-07"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_a_job_whose_gpus_nobody_tells_is_none_without_gpus(
+    options: tuple[object, ...], warehouse: Path, tmp_path: Path
+) -> None:
+    name, *more = options
+    said = report(written(warehouse, tmp_path, name, "philly", *more))
+    assert said["left_out"] == [{"reason": "how many GPUs it asks for is not known", "jobs": 1}]
+    assert said["jobs"] == 1
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])
