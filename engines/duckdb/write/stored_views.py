@@ -103,7 +103,8 @@ class Damage:
         # A build looks whether a file can be read, and not at all that is in it. Nor does it bring back what
         # no database reads any more, which is missed as long as its checksum is there.
         checksum = PurePosixPath(self.path).with_suffix(_CHECKSUM).name
-        return f"Delete it, if it is there, and {checksum} beside it, and run `traces build`, which computes it anew"
+        both = f"Delete it, if it is there, and {checksum} beside it"
+        return f"{both}, and run `traces build`, which computes it anew"
 
 
 @dataclass(frozen=True)
