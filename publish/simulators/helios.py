@@ -45,7 +45,8 @@ def form(
             Rule("its submission is not known", "submit_s is null"),
             UNKNOWN_GPUS,
             Rule("its run is not known", "run_s is null"),
-            Rule("it ends before it starts", "run_s < 0 or wait_s < 0"),
+            Rule("it starts before it is submitted", "wait_s < 0"),
+            Rule("it ends before it starts", "run_s < 0"),
         ],
         files=[
             File(

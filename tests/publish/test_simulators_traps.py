@@ -118,6 +118,14 @@ def test_jobs_of_several_clusters_stay_apart(warehouse: Path, tmp_path: Path) ->
     assert {"cluster", "job_id", "partition_name"}.isdisjoint(dropped(folder))
 
 
+def test_jobs_that_run_backwards_are_left_out_by_what_is_wrong(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Venus")
+    assert report(folder)["left_out"] == [
+        {"reason": "it ends before it starts", "jobs": 1},
+        {"reason": "it starts before it is submitted", "jobs": 1},
+    ]
+
+
 def test_jobs_of_one_cluster_are_called_as_there(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Earth")
     log = pd.read_csv(folder / "cluster_log.csv", dtype=str)
