@@ -73,7 +73,10 @@ _NODES = {
         ],
     ),
 }
-_UNTOLD_OF_NODES = {"spot": "how much memory its nodes have"}
+_UNTOLD_OF_NODES = {
+    "philly": "how many cores and how much main memory its nodes have",
+    "spot": "how much memory its nodes have",
+}
 # Jobs and their instances are cut into pods, each with its place in the instance.
 _PODS = """
     (

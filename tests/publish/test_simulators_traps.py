@@ -192,6 +192,15 @@ def test_each_instance_is_cut_by_itself(warehouse: Path, tmp_path: Path) -> None
     assert origin == {field: {"derived" if field in derived else "exact": 1} for field in node_fields}
 
 
+def test_what_nodes_lack_is_said(warehouse: Path, tmp_path: Path) -> None:
+    """Philly's machine list has their GPUs, and the memory of these."""
+    options = ("--default-cpu-milli", 1000, "--default-memory-mib", 9)
+    notes = report(written(warehouse, tmp_path, "openb", "philly", *options))["notes"]
+    assert any(
+        "philly does not tell how many cores and how much main memory its nodes" in one for one in notes
+    )
+
+
 def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
     assert gpus_of(pods_of(folder, "spot"), "cpu_milli", "gpu_spec") == {
