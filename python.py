@@ -11,7 +11,6 @@ import datetime as dt
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +21,7 @@ from tracehouse.engines.duckdb.read import answer, asking, describe, listing, pr
 from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.publish.columns import exact
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ class Answer:
 
     def df(self) -> "pandas.DataFrame":
         """The rows as a pandas frame. Raises UserError where pandas is not installed."""
-        _check_installed("pandas", "pip install pandas")
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError:
+            raise UserError("pandas is not installed: pip install pandas") from None
         return self._table.to_pandas()
 
     def pl(self) -> "polars.DataFrame":
@@ -214,7 +217,7 @@ def _text(key: str, value: Value) -> str:
     """A parameter's value as the command line takes it."""
     if not isinstance(value, Value):
         raise UsageError(f"{key} is a text, a number, a day or a truth value, not {value!r}")
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return exact(value)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
@@ -227,13 +230,6 @@ def _rows(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table
                 # A sum of more than 63 bits stays a decimal.
                 continue
     return table
-
-
-def _check_installed(module: str, advice: str) -> None:
-    try:
-        import_module(module)
-    except ModuleNotFoundError:
-        raise UserError(f"{module} is not installed: {advice}") from None
 
 
 def _html_table(table: pa.Table) -> str:

@@ -17,6 +17,8 @@ from tracehouse.ingest.declare import Trace, all_traces
 from tracehouse.ingest.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.find import Claim, Found, Group, find
 from tracehouse.ingest.manifest import Conversion, Key
+from tracehouse.ingest.names import shown_name
+from tracehouse.ingest.packing import whole_name
 
 Progress = Callable[[str, int, int], None]
 """Called with the table being read, the bytes of its raw files read since the last call, and their total.
@@ -133,29 +135,36 @@ def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> l
     """The conversions of the named raw files.
 
     A name is a path below the raw folder, a bare file name, a glob pattern of either, or the file's path with
-    the raw folder before it, as messages have it. Raises UsageError where one matches nothing.
+    the raw folder before it, as messages have it, if the file lies there. Raises UsageError where one matches
+    nothing.
     """
     chosen = []
     for name in names:
         fitting = [c for c in conversions if any(of == name or fnmatchcase(of, name) for of in _names(c))]
         if not fitting:
-            folder, ending = _at_the_end_of(name, conversions)
-            if not ending or not folder.is_dir():
+            ending = _at_the_end_of(name, conversions)
+            if not ending or not _lies_there(Path(name)):
                 raise _of_no_file(name, ending, conversions)
             fitting = ending
         chosen += fitting
     return list(dict.fromkeys(chosen))
 
 
-def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> tuple[Path, list[Conversion]]:
-    """The conversions of the raw file whose whole path below a raw folder ends a path, and what is before."""
+def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
+    """The conversions of the raw file whose whole path below a raw folder stands at the end of a path."""
     parts = PurePosixPath(path).parts
     for place in range(len(parts)):
         below = "/".join(parts[place:])
         # The longest: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
         if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
-            return Path(*parts[:place]), found
-    return Path(), []
+            return found
+    return []
+
+
+def _lies_there(path: Path) -> bool:
+    """Whether a file has this path, whole or in parts: which folders were raw ones is not recorded."""
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    return path.name in {shown_name(whole_name(each.name)) for each in beside}
 
 
 def _of_no_file(name: str, ending: Sequence[Conversion], conversions: Sequence[Conversion]) -> UsageError:
@@ -163,7 +172,8 @@ def _of_no_file(name: str, ending: Sequence[Conversion], conversions: Sequence[C
     known = sorted({c.shown_source for c in conversions})
     close = sorted({c.shown_source for c in ending}) or get_close_matches(name, known, n=3, cutoff=0.4)
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
-    return UsageError(f"no raw file in the warehouse is called {name}.{meant} catalog.sources has all")
+    nor = ", and no file lies there" if ending else ""
+    return UsageError(f"no raw file in the warehouse is called {name}{nor}.{meant} catalog.sources has all")
 
 
 def _names(conversion: Conversion) -> set[str]:

@@ -19,6 +19,7 @@ from tracehouse.engines.duckdb.read.answer import Note, Question
 from tracehouse.engines.duckdb.read.asking import Limits
 from tracehouse.ingest.errors import UsageError, UserError, not_installed
 from tracehouse.publish import description
+from tracehouse.publish.columns import exact
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def server_of(house: House) -> "MCPServer":
         """Answer a named query."""
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            texts = {key: _text(value) for key, value in (parameters or {}).items()}
+            texts = {key: exact(value) for key, value in (parameters or {}).items()}
             question, notes = answer.answered(connection, answer.named_question(connection, name, texts))
             return _answer(connection, question, notes, [name], limit)
 
@@ -173,10 +174,6 @@ def _answer(
 def _dicts(connection: duckdb.DuckDBPyConnection, question: Question) -> list[dict[str, Any]]:
     rows = answer.run(connection, question).read_all().to_pylist()
     return [{name: _plain(value) for name, value in row.items()} for row in rows]
-
-
-def _text(value: Parameter) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _plain(value: Any) -> Any:

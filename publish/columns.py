@@ -82,7 +82,7 @@ def may_be_text(kind: str) -> bool:
 
 
 def exact(value: Any) -> str:
-    """A value as a text, NULL and truth values as in SQL."""
+    """A value as a text, also on an axis or as a parameter: NULL and truth values as in SQL."""
     if value is None:
         return "NULL"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -69,6 +69,13 @@ def test_sql_is_told_the_caveats_of_the_columns_that_it_reads(
     assert {row["trace"] for row in answer.sources.to_pylist()} == ({"itp"} if "itp" in statement else set())
 
 
+def test_a_frame_of_pandas_needs_pandas(house: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = house.sql("select 1 as x")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UserError, match=r"^pandas is not installed: pip install pandas$"):
+        answer.df()
+
+
 def test_parameters_are_checked_as_on_the_command_line(house: Warehouse) -> None:
     for wrong, said in (
         ({"min_gpu": 8}, "itp.gpu_hours has no parameter min_gpu. Parameters of itp.gpu_hours:\n  min_gpus"),

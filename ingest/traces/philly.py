@@ -117,7 +117,7 @@ ATTEMPT_MACHINE = Table(
 
 MACHINE = Table(
     name="machine",
-    comment="Machines, the GPUs that they are listed with, and the memory of each GPU: 552 rows measured.",
+    comment="Machines, the GPUs listed for each, and the memory of each GPU: 552 rows, by a user's count.",
     grain="one row per machine_id",
     source=f"{README}, cluster_machine_list",
     file_name="cluster_machine_list",

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tracehouse.publish.plot.rows import Drawable, as_name, names_in_order
+from tracehouse.publish.columns import exact
+from tracehouse.publish.plot.rows import Drawable, names_in_order
 from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
 from tracehouse.sql.query_files import Axis
 
@@ -211,6 +212,6 @@ def as_text(drawable: Drawable) -> list[dict[str, Any]]:
     """The rows, with names in place of the values of categories."""
     texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
     return [
-        {column: as_name(value) if column in texts else value for column, value in row.items()}
+        {column: exact(value) if column in texts else value for column, value in row.items()}
         for row in drawable.rows
     ]

@@ -14,6 +14,7 @@ from pyarrow import types
 
 from tracehouse.engines.duckdb.read.answer import Question, run
 from tracehouse.ingest.errors import UserError
+from tracehouse.publish.columns import exact
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
@@ -107,7 +108,7 @@ def is_on_clock(column: str, kind: pa.DataType) -> bool:
 
 def names(rows: Sequence[Row], column: str) -> list[str]:
     """The different values of a column as names, in the order of the answer."""
-    return list(dict.fromkeys(as_name(row[column]) for row in rows))
+    return list(dict.fromkeys(exact(row[column]) for row in rows))
 
 
 def names_in_order(drawable: Drawable, column: str) -> list[str]:
@@ -119,7 +120,7 @@ def names_in_order(drawable: Drawable, column: str) -> list[str]:
     by = [key for key in (drawable.chart.color, drawable.chart.facet) if key and key != column]
     series: dict[tuple, list[str]] = {}
     for row in drawable.rows:
-        series.setdefault(tuple(row[key] for key in by), []).append(as_name(row[column]))
+        series.setdefault(tuple(row[key] for key in by), []).append(exact(row[column]))
     orders = [list(dict.fromkeys(order)) for order in series.values()]
     if all(order == [name for name in found if name in order] for order in orders):
         return found
@@ -130,13 +131,6 @@ def names_in_order(drawable: Drawable, column: str) -> list[str]:
         return list(sorter.static_order())
     except CycleError:
         return found
-
-
-def as_name(value: Any) -> str:
-    """A value as a name on an axis or in a legend."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "NULL" if value is None else str(value)
 
 
 def _check(chart: Chart, answered: pa.Schema, name: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import powers
-from tracehouse.publish.plot.rows import Drawable, Row, as_name, names
+from tracehouse.publish.plot.rows import Drawable, Row, names
 from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
 
 HEIGHT = 20
@@ -42,7 +43,7 @@ def _curves(found: Drawable, width: int) -> list[str]:
     plotext.theme("clear")
     plotext.plot_size(width, HEIGHT)
     for number, name in enumerate(series):
-        rows = [row for row in found.rows if not tell_apart or as_name(row[tell_apart]) == name]
+        rows = [row for row in found.rows if not tell_apart or exact(row[tell_apart]) == name]
         points = sorted(_points(found, rows, categories))
         marker = MARKERS[number % len(MARKERS)] if len(series) > 1 else ALONE
         options = {"marker": marker, "label": name if len(series) > 1 else None}
@@ -74,7 +75,7 @@ def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> 
     for row in rows:
         x = row[found.chart.x.column]
         if categories:
-            x = categories.index(as_name(x))
+            x = categories.index(exact(x))
         elif found.chart.x.column in found.times:
             x = _seconds(x)
         if x is not None:
@@ -108,7 +109,7 @@ def _bars(found: Drawable, width: int) -> list[str]:
     chart = found.chart
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
     by = [column for column in dict.fromkeys((chart.facet, chart.x.column, chart.color)) if column]
-    named = [" ".join(as_name(row[column]) for column in by) for row in found.rows]
+    named = [" ".join(exact(row[column]) for column in by) for row in found.rows]
     numbers = [f"{row[height]:,.6g}" for row in found.rows]
     widest = min(max(map(len, named)), width // 2)
     room = width - widest - max(map(len, numbers)) - 2
@@ -126,7 +127,7 @@ def _fields(found: Drawable) -> list[str]:
     chart = found.chart
     across, down = names(found.rows, chart.x.column), names(found.rows, chart.y.column)
     values: dict[tuple[str, str], Any] = {
-        (as_name(row[chart.y.column]), as_name(row[chart.x.column])): row[chart.color] for row in found.rows
+        (exact(row[chart.y.column]), exact(row[chart.x.column])): row[chart.color] for row in found.rows
     }
     most = max(values.values())
     margin = max(map(len, down)) + 1

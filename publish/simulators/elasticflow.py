@@ -5,7 +5,7 @@ other traces have none of them.
 """
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.form import Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.form import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
 
 _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",
@@ -23,7 +23,8 @@ def form(
         name="elasticflow",
         left_out=[
             Rule("its submission is not known", "submit_s is null"),
-            Rule("it asks for no GPU", "coalesce(requested_gpus, 0) = 0"),
+            UNKNOWN_GPUS,
+            Rule("it asks for no GPU", "requested_gpus = 0"),
             Rule("its run is not known", "run_s is null"),
             Rule("it ends before it starts", "run_s < 0"),
         ],

@@ -115,6 +115,10 @@ class Form:
     header: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
 
 
+UNKNOWN_GPUS = Rule("how many GPUs it asks for is not known", "requested_gpus is null")
+"""Such a job is none without GPUs, as which a format that has no word for it would show it."""
+
+
 def named(field_name: str, missing: str = "") -> Field:
     """A field with a job's name, which no other job of the export has."""
     return Field(

@@ -7,7 +7,16 @@ and queue is start less submit.
 import datetime as dt
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.form import (
+    BEHIND_CLUSTER,
+    UNKNOWN_GPUS,
+    Field,
+    File,
+    Form,
+    Layout,
+    Rule,
+    named,
+)
 
 _AS_WRITTEN = "%Y-%m-%d %H:%M:%S"
 _STATES = """
@@ -34,8 +43,10 @@ def form(
         name="helios",
         left_out=[
             Rule("its submission is not known", "submit_s is null"),
+            UNKNOWN_GPUS,
             Rule("its run is not known", "run_s is null"),
-            Rule("it ends before it starts", "run_s < 0 or wait_s < 0"),
+            Rule("it starts before it is submitted", "wait_s < 0"),
+            Rule("it ends before it starts", "run_s < 0"),
         ],
         files=[
             File(

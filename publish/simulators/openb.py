@@ -4,7 +4,7 @@ Source: README of cluster-trace-gpu-v2023, and its lists. Each instance of a job
 asks for more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
 """
 
-from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import BEHIND_CLUSTER, UNKNOWN_GPUS, Field, File, Form, Layout, Rule
 
 # What `unified.jobs` does not tell: instances, and what pods have in openb's own words.
 _DETAILS = {
@@ -73,7 +73,10 @@ _NODES = {
         ],
     ),
 }
-_UNTOLD_OF_NODES = {"spot": "how much memory its nodes have"}
+_UNTOLD_OF_NODES = {
+    "philly": "how many cores and how much main memory its nodes have",
+    "spot": "how much memory its nodes have",
+}
 # Jobs and their instances are cut into pods, each with its place in the instance.
 _PODS = """
     (
@@ -153,6 +156,7 @@ def form(
         name="openb",
         left_out=[
             Rule("its submission is not known", "submit_s is null"),
+            UNKNOWN_GPUS,
             Rule("it starts before it is submitted", "wait_s < 0"),
             Rule("it ends before it starts", "run_s < 0"),
         ],

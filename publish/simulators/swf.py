@@ -7,7 +7,7 @@ GPUs, or equal parts of one, so that fractions of GPUs stay exact.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracehouse.publish.simulators.form import BEHIND_CLUSTER, Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.form import BEHIND_CLUSTER, UNKNOWN_GPUS, Field, File, Form, Layout, Rule
 
 _NONE = "-1"
 
@@ -18,7 +18,8 @@ def form(processors_per_gpu: int) -> Form:
         name="swf",
         left_out=[
             Rule("its submission is not known", "submit_s is null"),
-            Rule("it asks for no GPU", "coalesce(requested_gpus, 0) = 0"),
+            UNKNOWN_GPUS,
+            Rule("it asks for no GPU", "requested_gpus = 0"),
             Rule("it starts before it is submitted", "wait_s < 0"),
             Rule("it ends before it starts", "run_s < 0"),
         ],

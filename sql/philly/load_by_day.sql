@@ -1,5 +1,4 @@
 -- How many GPUs do Philly's jobs hold from day to day, beside those that its machines are listed with?
--- caveat: philly.no_end_means_running
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose zone is not written
 -- column: jobs: Jobs submitted on the day
@@ -15,6 +14,7 @@ with submitted as (
     group by all
 ),
 
+-- A day that an attempt ends with is its last one, not the day after.
 spans as (
     select
         allocated_gpus,
@@ -22,7 +22,7 @@ spans as (
         end_s,
         unnest(
             generate_series(
-                cast(floor(start_s / 86400) as bigint), cast(floor(end_s / 86400) as bigint)
+                cast(floor(start_s / 86400) as bigint), cast(ceil(end_s / 86400) - 1 as bigint)
             )
         ) as day_number
     from philly.attempt_run

@@ -1,7 +1,7 @@
 -- How busy are Philly's GPUs, processors and memory from day to day?
 -- chart: line x=day y=mean_gpu_pct
 -- column: day: Day in UTC
--- column: machines: Machines that were listed
+-- column: machines: Machines of which any use was listed, if only as offline
 -- column: mean_cpu_pct: Mean use of the processors, over the hours of machines
 -- column: mean_memory_pct: Mean of the memory in use, over the hours of machines
 -- column: idle_gpu_pct: Share of the minutes of GPUs in which the use is 0

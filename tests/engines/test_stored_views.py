@@ -392,14 +392,53 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
     assert run.code == 1
     assert f"2 of {of_tables + number} files are not as they were written" in run.errors[-1]
     said = {line.partition(": ")[2] for line in run.stdout.splitlines()}
-    advice = "Delete it, if it is there, and run `traces build`, which computes it anew"
+    advice = (
+        "Delete it, if it is there, and {}.sha256 beside it, and run `traces build`, which computes it anew"
+    )
     assert said == {
-        f"{one}: its content is not what was written. {advice}",
-        f"{other}: the file is gone. {advice}",
+        f"{one}: its content is not what was written. {advice.format(one.stem)}",
+        f"{other}: the file is gone. {advice.format(other.stem)}",
     }
     one.unlink()
     database.build(few)
     assert check("acme").code == 0
+
+
+def test_the_advice_on_a_file_that_no_database_reads_any_more_helps_too(few: Path) -> None:
+    before = files(few)
+    write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
+    ingest(few)
+    needed = stored_views.paths(stored_views.wanted(store.published(few)))
+    old = few / min(before.keys() - set(needed))
+    old.unlink()
+    [damage] = stored_views.check(few, [], quiet).damages
+    assert few / damage.path == old and old.with_suffix(".sha256").name in damage.advice
+    old.with_suffix(".sha256").unlink()
+    database.build(few)
+    assert stored_views.check(few, [], quiet).damages == ()
+
+
+def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
+    few: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
+    ingest(few)
+    unlink, removed = Path.unlink, []
+
+    def killed_after_the_first(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix in (".parquet", ".sha256"):
+            if removed:
+                raise KeyboardInterrupt
+            removed.append(path)
+        unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "unlink", killed_after_the_first)
+        stored_views.vacuum(few, 0, 0)
+    assert removed and stored_views.check(few, [], quiet).damages == ()
+    old = removed[0].with_suffix(".parquet").relative_to(few).as_posix()
+    assert old in [file.path for file in stored_views.vacuum(few, 0, 0)]
+    assert not (few / old).exists()
 
 
 def test_what_could_not_be_stored_is_no_damage(few: Path) -> None:

@@ -3,6 +3,7 @@
 What is expected is counted by hand.
 """
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,20 @@ from simulator_files import exported, origins, report, sources, swf_jobs
 from tracehouse.engines.duckdb.write import database
 
 RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
+PHILLY = {
+    "status": "Pass",
+    "vc": "v",
+    "jobid": "a_2",
+    "attempts": [
+        {
+            "start_time": "2017-10-07 01:12:00",
+            "end_time": "2017-10-07 01:13:00",
+            "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
+        },
+    ],
+    "submitted_time": "2017-10-07 01:11:00",
+    "user": "u",
+}
 FILES = {
     # Both clusters have a job 1 and a virtual cluster vc1; times of two jobs run backwards.
     "helios/Earth/cluster_log.csv": [
@@ -57,6 +72,8 @@ FILES = {
         "1,13,A10,8,1,16,0,60,HP",
         "2,13,H800,4,8,2,0,60,Spot",
     ],
+    # What Philly's jobs asked for is told by their attempts, and one has none.
+    "philly/cluster_job_log": [json.dumps([PHILLY | {"jobid": "a_1", "attempts": []}, PHILLY])],
 }
 HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
 
@@ -99,6 +116,14 @@ def test_jobs_of_several_clusters_stay_apart(warehouse: Path, tmp_path: Path) ->
     assert sources(folder, "job_id") == {"derived": "job_id; 3 behind their cluster, as several are exported"}
     assert report(folder)["clusters"] == ["Earth", "Venus"]
     assert {"cluster", "job_id", "partition_name"}.isdisjoint(dropped(folder))
+
+
+def test_jobs_that_run_backwards_are_left_out_by_what_is_wrong(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Venus")
+    assert report(folder)["left_out"] == [
+        {"reason": "it ends before it starts", "jobs": 1},
+        {"reason": "it starts before it is submitted", "jobs": 1},
+    ]
 
 
 def test_jobs_of_one_cluster_are_called_as_there(warehouse: Path, tmp_path: Path) -> None:
@@ -167,6 +192,15 @@ def test_each_instance_is_cut_by_itself(warehouse: Path, tmp_path: Path) -> None
     assert origin == {field: {"derived" if field in derived else "exact": 1} for field in node_fields}
 
 
+def test_what_nodes_lack_is_said(warehouse: Path, tmp_path: Path) -> None:
+    """Philly's machine list has their GPUs, and the memory of these."""
+    options = ("--default-cpu-milli", 1000, "--default-memory-mib", 9)
+    notes = report(written(warehouse, tmp_path, "openb", "philly", *options))["notes"]
+    assert any(
+        "philly does not tell how many cores and how much main memory its nodes" in one for one in notes
+    )
+
+
 def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
     assert gpus_of(pods_of(folder, "spot"), "cpu_milli", "gpu_spec") == {
@@ -178,6 +212,29 @@ def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
     )
     # An end needs a start, which nobody tells: so the run is lost.
     assert dropped(folder)["run_s"] == 2 and "partition_name" not in dropped(folder)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("swf",),
+        ("opendc", "--cpu-mhz", 1000, "--default-cpus", 1, "--default-mem-mib", 1),
+        ("openb", "--default-cpu-milli", 1000, "--default-memory-mib", 1),
+        (
+            *("elasticflow", "--model", "m", "--batch-size", 1),
+            *("--iterations-per-s", 1, "--deadline-factor", 2),
+        ),
+        ("helios", "--default-cpus", 1, "--first-day", "2017-10-07"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_a_job_whose_gpus_nobody_tells_is_none_without_gpus(
+    options: tuple[object, ...], warehouse: Path, tmp_path: Path
+) -> None:
+    name, *more = options
+    said = report(written(warehouse, tmp_path, name, "philly", *more))
+    assert said["left_out"] == [{"reason": "how many GPUs it asks for is not known", "jobs": 1}]
+    assert said["jobs"] == 1
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])

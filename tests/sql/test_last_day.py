@@ -57,3 +57,24 @@ def test_spot(connection: duckdb.DuckDBPyConnection, run_s: int, days: int) -> N
     rows = connection.execute("select day_start_s, demanded_gpus from spot.demand_by_day()").fetchall()
     assert [start_s for start_s, _ in rows] == [DAY_S * number for number in range(days)]
     assert sum(gpus for _, gpus in rows) == pytest.approx(2 * run_s / DAY_S)
+
+
+@pytest.mark.parametrize(("end_s", "days"), [(2 * DAY_S, 2), (2 * DAY_S + 1, 3), (2 * DAY_S - 1, 2)])
+def test_philly(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) -> None:
+    connection.execute(
+        """
+        create schema philly;
+        create table philly.cluster_capacity as select 8::bigint as gpus;
+        create table philly.job_run as select 0::double as submit_s;
+        create table philly.attempt_run as
+        select 3::bigint as allocated_gpus, 0::double as start_s, $end_s::double as end_s
+        """,
+        {"end_s": end_s},
+    )
+    create(connection, "philly.load_by_day")
+    rows = connection.execute("select day, jobs, held_gpus from philly.load_by_day()").fetchall()
+    assert [(day, jobs) for day, jobs, _ in rows] == [
+        (dt.date(1970, 1, 1 + number), int(number == 0)) for number in range(days)
+    ]
+    assert sum(held for *_, held in rows) == pytest.approx(3 * end_s / DAY_S)
+    assert all(held > 0 for *_, held in rows)

@@ -333,7 +333,8 @@ def load_by_day(raw: Path) -> pd.DataFrame:
     runs = attempts[attempts["end_s"] > attempts["start_s"]]
     submitted = (jobs["submit_s"] // 86_400).value_counts()
     first = int(min(submitted.index.min(), runs["start_s"].min() // 86_400))
-    last = int(max(submitted.index.max(), runs["end_s"].max() // 86_400))
+    # An attempt that ends at midnight ends its day.
+    last = int(max(submitted.index.max(), np.ceil(runs["end_s"].max() / 86_400) - 1))
     capacity = machine_list(raw)["number of GPUs"].sum()
     rows = []
     for day in range(first, last + 1):

@@ -1,10 +1,12 @@
 """What all traces have in common is united from what each says of itself."""
 
+import re
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from tracehouse.ingest.declare import all_traces
 from tracehouse.views.each_trace import check_types, expanded, united
 from tracehouse.views.view_files import DefinitionError, ViewFile, read_view_file
 
@@ -59,15 +61,44 @@ def test_what_is_united_must_be_alike(tmp_path: Path) -> None:
         check_types(helios, pai, types)
 
 
+@pytest.mark.parametrize("column", ["user_id", "group_id", "allocated_gpus", "workload"])
+def test_those_that_tell_a_column_are_named(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    tell, _ = telling(synthetic, column)
+    assert named(comment_on(synthetic, column)) == tell
+
+
+@pytest.mark.parametrize("column", ["wait_s", "end_s", "requested_memory_gib"])
+def test_those_that_do_not_tell_a_column_are_named(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    _, silent = telling(synthetic, column)
+    assert named(comment_on(synthetic, column).partition("NULL for ")[2]) == silent
+
+
+def telling(connection: duckdb.DuckDBPyConnection, column: str) -> tuple[set[str], set[str]]:
+    """The traces that tell a column of a job, and the others that have jobs."""
+    rows = connection.execute(
+        f"select trace, count({column}) > 0 from unified.jobs group by trace"
+    ).fetchall()
+    return {trace for trace, tells in rows if tells}, {trace for trace, tells in rows if not tells}
+
+
+def named(text: str) -> set[str]:
+    """The traces that a text names."""
+    words = {word.lower() for word in re.findall(r"[A-Za-z]+", text)}
+    return words & set(all_traces())
+
+
+def comment_on(connection: duckdb.DuckDBPyConnection, column: str) -> str:
+    [(meaning,)] = connection.execute(
+        "select meaning from catalog.columns where object_name = 'unified.jobs' and column_name = $column",
+        {"column": column},
+    ).fetchall()
+    return meaning
+
+
 def test_those_with_true_dates_are_named(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute(
         "select distinct trace from unified.jobs where submit_time is not null order by trace"
     ).fetchall()
     assert rows == [("acme",), ("helios",)]
-    [(comment,)] = synthetic.execute(
-        """
-        select meaning from catalog.columns
-        where object_name = 'unified.jobs' and column_name = 'submit_time'
-        """
-    ).fetchall()
+    comment = comment_on(synthetic, "submit_time")
     assert all(trace.title() in comment.partition(";")[0] for (trace,) in rows)

@@ -72,7 +72,7 @@ comment on column philly.job_run_v1.run_s is 'Seconds from the start of the firs
 comment on column philly.job_run_v1.end_s is 'End of the last attempt, seconds since 1970 on the log''s clock; measured.';
 comment on column philly.job_run_v1.attempts is 'Attempts to run it; 0 where none is recorded; derived.';
 comment on column philly.job_run_v1.allocated_gpus is 'GPUs that the first attempt used; NULL without an attempt; derived.';
-comment on column philly.job_run_v1.gpu_band is 'Band of these GPUs, as the publisher''s figures have them: 1, 2 to 4, 5 to 8, 9 and more; derived.';
+comment on column philly.job_run_v1.gpu_band is 'Band of these GPUs, as the publisher''s figures have them: 1, 2 to 4, 5 to 8, 9 and more; no GPU where the log lists none of the attempt; derived.';
 comment on column philly.job_run_v1.machines is 'Machines of the first attempt; NULL without an attempt; derived.';
 comment on column philly.job_run_v1.held_gpu_s is 'GPU-seconds of all attempts whose start and end are known; NULL where there is none; derived.';
 comment on column philly.job_run_v1.earlier_gpu_s is 'Those of the attempts before the last; derived.';

@@ -1,5 +1,5 @@
 -- How busy each of Philly's machines was, hour by hour: GPUs, processors, memory.
--- grain: one row per (machine_id, hour) in which one of the three was listed
+-- grain: one row per (machine_id, hour) for which a file of use has a line, if only of NA
 -- source: README of msr-fiddle/philly-traces; its notebook for the memory in use
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- caveat: philly.lines_are_glued

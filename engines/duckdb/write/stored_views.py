@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import duckdb
 import pyarrow as pa
@@ -101,8 +101,11 @@ class Damage:
     @property
     def advice(self) -> str:
         """How to make it whole again."""
-        # A build looks whether a file can be read, and not at all that is in it.
-        return "Delete it, if it is there, and run `traces build`, which computes it anew"
+        # A build looks whether a file can be read, and not at all that is in it. Nor does it bring back what
+        # no database reads any more, which is missed as long as its checksum is there.
+        checksum = PurePosixPath(self.path).with_suffix(_CHECKSUM).name
+        both = f"Delete it, if it is there, and {checksum} beside it"
+        return f"{both}, and run `traces build`, which computes it anew"
 
 
 @dataclass(frozen=True)
@@ -231,8 +234,9 @@ def vacuum(place: Path, older_than_days: float, keep_versions: int) -> list[Supe
     known = _superseded(place)
     due = [old for old in known.values() if old.age_days >= older_than_days and old.version < oldest_to_keep]
     for old in due:
-        (place / old.path).unlink(missing_ok=True)
+        # The checksum first: one without its file would be told as damage, after a kill in between.
         (place / old.path).with_suffix(_CHECKSUM).unlink(missing_ok=True)
+        (place / old.path).unlink(missing_ok=True)
         with suppress(OSError):
             (place / old.path).parent.rmdir()
     if due:
