@@ -92,7 +92,7 @@ def _write(run: pl.DataFrame, order_by: Sequence[str], path: Path) -> StagedFile
     del run
     tested = rows.gather_every(max(1, rows.height // _ROWS_TESTED))
     with_dictionary = [
-        column.name for column in tested if _repeats(column) or _is_text_with_gaps(rows[column.name])
+        column.name for column in tested if _repeats(column) or _may_be_misread(rows[column.name])
     ]
     table = rows.to_arrow()
     del rows
@@ -120,12 +120,15 @@ def _repeats(column: pl.Series) -> bool:
     return not column.dtype.is_float() and column.n_unique() <= _MOST_DISTINCT_SHARE * len(column)
 
 
-def _is_text_with_gaps(column: pl.Series) -> bool:
-    """Whether a column is text and some of it is NULL.
+def _may_be_misread(column: pl.Series) -> bool:
+    """Whether a row group of a column has one text and NULLs.
 
-    DuckDB 2.0.0 finds every row `is null` where a row group has one text, NULLs and no dictionary.
+    DuckDB 2.0.0 finds every row of it `is null` where it has no dictionary.
     """
-    return column.dtype == pl.String and column.null_count() > 0
+    if column.dtype != pl.String or not column.null_count():
+        return False
+    parts = (column.slice(start, ROW_GROUP_ROWS) for start in range(0, len(column), ROW_GROUP_ROWS))
+    return any(part.null_count() and part.min() == part.max() for part in parts)
 
 
 def _encodings(schema: pa.Schema, with_dictionary: Sequence[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declare import Column
 from tracehouse.ingest.prefetch import prefetched
-from tracehouse.ingest.runs import write_runs
+from tracehouse.ingest.runs import ROW_GROUP_ROWS, write_runs
 from tracehouse.ingest.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
@@ -198,3 +198,11 @@ def test_what_is_null_beside_one_text_is_found(tmp_path: Path) -> None:
     (run,) = write_runs([batch([("a", 1), ("a", 2), (None, 3)])], ("start",), tmp_path, "t")
     found = duckdb.sql(f"select start from '{run.path}' where job is null").fetchall()
     assert found == [(3,)]
+
+
+def test_what_is_null_in_a_row_group_of_one_text_is_found(tmp_path: Path) -> None:
+    several = [(f"{number:06}", number) for number in range(ROW_GROUP_ROWS)]
+    one = [("z", ROW_GROUP_ROWS + number) for number in range(100)]
+    (run,) = write_runs([batch([*several, *one, (None, -1)])], ("job",), tmp_path, "t")
+    found = duckdb.sql(f"select start from '{run.path}' where job is null").fetchall()
+    assert found == [(-1,)]
