@@ -11,6 +11,7 @@ import datetime as dt
 import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -62,10 +63,8 @@ class Answer:
 
     def df(self) -> "pandas.DataFrame":
         """The rows as a pandas frame. Raises UserError where pandas is not installed."""
-        try:
-            import pandas  # noqa: F401
-        except ModuleNotFoundError:
-            raise UserError("pandas is not installed: pip install pandas") from None
+        if find_spec("pandas") is None:
+            raise UserError("pandas is not installed: pip install pandas")
         return self._table.to_pandas()
 
     def pl(self) -> "polars.DataFrame":

@@ -118,7 +118,8 @@ class _WithBarePlot(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-@commands.command(cls=_WithBarePlot)
+# Shown where an option is wrong, as whoever takes a parameter for one will find.
+@commands.command(cls=_WithBarePlot, options_metavar="[-p KEY=VALUE]... [OPTIONS]")
 @answering
 def query(
     name: Annotated[

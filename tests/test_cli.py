@@ -607,3 +607,10 @@ def test_a_full_temporary_folder_gets_a_sentence(
         "error: there is no room left for the answer, or for what does not fit memory"
     )
     assert "Traceback" not in run.stderr
+
+
+def test_who_takes_a_parameter_for_an_option_is_shown_how_it_is_given(sample_warehouse: Path) -> None:
+    environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
+    run = command_line.server().run("query", "itp.gpu_hours", "--min-gpus", "8", environment=environment)
+    assert run.code == 2
+    assert "-p KEY=VALUE" in run.stderr and "No such option: --min-gpus" in run.stderr
