@@ -127,7 +127,7 @@ def test_lists_and_descriptions(house: Warehouse) -> None:
     assert house.list("queries", search="gpu hours")["query_name"][0].endswith("gpu_hours")
     assert house.list()["trace"].to_list() == sorted(house.list()["trace"])
     hours = house.describe("itp.gpu_hours")
-    assert hours.title.endswith("?")
+    assert hours.title == "Jobs and GPU-hours by cluster (ITP jobs)"
     assert hours.grids["parameters"]["parameter"].to_list() == ["min_gpus", "with_total"]
     assert hours.sql in str(hours)
     assert house.describe("itp.job").grids["columns"]["unit"].to_list().count("s") > 3

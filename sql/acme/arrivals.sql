@@ -1,4 +1,4 @@
--- How do Acme's GPU jobs arrive: how far apart, and how evenly?
+-- Inter-arrival times and burstiness (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

@@ -1,4 +1,4 @@
--- At which hours of the week are Acme's GPU jobs submitted?
+-- Job arrivals by hour of the week (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

@@ -1,4 +1,4 @@
--- How do Acme's clusters compare with Philly, Helios and PAI?
+-- Comparison with Philly, Helios and PAI (Acme jobs)
 -- caveat: acme.summary_pai_counts_tasks
 -- caveat: acme.summary_gaps_and_zeros
 -- caveat: acme.summary_is_rounded

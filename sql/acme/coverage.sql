@@ -1,4 +1,4 @@
--- What of Acme's telemetry is there?
+-- Telemetry coverage by metric (Acme devices)
 -- chart: bar x=metric y=devices_pct color=cluster
 create or replace macro acme.coverage() as table
 select

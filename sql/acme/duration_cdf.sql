@@ -1,4 +1,4 @@
--- How long do Acme's GPU jobs run?
+-- Run time distribution by cluster (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two

@@ -1,4 +1,4 @@
--- How many GPU-hours do Acme's jobs run between failures, by their size and kind of work?
+-- GPU-hours per failure by type and job size (Acme jobs)
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.types_differ_by_cluster

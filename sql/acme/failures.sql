@@ -1,4 +1,4 @@
--- How much of Acme's GPU work fails, by count and by the publisher's GPU time?
+-- Failed jobs and GPU-hours by cluster (Acme jobs)
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs

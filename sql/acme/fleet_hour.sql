@@ -1,4 +1,4 @@
--- What did each of Acme's GPUs do in one hour?
+-- Telemetry of each GPU in one hour (Acme GPUs)
 -- param: on_cluster: cluster of the GPUs
 -- choices: on_cluster: seren kalos
 -- param: on_metric: what was measured

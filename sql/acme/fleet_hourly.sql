@@ -1,4 +1,4 @@
--- How many of Acme's GPUs did jobs hold in each hour, and how busy, hungry and faulty were the GPUs in it?
+-- Allocated GPUs, utilisation, power, errors per hour (Acme)
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper

@@ -1,4 +1,4 @@
--- How many GPUs do Acme's jobs ask for, and whose is the GPU time?
+-- Job size distribution and GPU-hours by size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: every_value: a row for each number that occurs in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value

@@ -1,4 +1,4 @@
--- What did one of Acme's GPUs do on one day?
+-- Telemetry of one GPU on one day (Acme GPUs)
 -- param: on_cluster: cluster of the GPU
 -- choices: on_cluster: seren kalos
 -- param: on_metric: what was measured

@@ -1,4 +1,4 @@
--- How much do Acme's nodes send and receive over InfiniBand, and what of it was recorded?
+-- InfiniBand traffic and its coverage (Acme nodes)
 -- caveat: acme.telemetry_units_by_convention
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper

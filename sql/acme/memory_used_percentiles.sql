@@ -1,4 +1,4 @@
--- How full is the memory of Acme's GPUs?
+-- GPU memory utilisation by cluster (Acme GPUs)
 -- chart: bar x=cluster y=median_used_pct
 create or replace macro acme.memory_used_percentiles() as table
 with running as (

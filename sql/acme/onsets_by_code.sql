@@ -1,4 +1,4 @@
--- How often does each error code come up on Acme's GPUs, and what does it mean?
+-- Error onsets per GPU-day by Xid code (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos

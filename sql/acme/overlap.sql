@@ -1,4 +1,4 @@
--- How many of Acme's jobs ran while there is telemetry?
+-- Overlap of jobs and telemetry by cluster (Acme jobs)
 -- chart: bar x=cluster y=jobs_in_telemetry_pct
 create or replace macro acme.overlap() as table
 select

@@ -1,4 +1,4 @@
--- How much energy do Acme's GPUs use a day?
+-- GPU energy and mean power per day (Acme GPUs)
 -- chart: line x=day y=energy_kwh color=cluster
 create or replace macro acme.power_by_day() as table
 with clock as (

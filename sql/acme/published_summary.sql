@@ -1,4 +1,4 @@
--- What does Acme's publisher print of its own clusters and of three others?
+-- Published workload summary by cluster (Acme summary table)
 -- caveat: acme.summary_pai_counts_tasks
 -- caveat: acme.paper_counts_more_jobs
 -- chart: bar x=cluster y=gpu_jobs

@@ -1,4 +1,4 @@
--- How much of a server's power goes to its processors, its memory and the rest?
+-- Server power by component (Acme Seren servers)
 -- chart: bar x=server_group y=mean_rest_pct color=has_memory_power
 create or replace macro acme.server_power_by_group() as table
 select

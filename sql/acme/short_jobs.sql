@@ -1,4 +1,4 @@
--- How many of Acme's jobs are over within minutes?
+-- Share of short jobs by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
 -- param: under_s: a job is short if its run, in seconds, is less

@@ -1,4 +1,4 @@
--- How do Acme's jobs end, by count and by GPU time?
+-- Jobs and GPU-hours by final status (Acme jobs)
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.summary_does_not_reproduce

@@ -1,4 +1,4 @@
--- Does Acme's published summary follow from its job files?
+-- Published summary compared with job files (Acme jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.summary_is_rounded

@@ -1,4 +1,4 @@
--- How often do Acme's GPUs draw more than the 400 W that an A100 is designed for?
+-- GPU power samples above 400 W by cluster (Acme GPUs)
 -- chart: bar x=cluster y=over_tdp_pct
 create or replace macro acme.tdp() as table
 select

@@ -1,4 +1,4 @@
--- How large is Acme: jobs, GPU-hours and users of each cluster and of both?
+-- Jobs, GPU-hours and users by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published duration and GPU time, which on Kalos may include the queue, not by end - start

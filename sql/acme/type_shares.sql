@@ -1,4 +1,4 @@
--- What kinds of work are Acme's GPU jobs, by count and by GPU time?
+-- Jobs and GPU-hours by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs

@@ -1,4 +1,4 @@
--- How does each kind of Acme's work end, by count and by GPU time?
+-- Jobs and GPU-hours by type and outcome (Acme jobs)
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.types_differ_by_cluster

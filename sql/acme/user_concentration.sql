@@ -1,4 +1,4 @@
--- How much of Acme's GPU work is that of its heaviest users?
+-- GPU-hour share of the heaviest users (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: top_pct: how many users count as the heaviest, in percent of the cluster's
 -- range: top_pct: 0 to 100

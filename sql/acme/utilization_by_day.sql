@@ -1,4 +1,4 @@
--- How busy are Acme's GPUs from day to day, and how many of them?
+-- GPU utilisation per day (Acme GPUs)
 -- caveat: acme.telemetry_units_by_convention
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper

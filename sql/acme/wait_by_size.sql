@@ -1,4 +1,4 @@
--- How long do Acme's GPU jobs queue, by the GPUs that they ask for?
+-- Queueing delay by job size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: by_publisher: by the published queue, not by start - submit
 -- chart: box x=gpu_band y=wait_s:log facet=cluster

@@ -1,4 +1,4 @@
--- How long do Acme's GPU jobs queue, per type of work?
+-- Queueing delay by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

@@ -1,4 +1,4 @@
--- How many of Acme's GPU jobs wait so long or less, per type of work?
+-- Queueing delay distribution by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: seren kalos

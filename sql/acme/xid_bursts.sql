@@ -1,4 +1,4 @@
--- When did many of Acme's GPUs err together?
+-- Bursts of GPU errors (Acme GPUs)
 -- param: min_gpus: only bursts of so many GPUs or more
 -- range: min_gpus: 1 to 10000
 -- chart: point x=burst_start y=gpus color=cluster

@@ -1,4 +1,4 @@
--- Which error codes come up on Acme's GPUs?
+-- Error onsets and affected GPUs by Xid code (Acme GPUs)
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: bar x=xid y=onsets

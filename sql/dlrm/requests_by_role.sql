@@ -1,4 +1,4 @@
--- What do DLRM's instances on CPU and on GPU nodes request?
+-- Requested resources by role (DLRM instances)
 -- caveat: dlrm.services_not_jobs
 -- chart: bar x=role y=instances
 create or replace macro dlrm.requests_by_role() as table

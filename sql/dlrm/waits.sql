@@ -1,4 +1,4 @@
--- How long do DLRM's instances wait to be scheduled?
+-- Queueing delay by role (DLRM instances)
 -- param: on_role: CN, HN or all
 -- choices: on_role: all CN HN
 -- chart: box x=role y=wait_s:log

@@ -1,4 +1,4 @@
--- How does the latency of a stage of GenAI's serving change over the day?
+-- Latency of a stage by hour of day (GenAI containers)
 -- param: of_stage: stage of serving
 -- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
 -- chart: line x=hour_of_day y=median_ms

@@ -1,4 +1,4 @@
--- How long do the stages of GenAI's serving take?
+-- Latency by serving stage (GenAI containers)
 -- chart: bar x=stage y=median_ms
 create or replace macro genai.latency_by_stage() as table
 select

@@ -1,4 +1,4 @@
--- How many requests does GenAI serve from day to day, and how many of them fail?
+-- Served and failed requests per day (GenAI requests)
 -- caveat: genai.requests_in_both_files
 -- param: of_type: kind of task, or all
 -- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING

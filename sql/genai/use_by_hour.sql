@@ -1,4 +1,4 @@
--- How busy are GenAI's containers at each hour of the day?
+-- GPU and memory utilisation by hour of day (GenAI containers)
 -- chart: line x=hour_of_day y=mean_gpu_pct
 create or replace macro genai.use_by_hour() as table
 select

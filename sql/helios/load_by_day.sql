@@ -1,4 +1,4 @@
--- How many GPUs do Helios's jobs hold from day to day, beside those that its clusters have?
+-- Allocated GPUs and capacity per day (Helios GPU jobs)
 -- param: on_cluster: cluster to look at, or all
 -- choices: on_cluster: all Earth Saturn Uranus Venus
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster

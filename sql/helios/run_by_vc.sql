@@ -1,4 +1,4 @@
--- How long do the GPU jobs of Helios's virtual clusters run?
+-- Run time by virtual cluster (Helios GPU jobs)
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: Earth Saturn Uranus Venus
 -- chart: box x=vc y=run_s:log

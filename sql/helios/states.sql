@@ -1,4 +1,4 @@
--- How do Helios's jobs end, by count and by GPU time?
+-- Jobs and GPU-hours by final status (Helios jobs)
 -- param: on_cluster: cluster to count, or all
 -- choices: on_cluster: all Earth Saturn Uranus Venus
 -- param: gpu_only: count only jobs that request a GPU

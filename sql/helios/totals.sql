@@ -1,4 +1,4 @@
--- How many jobs and GPU-hours did each of Helios's clusters run, and all of them together?
+-- Jobs, GPU-hours and users by cluster (Helios jobs)
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 -- column: users: Users with a job

@@ -1,4 +1,4 @@
--- How much of Helios's GPU work is that of its heaviest users?
+-- GPU-hour share of the heaviest users (Helios GPU jobs)
 -- param: top_pct: how many users count as the heaviest, in percent of the cluster's
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct

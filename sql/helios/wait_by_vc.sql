@@ -1,4 +1,4 @@
--- How long do the GPU jobs of Helios's virtual clusters wait?
+-- Queueing delay by virtual cluster (Helios GPU jobs)
 -- caveat: helios.gpus_change_daily
 -- param: on_cluster: cluster to look at
 -- choices: on_cluster: Earth Saturn Uranus Venus

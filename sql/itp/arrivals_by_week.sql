@@ -1,4 +1,4 @@
--- How many jobs are submitted to ITP's clusters from week to week?
+-- Job arrivals per week (ITP jobs)
 -- caveat: itp.last_week_is_partial
 -- caveat: itp.clusters_start_ragged
 -- chart: line x=from_date y=jobs

@@ -1,4 +1,4 @@
--- How tight are the generated deadlines of ITP's jobs?
+-- Tightness of generated deadlines (ITP jobs)
 -- param: bin_width: width of a bin of tightness
 -- range: bin_width: 0.001 to 100
 -- chart: bar x=tightness_from y=jobs

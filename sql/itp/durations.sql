@@ -1,4 +1,4 @@
--- How long do ITP's jobs run, per cluster and all together?
+-- Run time by cluster (ITP jobs)
 -- caveat: itp.small_clusters
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=median_run_s

@@ -1,4 +1,4 @@
--- How many jobs and GPU-hours did each ITP cluster run, and all of them together?
+-- Jobs and GPU-hours by cluster (ITP jobs)
 -- param: min_gpus: only jobs on so many GPUs or more
 -- range: min_gpus: 0 to 10000
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables

@@ -1,4 +1,4 @@
--- How many GPUs were ITP's clusters offered, against those that a simulation gives them?
+-- Offered GPUs and simulated capacity (ITP clusters)
 -- chart: bar x=cluster y=peak_offered_gpus rule=simulated_gpus
 create or replace macro itp.load() as table
 select

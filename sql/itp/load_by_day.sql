@@ -1,4 +1,4 @@
--- How does the load that an ITP cluster was offered change from day to day?
+-- Offered GPUs and job arrivals per day (ITP jobs)
 -- caveat: itp.relative_clock
 -- param: on_cluster: cluster whose jobs count
 -- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10

@@ -1,4 +1,4 @@
--- How many GPUs do ITP's jobs ask for, and which sizes hold the GPU-hours?
+-- Jobs and GPU-hours by job size (ITP jobs)
 -- caveat: itp.clusters_differ_in_kind
 -- caveat: itp.num_gpu_requested_or_used
 -- param: on_cluster: cluster that ran the jobs, or all

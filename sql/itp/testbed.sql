@@ -1,4 +1,4 @@
--- What did ElasticFlow run on its testbed, and how does it differ from the same jobs of cluster02?
+-- Jobs, GPU-hours and overlap with cluster02 (ITP testbed)
 -- column: jobs: Jobs of the testbed
 -- column: gpu_h: GPU-hours of the testbed's jobs
 create or replace macro itp.testbed() as table

@@ -1,4 +1,4 @@
--- How many GPUs do the jobs of ElasticFlow's testbed ask for?
+-- Jobs by number of requested GPUs (ITP testbed)
 -- chart: bar x=requested_gpus y=jobs
 -- column: jobs: Jobs of the testbed
 create or replace macro itp.testbed_sizes() as table

@@ -1,4 +1,4 @@
--- What throughput do the generated iterations of ITP's jobs imply, per model, batch size and GPUs?
+-- Generated throughput by model and job size (ITP jobs)
 -- caveat: itp.training_columns_synthetic
 -- chart: point x=requested_gpus:log y=median_iterations_per_s:log color=model_name
 create or replace macro itp.throughput() as table

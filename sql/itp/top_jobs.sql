@@ -1,4 +1,4 @@
--- How much of ITP's GPU-hours is that of its largest jobs?
+-- GPU-hour share of the largest jobs (ITP jobs)
 -- caveat: itp.gpu_hours_are_concentrated
 -- param: top_pct: how many jobs count as the largest, in percent of all
 -- range: top_pct: 0 to 100

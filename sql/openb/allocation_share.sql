@@ -1,4 +1,4 @@
--- How much of the GPUs did openb's pods request, by the phase that they ended in?
+-- Requested GPU capacity by final phase (openb GPU pods)
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables

@@ -1,4 +1,4 @@
--- How many GPUs of each model does the openb cluster have?
+-- Nodes and capacity by GPU model (openb nodes)
 -- param: in_list: node list to count
 -- choices: in_list: gpu_node all_node
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables

@@ -1,4 +1,4 @@
--- What kind of pods does each of openb's pod lists stress?
+-- GPU demand and its make-up by pod list (openb pods)
 -- caveat: openb.variants_are_resampled
 -- caveat: openb.variant_suffixes_differ
 -- caveat: openb.multigpu_demand_exceeds_capacity

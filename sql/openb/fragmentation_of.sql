@@ -1,4 +1,4 @@
--- How much of openb's GPUs is fragmented in a placement of your own, by FGD's measure?
+-- GPU fragmentation of your own placement (openb GPUs)
 -- engine: duckdb (query_table: a function takes no name of a table elsewhere)
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment

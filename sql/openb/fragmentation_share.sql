@@ -1,4 +1,4 @@
--- How much of openb's GPUs is fragmented before any pod runs, by FGD's measure?
+-- GPU fragmentation of the empty cluster (openb GPUs)
 -- caveat: openb.classes_tie_at_the_cut
 -- caveat: openb.variants_are_resampled
 -- chart: bar x=variant y=fragmented_pct

@@ -1,4 +1,4 @@
--- How long do openb's pods live?
+-- Run time and unscheduled time by final phase (openb pods)
 -- caveat: openb.pending_is_withdrawn
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.running_outcome_unknown

@@ -1,4 +1,4 @@
--- How much GPU memory would the openb cluster have?
+-- Assumed GPU memory by GPU model (openb nodes)
 -- caveat: openb.gpu_models_undisclosed
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=model y=memory_gb

@@ -1,4 +1,4 @@
--- How many of openb's GPUs were ever used at once?
+-- Peak and mean allocated GPUs (openb pods)
 -- param: in_variant: pod list to replay
 -- values: in_variant: openb.pod.variant
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table

@@ -1,4 +1,4 @@
--- On which empty nodes would the pods fit that openb never scheduled?
+-- Fitting nodes by request and model (unscheduled openb pods)
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU

@@ -1,4 +1,4 @@
--- How many of the pods that openb never scheduled would fit on some empty node of each GPU model?
+-- Fitting pods by GPU model (unscheduled openb pods)
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU

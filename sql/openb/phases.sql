@@ -1,4 +1,4 @@
--- How did openb's pods end?
+-- Pods, queueing delay and run time by phase (openb pods)
 -- caveat: openb.running_outcome_unknown
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant

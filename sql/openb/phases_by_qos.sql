@@ -1,4 +1,4 @@
--- How did openb's pods of each quality of service end?
+-- Final phases by quality of service (openb pods)
 -- caveat: openb.running_outcome_unknown
 -- caveat: openb.count_gpu_pods
 -- param: in_variant: pod list to count

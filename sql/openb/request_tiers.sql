@@ -1,4 +1,4 @@
--- How much of a GPU do openb's pods ask for?
+-- Pods by tier of requested GPU share (openb GPU pods)
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_tier y=pods

@@ -1,4 +1,4 @@
--- How many GPUs do openb's pods ask for?
+-- Pods by number of requested GPUs (openb pods)
 -- caveat: openb.variants_are_resampled
 -- caveat: openb.gpu_milli_is_per_gpu
 -- param: in_variant: pod list to count

@@ -1,4 +1,4 @@
--- How many of openb's GPU pods share a GPU, and how much of one do they ask for?
+-- GPU sharing and requested share (openb GPU pods)
 -- caveat: openb.variants_are_resampled
 -- caveat: openb.gpu_milli_is_per_gpu
 -- caveat: openb.count_gpu_pods

@@ -1,4 +1,4 @@
--- How much of openb's cluster do its running pods hold from day to day?
+-- Allocated GPUs, CPU cores and memory per day (openb pods)
 -- caveat: openb.times_from_first_pod
 -- caveat: openb.time_origin_shifted
 -- caveat: openb.deletion_never_empty

@@ -1,4 +1,4 @@
--- How long do openb's pods wait to be scheduled?
+-- Queueing delay (openb pods)
 -- caveat: openb.pending_has_no_schedule
 -- param: in_variant: pod list to count
 -- values: in_variant: openb.pod.variant

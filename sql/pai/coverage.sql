@@ -1,4 +1,4 @@
--- How much of PAI's tables do their joins reach?
+-- Join coverage of tables (PAI tables)
 -- chart: bar x=join_name y=left_matched_pct
 create or replace macro pai.coverage() as table
 select

@@ -1,4 +1,4 @@
--- What do PAI's running instances hold at each hour of each day of the week?
+-- Requested resources by hour of the week (PAI instances)
 -- param: from_hour: first hour that counts, on the shifted clock
 -- range: from_hour: 0 to 100000
 -- param: to_hour: last hour that counts

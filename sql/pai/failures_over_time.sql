@@ -1,4 +1,4 @@
--- Does the share of PAI's tasks that fail change over the trace?
+-- Share of failed tasks over the trace (PAI tasks)
 -- caveat: pai.status_mix_drifts
 -- caveat: pai.shifted_clock
 -- param: in_parts: how many parts to cut the trace into

@@ -1,4 +1,4 @@
--- How many of PAI's tasks and instances are in gangs of a size or more?
+-- Gang size distribution (PAI tasks and instances)
 -- param: gpu_only: count only gangs of tasks that request a GPU
 -- chart: step x=at_least:log y=instances_pct
 -- column: tasks: Tasks of gangs of at least that size

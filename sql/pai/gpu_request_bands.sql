@@ -1,4 +1,4 @@
--- How much of a GPU do PAI's tasks ask for?
+-- Tasks by requested share of a GPU (PAI GPU tasks)
 -- param: with_status: count only tasks that ended so
 -- choices: with_status: any Terminated Failed Running Waiting
 -- chart: bar x=band y=share_pct

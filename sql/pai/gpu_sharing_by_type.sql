@@ -1,4 +1,4 @@
--- How many of PAI's workers share their GPU with another, per type of GPU?
+-- GPU sharing by GPU type (PAI workers)
 -- chart: bar x=gpu_type y=sharing_pct
 -- column: workers: Workers with a GPU
 create or replace macro pai.gpu_sharing_by_type() as table

@@ -1,4 +1,4 @@
--- How often do PAI's tasks recur?
+-- Recurrence distribution (PAI tasks)
 -- caveat: pai.group_falls_back_to_user
 -- param: with_flagged: also count tasks whose job has no group, by user
 -- chart: step x=at_least:log y=tasks_pct

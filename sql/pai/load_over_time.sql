@@ -1,4 +1,4 @@
--- How do PAI's demand for GPUs, what is held of them and the waits change over time, per type of GPU?
+-- GPU demand, allocation, queueing delay per day (PAI tasks)
 -- caveat: pai.shifted_clock
 -- caveat: pai.sentinel_zero_start
 -- caveat: pai.gpu_type_is_assigned

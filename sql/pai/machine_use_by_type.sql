@@ -1,4 +1,4 @@
--- How busy are PAI's machines while workers run on them, per type of GPU?
+-- Machine utilisation by GPU type (PAI machines)
 -- chart: bar x=gpu_type y=mean_gpu_pct
 -- column: workers: Workers that the machines were seen by
 create or replace macro pai.machine_use_by_type() as table

@@ -1,4 +1,4 @@
--- How many machines and GPUs of each type does PAI have?
+-- Machines and capacity by GPU type (PAI machines)
 -- param: min_gpus: only machines with so many GPUs or more
 -- range: min_gpus: 0 to 100
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables

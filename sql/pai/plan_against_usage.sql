@@ -1,4 +1,4 @@
--- How many PAI tasks use less, or more, than they planned?
+-- Requested compared with used resources (PAI tasks)
 -- param: min_workers: only tasks of which the sensors saw so many workers or more
 -- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct

@@ -1,4 +1,4 @@
--- How much CPU, GPU and memory do PAI's tasks request for each instance?
+-- Requested CPU, GPU and memory percentiles (PAI tasks)
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.memory_gb_looks_binary
 -- param: at_pct: percentile beside the median

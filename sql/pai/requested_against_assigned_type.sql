@@ -1,4 +1,4 @@
--- Do PAI's tasks get the type of GPU that they ask for?
+-- Requested and assigned GPU types (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.cpu_machines_in_spec
 -- caveat: pai.tasks_without_instances

@@ -1,4 +1,4 @@
--- What roles do PAI's tasks have in their jobs, and what does each request, wait for and hold?
+-- Requests, queueing delay and GPU-hours by role (PAI tasks)
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.plan_gpu_null_is_cpu_task
 -- caveat: pai.shifted_clock

@@ -1,4 +1,4 @@
--- How long did PAI's tasks run, by how they ended?
+-- Run time and GPU-hours by final status (PAI tasks)
 -- caveat: pai.plan_is_per_instance
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=status y=median_run_s

@@ -1,4 +1,4 @@
--- How many GPUs does sharing save PAI, hour by hour?
+-- GPUs saved by sharing (PAI instances)
 -- param: from_hour: first hour that counts, on the shifted clock
 -- range: from_hour: 0 to 100000
 -- param: to_hour: last hour that counts

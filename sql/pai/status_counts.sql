@@ -1,4 +1,4 @@
--- How did PAI's jobs, tasks and instances end?
+-- Final status by level (PAI jobs, tasks and instances)
 -- param: at_level: what to count
 -- choices: at_level: any job task instance
 -- chart: stack x=level y=share_pct color=status

@@ -1,4 +1,4 @@
--- Which types of GPU did PAI's tasks run on, and how many of them failed there?
+-- Tasks and failures by GPU type (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=gpu_type y=share_pct

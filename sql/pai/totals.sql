@@ -1,4 +1,4 @@
--- How large is PAI: jobs, tasks, instances, workers, users, machines and GPUs?
+-- Total jobs, tasks, users, machines and GPUs (PAI tables)
 -- caveat: pai.job_means_task_elsewhere
 -- chart: bar x=level y=entries
 create or replace macro pai.totals() as table

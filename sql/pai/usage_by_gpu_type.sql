@@ -1,4 +1,4 @@
--- How much of their plan do PAI's workers use, per type of GPU?
+-- Used share of requested resources by GPU type (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan
 -- column: workers: Workers that sensors saw

@@ -1,4 +1,4 @@
--- How long do PAI's tasks wait for their first instance, per type of GPU?
+-- Queueing delay by GPU type (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances

@@ -1,4 +1,4 @@
--- How long do PAI's tasks wait if they share a GPU, and if they want whole ones?
+-- Queueing delay on shared and whole GPUs (PAI GPU tasks)
 -- caveat: pai.tasks_without_instances
 -- chart: box x=request y=wait_s:log
 -- column: tasks: GPU tasks that started

@@ -1,4 +1,4 @@
--- How many of PAI's GPU tasks wait so long or less, per type of GPU?
+-- Queueing delay distribution by GPU type (PAI GPU tasks)
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances

@@ -1,4 +1,4 @@
--- What part of their time do PAI's short and long tasks wait?
+-- Queueing delay as a share of turnaround time (PAI tasks)
 -- caveat: pai.tasks_without_instances
 -- param: short_below_s: a task that runs for less time is a short one
 -- range: short_below_s: 0 to 100000000

@@ -1,4 +1,4 @@
--- Who plans GPU time in PAI that is not used: which users, groups, types of GPU or workloads?
+-- Requested but unused GPU-hours by owner (PAI GPU tasks)
 -- param: per: what to add up by
 -- choices: per: user group gpu_type workload
 -- param: top: how many of them to list, those that waste most

@@ -1,4 +1,4 @@
--- How much GPU memory and network do PAI's GPU workers use, per type of GPU or workload?
+-- GPU memory and network use (PAI GPU workers)
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.sensor_is_lifetime_average
 -- caveat: pai.network_units

@@ -1,4 +1,4 @@
--- What kinds of deep-learning work does PAI run, and how do they run, wait, fail and use their GPUs?
+-- Run time, failures and GPU use by workload (PAI tasks)
 -- caveat: pai.status_mix_drifts
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=workload y=held_gpu_h

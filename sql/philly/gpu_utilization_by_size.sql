@@ -1,4 +1,4 @@
--- How busy are the GPUs of Philly's jobs, small ones and large ones, by how they end?
+-- GPU utilisation by job size and status (Philly jobs)
 -- chart: bar x=gpu_band y=mean_gpu_pct color=published_status
 -- column: jobs: Jobs with a measured minute
 -- column: gpu_minutes: Minutes of their GPUs with a measured use

@@ -1,4 +1,4 @@
--- How many GPUs do Philly's jobs hold from day to day, beside those that its machines are listed with?
+-- Allocated GPUs and capacity per day (Philly jobs)
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose zone is not written
 -- column: jobs: Jobs submitted on the day

@@ -1,4 +1,4 @@
--- On how many machines does Philly place its attempts, and how busy are their GPUs there?
+-- Locality and GPU utilisation by job size (Philly attempts)
 -- param: min_gpus: only attempts on so many GPUs or more
 -- range: min_gpus: 0 to 4096
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct

@@ -1,4 +1,4 @@
--- Does Philly's machine list tell how many GPUs a machine has?
+-- Listed and observed GPUs of machines (Philly machines)
 -- chart: bar x=listed_gpus y=machines color=disagrees
 -- column: machines: Machines that have these numbers of GPUs
 -- column: disagrees: Whether more GPUs of them were used or measured than listed

@@ -1,4 +1,4 @@
--- How often does Philly run a job again, and what does that cost?
+-- Retries and their GPU-hours by job size (Philly jobs)
 -- chart: bar x=gpu_band y=retried_pct
 -- column: jobs: Jobs of the band
 -- column: gpu_h: GPU-hours of all their attempts

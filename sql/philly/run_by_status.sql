@@ -1,4 +1,4 @@
--- How long do Philly's jobs run, by how they end?
+-- Run time by final status (Philly jobs)
 -- chart: box x=published_status y=run_s:log
 -- column: jobs: Jobs of the status whose run is known
 create or replace macro philly.run_by_status() as table

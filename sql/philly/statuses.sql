@@ -1,4 +1,4 @@
--- How do Philly's jobs end, by count and by GPU time?
+-- Jobs and GPU-hours by final status (Philly jobs)
 -- chart: bar x=published_status y=gpu_h_pct
 create or replace macro philly.statuses() as table
 with statuses as (

@@ -1,4 +1,4 @@
--- How many jobs and GPU-hours did each of Philly's virtual clusters run, and all of them together?
+-- Jobs, GPU-hours and users by virtual cluster (Philly jobs)
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=vc y=gpu_h
 -- column: users: Users with a job

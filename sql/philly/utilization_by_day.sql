@@ -1,4 +1,4 @@
--- How busy are Philly's GPUs, processors and memory from day to day?
+-- GPU, CPU and memory utilisation per day (Philly machines)
 -- chart: line x=day y=mean_gpu_pct
 -- column: day: Day in UTC
 -- column: machines: Machines of which any use was listed, if only as offline

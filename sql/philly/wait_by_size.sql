@@ -1,4 +1,4 @@
--- How long do Philly's jobs wait for their first attempt, small ones and large ones?
+-- Queueing delay by job size (Philly jobs)
 -- chart: box x=gpu_band y=wait_s:log
 -- column: jobs: Jobs of the band whose wait is known
 create or replace macro philly.wait_by_size() as table

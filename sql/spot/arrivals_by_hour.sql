@@ -1,4 +1,4 @@
--- How many HP and Spot jobs of the spot trace are submitted from hour to hour?
+-- Job arrivals per hour by job type (spot jobs)
 -- param: from_hour: first hour that is shown; at 0 come the jobs that ran before the trace
 -- range: from_hour: 0 to 100000
 -- chart: line x=hour_start_s y=jobs color=job_type

@@ -1,4 +1,4 @@
--- How many GPUs does the cluster of the spot trace have of each model?
+-- Nodes and capacity by GPU model (spot nodes)
 -- caveat: spot.models_are_hidden
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=gpu_model y=gpus

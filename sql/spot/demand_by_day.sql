@@ -1,4 +1,4 @@
--- How many GPUs do jobs of the spot trace demand from day to day, beside those that there are?
+-- GPU demand and capacity per day (spot jobs)
 -- caveat: spot.demand_over_capacity
 -- param: on_job_type: type of job, or all
 -- choices: on_job_type: all HP Spot

@@ -1,4 +1,4 @@
--- How much GPU time do HP and Spot jobs of the spot trace take, per GPU model?
+-- GPU-hours by GPU model and job type (spot jobs)
 -- chart: stack x=gpu_model y=gpu_h color=job_type
 -- column: jobs: Jobs of the type that request the model
 create or replace macro spot.gpu_time_by_type() as table

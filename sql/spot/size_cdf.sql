@@ -1,4 +1,4 @@
--- How many GPUs do HP and Spot jobs of the spot trace ask for, and whose is the GPU time?
+-- Job size distribution and GPU-hours by size (spot jobs)
 -- param: every_value: a row for each number that occurs in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value
 -- column: at_most_gpus: Most GPUs that a job counted here requests

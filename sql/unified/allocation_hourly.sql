@@ -1,4 +1,4 @@
--- How many GPUs do running jobs hold, and how many do waiting jobs ask for, hour by hour, beside the capacity?
+-- Allocated and queued GPUs per hour (GPU jobs of one trace)
 -- param: in_trace: trace to look at
 -- values: in_trace: unified.jobs.trace
 -- param: by_partition: tell a cluster's partitions apart: PAI's types of GPU

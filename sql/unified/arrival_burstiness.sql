@@ -1,4 +1,4 @@
--- How bursty are arrivals, from hour to hour, from day to day, and of one user?
+-- Burstiness of job arrivals by cluster (all traces)
 -- param: gpu_only: count only jobs that request a GPU
 -- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
 -- range: skip_first_pct: 0 to 99

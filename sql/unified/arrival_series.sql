@@ -1,4 +1,4 @@
--- How many jobs are submitted in each hour?
+-- Job arrivals per hour (jobs of one trace)
 -- param: in_trace: trace to look at
 -- values: in_trace: unified.jobs.trace
 -- param: from_hour: first hour that counts, on the trace's own clock; all but 19 of openb's pods come after hour 2640

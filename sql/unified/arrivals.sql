@@ -1,4 +1,4 @@
--- How do jobs arrive, evenly or in bursts?
+-- Inter-arrival times by cluster (all traces)
 -- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
 -- range: skip_first_pct: 0 to 99
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace

@@ -1,4 +1,4 @@
--- How well do earlier jobs tell how long a job will run, before it starts?
+-- Run time prediction error by predictor (all traces)
 -- param: gpu_only: count only jobs that request a GPU
 -- param: last_jobs: a median is that of so many jobs that ended last, or of all if there were fewer
 -- range: last_jobs: 1 to 100

@@ -1,4 +1,4 @@
--- What do failed, cancelled and preempted jobs of each size and kind of work cost in GPU time?
+-- GPU-hours by outcome and job size (all traces)
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- param: by_workload: tell kinds of work apart

@@ -1,4 +1,4 @@
--- Which share of each cluster's jobs fails, and of its GPU time?
+-- Share of failed jobs and GPU-hours (all traces)
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=trace y=failed_of_known_pct color=cluster

@@ -1,4 +1,4 @@
--- How much of a trace's GPU time is in its largest jobs?
+-- GPU-hour share of the largest jobs (all traces)
 -- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct

@@ -1,4 +1,4 @@
--- At which hours of the day are jobs submitted?
+-- Job arrivals by hour of day (all traces)
 -- chart: line x=hour_of_day y=jobs_pct color=trace
 -- column: jobs: Jobs submitted in that hour of the day
 create or replace macro unified.hour_profile() as table

@@ -1,4 +1,4 @@
--- How long do the jobs of each trace run?
+-- Run time distribution by trace (GPU jobs of all traces)
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
 -- range: min_run_s: 0 to 100000000
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of nine percentiles

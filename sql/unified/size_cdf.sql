@@ -1,4 +1,4 @@
--- How large are the GPU jobs of each trace, and which sizes take the GPU time?
+-- Job size distribution and GPU-hours by size (all traces)
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value
 create or replace macro unified.size_cdf(every_value boolean := false) as table

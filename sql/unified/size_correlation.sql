@@ -1,4 +1,4 @@
--- Do larger jobs run longer, wait longer and fail more often, job by job?
+-- Rank correlation with job size (GPU jobs of all traces)
 -- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=measure y=rank_correlation color=trace
 -- column: measure: What is set against the size of a job: run_s, wait_s, or failed

@@ -1,4 +1,4 @@
--- Does the table that sets Acme beside other clusters follow from the jobs of each?
+-- Published and measured workload summary (all traces)
 -- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.summary_does_not_reproduce

@@ -1,4 +1,4 @@
--- What do the traces look like side by side?
+-- Jobs, GPU-hours and failures by trace (all traces)
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=trace y=held_gpu_h color=cluster

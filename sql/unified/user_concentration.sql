@@ -1,4 +1,4 @@
--- How much of a trace's GPU time is that of its heaviest users?
+-- GPU-hour share of the heaviest users (all traces)
 -- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct

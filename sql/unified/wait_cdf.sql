@@ -1,4 +1,4 @@
--- How long do GPU jobs wait for their start, small ones and large ones, and how many never start?
+-- Queueing delay distribution by size (GPU jobs of one trace)
 -- chart: step x=wait_s:log y=percentile color=size_band with=every_value
 -- param: in_trace: trace to look at; ITP records no waits
 -- values: in_trace: unified.jobs.trace

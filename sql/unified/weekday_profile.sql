@@ -1,4 +1,4 @@
--- On which days of the week are jobs submitted?
+-- Job arrivals by day of the week (all traces)
 -- chart: line x=weekday y=jobs_per_day:log color=trace
 -- column: jobs: Jobs submitted on that day of the week
 create or replace macro unified.weekday_profile() as table

@@ -1,4 +1,4 @@
--- Which batch size and power limit reach a data set's hardest target at the least cost?
+-- Least-cost energy and time to hardest target (Zeus runs)
 -- caveat: zeus.target_decides_optimum
 -- param: on_gpu: GPU that was profiled
 -- choices: on_gpu: v100 a40 p100 rtx6000

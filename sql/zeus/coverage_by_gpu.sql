@@ -1,4 +1,4 @@
--- How many configurations were profiled on a GPU, trained, or both?
+-- Profiled and trained configurations by GPU (Zeus runs)
 -- chart: bar x=gpu y=both
 create or replace macro zeus.coverage_by_gpu() as table
 select

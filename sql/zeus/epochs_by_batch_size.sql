@@ -1,4 +1,4 @@
--- How many epochs does it take to reach a target, as batches get larger?
+-- Epochs to target by batch size (Zeus runs)
 -- caveat: zeus.target_scales_differ
 -- param: of_dataset: data set that is trained on
 -- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad

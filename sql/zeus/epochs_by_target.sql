@@ -1,4 +1,4 @@
--- How many epochs does it take to reach a target, as targets get harder?
+-- Epochs to target by target metric (Zeus runs)
 -- caveat: zeus.target_never_reached
 -- caveat: zeus.librispeech_lower_is_better
 -- caveat: zeus.target_scales_differ

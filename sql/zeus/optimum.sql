@@ -1,4 +1,4 @@
--- Which batch size and power limit reach a data set's default target at the least cost, and how much less is that?
+-- Least-cost energy and time to default target (Zeus runs)
 -- param: on_gpu: GPU that was profiled
 -- choices: on_gpu: v100 a40 p100 rtx6000
 -- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)

@@ -1,4 +1,4 @@
--- Which batch sizes and power limits does no other beat in both time and energy?
+-- Time and energy Pareto front (Zeus configurations)
 -- param: on_gpu: GPU that was profiled
 -- choices: on_gpu: v100 a40 p100 rtx6000
 -- param: of_dataset: data set that is trained on

@@ -1,4 +1,4 @@
--- What does a lower power limit save in energy, and cost in time?
+-- Energy and time per epoch by power limit (Zeus profiles)
 -- caveat: zeus.power_above_limit
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.ragged_power_grid

@@ -1,4 +1,4 @@
--- How often does a GPU draw more than its power limit on average?
+-- Average power above the power limit by GPU (Zeus profiles)
 -- caveat: zeus.power_above_limit
 -- caveat: zeus.power_measured_once
 -- chart: bar x=gpu y=rows_over

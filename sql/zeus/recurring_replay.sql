@@ -1,4 +1,4 @@
--- What energy would PAI's recurring jobs take, had each chosen its batch size and power limit well?
+-- Energy savings on recurring jobs (PAI jobs replayed on Zeus)
 -- caveat: zeus.alibaba_groups_is_a_schedule
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu

@@ -1,4 +1,4 @@
--- How much do training runs of one configuration differ by the random seed alone?
+-- Spread of epochs, time and energy to target (Zeus runs)
 -- caveat: zeus.train_has_no_gpu
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.max_power_differs

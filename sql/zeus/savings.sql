@@ -1,4 +1,4 @@
--- What do batch size, power limit and both together save of the energy of a GPU's default configurations?
+-- Energy savings by batch size and power limit (Zeus runs)
 -- param: on_gpu: GPU that was profiled
 -- choices: on_gpu: v100 a40 p100 rtx6000
 -- chart: bar x=dataset y=joint_pct

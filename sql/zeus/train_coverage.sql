@@ -1,4 +1,4 @@
--- What did Zeus train, and how often did a run reach its target?
+-- Training runs and unreached targets (Zeus runs)
 -- caveat: zeus.target_never_reached
 -- param: max_batch_size: only runs with a batch size of at most so much
 -- range: max_batch_size: 1 to 1000000

@@ -1,5 +1,6 @@
 """Query files: signature, header, references, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,20 @@ def test_a_default_is_one_of_its_choices_or_in_its_range() -> None:
     assert [p for p in chosen if p.default.strip("'") not in p.choices] == []
     outside = [p for p, r in bounded if not float(r.at_least) <= float(p.default) <= float(r.at_most)]
     assert outside == []
+
+
+def test_titles_are_short_noun_phrases_with_their_population() -> None:
+    titles = {query.full_name: query.header.title for query in query_files()}
+    assert len({title.casefold() for title in titles.values()}) == len(titles)
+    # A list of 80 columns shows 41 letters of a title; what comes before the brackets must not be far longer.
+    form = re.compile(r"(?=.{1,60}$)[A-Z][^?.()]{,50} \([^?.()]+\)")
+    assert [title for title in titles.values() if not form.fullmatch(title)] == []
+    populations = {name: title.rpartition("(")[2].casefold() for name, title in titles.items()}
+    assert {
+        name: population
+        for name, population in populations.items()
+        if name.partition(".")[0].replace("unified", "trace") not in population
+    } == {}
 
 
 def test_totals_are_asked_for_alike_everywhere() -> None:
