@@ -117,12 +117,12 @@ lint-types: $(VENV)/ready
 	mkdir -p $(VENV)/typing
 	ln -sfn ../.. $(VENV)/typing/tracehouse
 	MYPYPATH=$(VENV)/typing $(BIN)/mypy -p tracehouse.ingest -p tracehouse.samples -p tracehouse.views \
-		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -p tracehouse.cli -m tracehouse.python \
-		-m tracehouse.spark
+		-p tracehouse.sql -p tracehouse.engines -p tracehouse.publish -p tracehouse.commands \
+		-p tracehouse.core -m tracehouse.cli -m tracehouse.python -m tracehouse.spark
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
-	$(BIN)/python -m tracehouse.engines.spark.carries_over
+	$(BIN)/python -m tracehouse.engines.spark.portability
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest

@@ -5,7 +5,7 @@ Python's own way is an exception, which an import that is under way may swallow.
 
 from typing import NoReturn
 
-from tracehouse.ingest import signals
+from tracehouse.core import signals
 
 
 def main() -> NoReturn:

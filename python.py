@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import pyarrow as pa
 
-from tracehouse.engines.duckdb.read import answer, asking, describe, listing, provenance
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import answer, describe, listing, provenance, sandbox
 from tracehouse.engines.duckdb.read.answer import Note, Question
-from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import exact
 from tracehouse.sql.lists import Kind
 
@@ -205,7 +205,7 @@ class Warehouse:
         return f"tracehouse.open({str(self.folder)!r})"
 
     def _ask(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        return asking.ask(self.folder, self._limits, work, confined=False)
+        return sandbox.ask(self.folder, self._limits, work, confined=False)
 
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:

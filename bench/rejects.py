@@ -7,9 +7,9 @@ import io
 import time
 
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.ingest.declare import Column, Table
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.typed_csv import read_csv
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers.typed_csv import read_csv
 
 ROWS, ROUNDS = 300_000, 7
 SHARES = (0.01, 0.05, 0.09, 0.095, 0.2, 0.5, 1)

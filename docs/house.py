@@ -7,7 +7,7 @@ from typing import Any
 
 from tracehouse.docs import markdown
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.ledgers import Check
 from tracehouse.views.rules import all_rules
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.engines.spark import dialect
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 
 REPOSITORY = Path(__file__).parents[1]
 

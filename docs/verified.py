@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.verify import Result, Verdict, as_table, count, figures
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.errors import UserError
 from tracehouse.publish import export
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from decimal import Context, Inexact
 from typing import Any, Literal, get_args
 
-from tracehouse.ingest.names import printable
+from tracehouse.core.names import printable
 
 TypeName = Literal[
     "VARCHAR",

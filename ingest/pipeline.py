@@ -11,20 +11,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from tracehouse.ingest import integrity, store
-from tracehouse.ingest.accumulate import Steps, Task, bring_up_to_date
-from tracehouse.ingest.declare import Trace, all_traces
-from tracehouse.ingest.errors import UsageError, UserError, check_traces
-from tracehouse.ingest.find import Claim, Found, Group, find
-from tracehouse.ingest.manifest import Conversion, Key
-from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import whole_name
-
-Progress = Callable[[str, int, int], None]
-"""Called with the table being read, the bytes of its raw files read since the last call, and their total.
-
-Called from several threads. A negative number takes back bytes that have to be read again.
-"""
+from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.names import shown_name
+from tracehouse.core.progress import Progress
+from tracehouse.ingest.convert.incremental import Steps, Task, bring_up_to_date
+from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.packing import whole_name
+from tracehouse.ingest.discovery.raw_files import Claim, Found, Group, find
+from tracehouse.ingest.store import artifacts, integrity
+from tracehouse.ingest.store.manifest import Conversion, Key
 
 Run = Callable[[Sequence[Task], Path, Event], list[Steps]]
 """Does tasks for a warehouse, and returns their outcomes in order; it ends when the event is set."""
@@ -78,7 +73,7 @@ def ingest(
     if replacing and found.problems:
         replacing = False
         notes.append("nothing is replaced, as there are files that cannot be read")
-    published = {c.key: c for c in store.published(warehouse)}
+    published = {c.key: c for c in artifacts.published(warehouse)}
     _check_what_stays(warehouse, published.values(), found, replacing)
     stop = Event()
     tasks = _tasks(found, published, warehouse, replacing, partial(_tell, progress, stop))
@@ -89,7 +84,7 @@ def ingest(
     now = {**published, **before, **unchanged, **converted}
     leaving = _leaving(tasks, steps, now) if replacing else []
     for conversion in leaving:
-        store.drop_unpublished(warehouse, conversion.key)
+        artifacts.drop_unpublished(warehouse, conversion.key)
     return IngestResult(
         tuple(conversion for conversion in now.values() if conversion not in leaving),
         tuple(converted.values()),
@@ -228,7 +223,7 @@ def _tasks(
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         groups[claim.group].append(claim)
-    known = {**published, **{c.key: c for c in store.finished(warehouse)}}
+    known = {**published, **{c.key: c for c in artifacts.finished(warehouse)}}
     return [
         Task(
             group,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, asking
+from tracehouse.core.terminal import shown
+from tracehouse.engines.duckdb.read import answer, sandbox
 from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
-from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.ingest.terminal import shown
+from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
@@ -66,9 +66,9 @@ def _with_why_empty(
     connection: duckdb.DuckDBPyConnection, question: Question, notes: Sequence[Note]
 ) -> list[Note]:
     """The notes on an answer without rows, and why it has none, which names what has no data."""
-    from tracehouse.engines.duckdb.read import empty
+    from tracehouse.engines.duckdb.read import empty_answers
 
-    why = empty.why_empty(connection, question)
+    why = empty_answers.why_empty(connection, question)
     return [*(note for note in notes if not why or note.name != NO_DATA), *why]
 
 
@@ -130,10 +130,10 @@ def _ask(
     """Do some work with a spool for the answer, and another for the draft that it is made from."""
     output.check(path)
     with ExitStack() as stack:
-        scratch = stack.enter_context(asking.scratch_folder())
+        scratch = stack.enter_context(sandbox.scratch_folder())
         draft = stack.enter_context(output.new_spool(scratch))
         spool = stack.enter_context(output.spooled(path, scratch, shows_escapes, pages))
         files = [spool.writable, draft.writable]
-        return asking.ask_within(
+        return sandbox.ask_within(
             scratch, warehouse, limits, lambda c: work(c, spool, draft), files, last=last
         )

@@ -6,8 +6,8 @@ from typing import Any
 
 import duckdb
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import Question
-from tracehouse.ingest.errors import UserError
 
 _ROWS_AT_ONCE = 10_000
 _INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")

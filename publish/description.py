@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tracehouse.core.terminal import shown
 from tracehouse.engines.duckdb.read.describe import Description, Grid
-from tracehouse.ingest.terminal import shown
 
 _LONGEST_NAME = 40
 

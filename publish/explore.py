@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer, asking, describe, listing, provenance
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import answer, describe, listing, provenance, sandbox
 from tracehouse.engines.duckdb.read.answer import Note, Question
-from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import answers, pages
 from tracehouse.publish.formats import Format
 from tracehouse.publish.inline_svg import inline_svg
@@ -101,7 +101,7 @@ def serve(warehouse: Path, limits: Limits, port: int, tell: Callable[[str], None
     pages.check_installed("explore", "starlette", "uvicorn", "jinja2", "altair", "vl_convert")
     import uvicorn
 
-    asking.ask(warehouse, Limits(), lambda connection: None)
+    sandbox.ask(warehouse, Limits(), lambda connection: None)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -160,7 +160,7 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
     def search(request: Request) -> Response:
         words = request.query_params.get("search", "").strip()
         try:
-            found, error = asking.ask(warehouse, limits, lambda c: _found(c, words)), ""
+            found, error = sandbox.ask(warehouse, limits, lambda c: _found(c, words)), ""
         except UserError as failure:
             found, error = [], str(failure)
         return HTMLResponse(_rendered(words=words, found=found, error=error))
@@ -168,13 +168,13 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
     def ask(request: Request) -> Response:
         name, texts = request.path_params["name"], dict(request.query_params.multi_items())
         try:
-            form = asking.ask(warehouse, limits, lambda c: _form(c, name, texts))
+            form = sandbox.ask(warehouse, limits, lambda c: _form(c, name, texts))
         except UserError as error:
             return HTMLResponse(_failed(str(error)), 404 if isinstance(error, UsageError) else 503)
         status = 200
         shown, error_text = None, ""
         try:
-            shown = asking.ask(warehouse, limits, lambda c: _shown(c, name, form.given))
+            shown = sandbox.ask(warehouse, limits, lambda c: _shown(c, name, form.given))
         except UserError as error:
             status, error_text = 400 if isinstance(error, UsageError) else 503, str(error)
         values = {"form": form, "answer": shown, "error": error_text, "texts": texts}
@@ -344,7 +344,7 @@ def _download(warehouse: Path, limits: Limits, name: str, texts: Mapping[str, st
         given = _given(_fields(connection, name, {}), texts)
         return answer.named_question(connection, name, {**of_chart, **given}), []
 
-    with tempfile.TemporaryDirectory(prefix=asking.PREFIX) as folder:
+    with tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
         path = Path(folder) / f"answer{ending}"
         if ending in FORMATS:
             answers.write_answer(asked, warehouse, limits, FORMATS[ending], path)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
+from tracehouse.core.errors import UsageError
+from tracehouse.core.terminal import shown
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.answer import Note, Question
-from tracehouse.ingest.errors import UsageError
-from tracehouse.ingest.terminal import shown
 from tracehouse.publish.columns import (
     columns_of,
     exact,
@@ -130,9 +130,9 @@ def write(
         reader = run(connection, _wide_as_decimals(connection, question))
         return Written(_write_arrow(reader, spool.file, options.to_stream))
     if form is Format.XLSX:
-        from tracehouse.publish import workbook
+        from tracehouse.publish import xlsx
 
-        return Written(*workbook.write(connection, question, spool.file))
+        return Written(*xlsx.write(connection, question, spool.file))
     if form is Format.MARKDOWN:
         # Two lines are the names, and the rule below them.
         return Written(_write_lines(markdown(connection, question), spool.file) - 2)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tracehouse.engines.duckdb.read import asking
-from tracehouse.engines.duckdb.read.asking import Writable
-from tracehouse.ingest import signals
-from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.ingest.terminal import shown
+from tracehouse.core import signals
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.terminal import shown
+from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.sandbox import Writable
 
 _CHUNK_BYTES = 1 << 20
 _MODE_BITS = 0o7777
@@ -127,7 +127,7 @@ def _explained(output: Path | None) -> Iterator[None]:
 
 def show(text: str, pages: bool) -> None:
     """Print a text that is fit to be shown, with `pages` in a pager where the terminal is too short."""
-    with asking.scratch_folder() as folder, spooled(None, folder, pages=pages) as spool:
+    with sandbox.scratch_folder() as folder, spooled(None, folder, pages=pages) as spool:
         spool.file.write(text.encode(errors="surrogateescape"))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, cast
 
-from tracehouse.ingest import signals
+from tracehouse.core import signals
 
 _DEFAULT = "less"
 # Colours as they are, long lines chopped, and what was read stays on the screen. What fits comes to no pager.

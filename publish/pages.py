@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracehouse.ingest.errors import not_installed
+from tracehouse.core.errors import not_installed
 
 if TYPE_CHECKING:
     import jinja2

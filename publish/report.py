@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import duckdb
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, verify
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
-from tracehouse.ingest.errors import UserError
 from tracehouse.publish import pages
 from tracehouse.publish.inline_svg import inline_svg
 from tracehouse.publish.plot import pictures

@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 from rich.cells import cell_len, set_cell_size
 
+from tracehouse.core.terminal import shown
 from tracehouse.engines.duckdb.read.answer import Question, said_of_cut
-from tracehouse.ingest.terminal import shown
 from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
 
 TABLE_ROWS = 200

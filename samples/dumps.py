@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tracehouse.ingest.declare import all_traces
-from tracehouse.ingest.errors import UsageError, UserError, check_traces
-from tracehouse.ingest.synthetic import MARKER_NAME
+from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.samples import traces as modules
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.from_declaration import sampler_of

@@ -17,7 +17,7 @@ from typing import IO, Any
 import polars as pl
 from isal import isal_zlib
 
-from tracehouse.ingest.synthetic import GZIP_COMMENT
+from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT
 
 OnBytes = Callable[[int], None]
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tracehouse.ingest.column_types import UNIX_UNITS
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.draw import Ints, lognormal, scaled
 from tracehouse.samples.files import Member, OnBytes, csv_bytes, replacing, write_tar_gz

@@ -42,7 +42,7 @@ def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
 
 def table_names() -> Iterator[tuple[str, str]]:
     """Every base table, and what one of its rows stands for."""
-    from tracehouse.ingest.declare import all_traces
+    from tracehouse.ingest.declarations import all_traces
 
     for trace in all_traces().values():
         for table in trace.tables:

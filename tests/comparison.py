@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.view_files import view_files
 
 _TWINS = [

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tracehouse.engines.spark.register import left_out
 from tracehouse.sql.query_files import query_files
-from tracehouse.views.each_trace import expanded
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.view_files import newest, view_files
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.ingest import pipeline, store
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.core.progress import Progress
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store.manifest import Conversion
 
 
 def quiet(*_: object) -> None:
@@ -42,14 +44,14 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def ingest(folder: Path, files: dict[str, bytes], progress: pipeline.Progress = quiet) -> IngestResult:
+def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) -> IngestResult:
     """All of an ingest but the database, from files that are written first."""
     raw = write(folder / "raw", files)
     warehouse = folder / "warehouse"
-    with store.lock(warehouse):
-        store.clean(warehouse)
+    with artifacts.lock(warehouse):
+        artifacts.clean(warehouse)
         outcome = pipeline.ingest([raw], warehouse, [], progress)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     return outcome
 
 

@@ -31,12 +31,12 @@ import pyarrow.parquet  # noqa: F401
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
 from tracehouse.engines.duckdb.write import catalog, database
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish import export  # noqa: F401
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.columns import columns_read
-from tracehouse.views.each_trace import expanded
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import newest, view_files
 

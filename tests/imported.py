@@ -14,22 +14,24 @@ DUCKDB = {"duckdb", "_duckdb"}
 # What stands before the first command, and so all that `traces --help` and the shell's completion may import.
 BEGINNING = {
     "__main__",
+    *("cli", "commands"),
     *(
-        "cli",
-        *(f"cli.{name}" for name in ("arguments", "asking", "completion", "defaults", "exports", "filling")),
+        f"commands.{name}"
+        for name in ("arguments", "completion", "console", "defaults", "export", "maintain")
     ),
-    *(f"cli.{name}" for name in ("options", "publishing", "said")),
-    *("engines", "engines.names", "engines.process"),
-    *("ingest", "ingest.errors", "ingest.names", "ingest.signals", "ingest.terminal", "ingest.traces"),
+    *(f"commands.{name}" for name in ("options", "publish", "query")),
+    *("core", "core.errors", "core.names", "core.process", "core.signals", "core.terminal"),
+    *("engines", "engines.names"),
+    *("ingest", "ingest.traces"),
     *("publish", "publish.formats"),
     *("sql", "sql.lists", "sql.names"),
 }
 # What opens a database and puts an answer where it belongs.
 READING = BEGINNING | {
     *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
-    *(f"engines.duckdb.read.{name}" for name in ("answer", "asking", "confine", "outdated")),
-    *(f"engines.duckdb.read.{name}" for name in ("search", "statement")),
-    *("ingest.place", "publish.output"),
+    *(f"engines.duckdb.read.{name}" for name in ("answer", "landlock", "sandbox", "schema_mismatch")),
+    *(f"engines.duckdb.read.{name}" for name in ("guard", "search")),
+    *("ingest.store", "ingest.store.warehouse_path", "publish.output"),
 }
 ANSWERING = READING | {"publish.answers", "publish.columns", "publish.export"}
 

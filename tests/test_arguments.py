@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from tracehouse.cli.arguments import PlainArguments
+from tracehouse.commands.arguments import PlainArguments
 
 
 class Size(StrEnum):

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import tracehouse
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
-ROOMS = ("ingest", "samples", "views", "sql", "engines", "publish", "cli")
+LAYERS = ("core", "ingest", "samples", "views", "sql", "engines", "publish", "commands")
 LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "raw", "warehouse", "demo")
 
 
@@ -52,7 +52,7 @@ def test_what_is_not_installed_is_of_an_extra_that_there_is() -> None:
     extras = set(
         tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     )
-    sources = [path.read_text() for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")]
+    sources = [path.read_text() for layer in LAYERS for path in (REPOSITORY / layer).rglob("*.py")]
     named = {extra for text in sources for extra in re.findall(r'not_installed\(.*?, "(\w+)"\)', text)}
     assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
     pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
@@ -78,7 +78,7 @@ def run(environment: Path, *command: str | Path, folder: Path) -> str:
 
 def in_tree(root: Path) -> set[str]:
     """The files of the package below a folder that holds them: a repository or an installation."""
-    rooms = (path for room in ROOMS for path in (root / room).rglob("*"))
+    rooms = (path for layer in LAYERS for path in (root / layer).rglob("*"))
     kept = (
         path
         for path in (*root.glob("*.py"), root / "py.typed", *rooms)
@@ -97,13 +97,14 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
     assert {name for name in files if name.count("/") == 1 and name.startswith("tracehouse/")} == {
         "tracehouse/__init__.py",
         "tracehouse/__main__.py",
+        "tracehouse/cli.py",
         "tracehouse/py.typed",
         "tracehouse/python.py",
         "tracehouse/spark.py",
     }
     assert {
         name.split("/")[1] for name in files if name.count("/") > 1 and name.startswith("tracehouse/")
-    } == set(ROOMS)
+    } == set(LAYERS)
     # A testbed is no test.
     tests = ("test_", "tests", "conftest")
     assert [name for name in files if any(part.startswith(tests) for part in name.split("/"))] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import end, screen, terminal
 
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 
 README = (Path(__file__).parents[1] / "README.md").read_text()

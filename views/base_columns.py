@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from tracehouse.ingest.declare import Column, Trace
+from tracehouse.ingest.declarations import Column, Trace
 from tracehouse.views.sql_text import names_in
 from tracehouse.views.view_files import ViewFile
 

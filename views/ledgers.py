@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.reference_curves import traces_with_curves
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 

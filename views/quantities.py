@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tracehouse.ingest.errors import DefinitionError
-from tracehouse.ingest.units import spelled
+from tracehouse.core.errors import DefinitionError
+from tracehouse.core.units import spelled
 from tracehouse.views.view_files import VIEWS
 
 _FILE = "quantities.csv"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from tracehouse.ingest.declare import Table, Trace
+from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Check
 

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tracehouse.ingest.declare import all_traces
-from tracehouse.views import each_trace
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.views import across_traces
 from tracehouse.views.base_columns import declared, read_by
 from tracehouse.views.sql_text import normal
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
@@ -169,8 +169,8 @@ def _views_read(view: ViewFile, views: Mapping[str, ViewFile]) -> set[str]:
     found = set()
     for reference in view.references:
         schema, _, name = reference.partition(".")
-        if schema == each_trace.SCHEMA:
-            found |= {member.versioned for member in each_trace.members(name, list(views.values()))}
+        if schema == across_traces.SCHEMA:
+            found |= {member.versioned for member in across_traces.members(name, list(views.values()))}
         elif reference in views:
             found.add(reference)
     return found

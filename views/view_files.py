@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from tracehouse.ingest.errors import DefinitionError
+from tracehouse.core.errors import DefinitionError
 from tracehouse.views.sql_text import (
     first_statement,
     has_block_comments,
@@ -31,7 +31,7 @@ VIEW_KEYS = {
     "source": "where its joins and formulas are documented",
     "caveat": "a trap that its numbers still hold: its name, and after a colon the columns that it is about",
     "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
-    "stored": "that its rows are kept as Parquet, and how: views/storing.py",
+    "stored": "that its rows are kept as Parquet, and how: views/materialization.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 

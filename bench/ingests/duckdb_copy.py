@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.ingest.declare import Table, all_traces
+from tracehouse.ingest.declarations import Table, all_traces
 
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 

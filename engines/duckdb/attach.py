@@ -4,8 +4,8 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.errors import UserError
 
 _HELD = "Could not set lock on file"
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from tracehouse.engines.duckdb.read.asking import scratch_folder
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read.sandbox import scratch_folder
 from tracehouse.engines.duckdb.write.database import Workers
-from tracehouse.engines.duckdb.write.stored_views import Unit, make_unit
+from tracehouse.engines.duckdb.write.materialized_views import Unit, make_unit
 from tracehouse.engines.spark.session import errors_explained, opened
-from tracehouse.ingest.accumulate import Steps, Task, bring_up_to_date
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.convert.incremental import Steps, Task, bring_up_to_date
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

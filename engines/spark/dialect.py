@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tracehouse.ingest.errors import DefinitionError
+from tracehouse.core.errors import DefinitionError
 
 Rewritten = Callable[[exp.Expr], exp.Expr | None]
 """Gives the expression that stands for a node of a tree, or None where the node is not concerned."""

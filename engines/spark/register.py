@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
-from tracehouse.engines.spark import statements
+from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import errors_explained
-from tracehouse.ingest import manifest
-from tracehouse.ingest.declare import all_traces
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.store import manifest
+from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import QueryFile, query_files
-from tracehouse.views.each_trace import expanded
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
@@ -108,25 +108,25 @@ def _definitions(
             name = f"{trace.name}.{table.name}"
             files = [file for c in conversions if c.table_name == name for file in c.files]
             if files:
-                yield name, statements.table(name, table, files, root, relations[name]), False
+                yield name, ddl.table(name, table, files, root, relations[name]), False
             else:
-                yield name, iter([statements.table_without_rows(name, relations[name])]), True
+                yield name, iter([ddl.table_without_rows(name, relations[name])]), True
     rejected = [file for conversion in conversions for file in conversion.rejected]
     if rejected:
         yield (
             _REJECTED,
-            iter([statements.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
+            iter([ddl.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
             True,
         )
     else:
-        yield _REJECTED, iter([statements.table_without_rows(_REJECTED, relations[_REJECTED])]), True
+        yield _REJECTED, iter([ddl.table_without_rows(_REJECTED, relations[_REJECTED])]), True
     for view in views:
-        yield view.versioned, iter([statements.view(view, relations[view.versioned])]), True
+        yield view.versioned, iter([ddl.view(view, relations[view.versioned])]), True
     for name, view in newest(views).items():
-        yield name, iter([statements.alias(name, view.versioned, relations[name])]), True
+        yield name, iter([ddl.alias(name, view.versioned, relations[name])]), True
     for query in queries:
         full_name = query.full_name
-        yield full_name, iter([statements.function(query, definitions.queries[full_name])]), True
+        yield full_name, iter([ddl.function(query, definitions.queries[full_name])]), True
 
 
 def _save(
@@ -136,11 +136,11 @@ def _save(
     if session.conf.get("spark.sql.catalogImplementation") == "hive":
         _make_room(session, name, there, for_view=False)
         session.createDataFrame(rows).write.saveAsTable(name)
-        session.sql(f"comment on table {name} is {statements.quoted(defined.comment)}")
+        session.sql(f"comment on table {name} is {ddl.quoted(defined.comment)}")
     else:
         # A metastore would take no text so long, and on a cluster there may be no folder that all nodes see.
         _make_room(session, name, there, for_view=True)
-        session.sql(statements.catalog_table(name, rows, defined))
+        session.sql(ddl.catalog_table(name, rows, defined))
     return name
 
 

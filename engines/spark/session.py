@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracehouse.ingest import signals
-from tracehouse.ingest.errors import UsageError, UserError, not_installed
+from tracehouse.core import signals
+from tracehouse.core.errors import UsageError, UserError, not_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

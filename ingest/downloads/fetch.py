@@ -9,14 +9,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from rich.filesize import decimal
 
-from tracehouse.ingest.declare import Trace, all_traces
+from tracehouse.core.errors import RawFileError, UsageError, UserError, check_traces
+from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.synthetic import MARKER_NAME
+from tracehouse.ingest.discovery.unpack import open_raw, sha256_of
 from tracehouse.ingest.downloads import hub, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
 from tracehouse.ingest.downloads.web import DEFAULT_PATIENCE, Patience, PlaceError, Web, open_web
-from tracehouse.ingest.errors import RawFileError, UsageError, UserError, check_traces
-from tracehouse.ingest.integrity import Progress
-from tracehouse.ingest.synthetic import MARKER_NAME
-from tracehouse.ingest.unpack import open_raw, sha256_of
+from tracehouse.ingest.store.integrity import Progress
 
 ALL = "all"
 # What a file that is not the published one is called from then on.

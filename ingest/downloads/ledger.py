@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from string import ascii_lowercase
 
-from tracehouse.ingest.declare import Trace
+from tracehouse.ingest.declarations import Trace
 
 FOLDER = Path(__file__).parents[1] / "traces"
 

@@ -16,10 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.ingest.discovery.packing import part_of
+from tracehouse.ingest.discovery.unpack import LFS_FIRST_LINE, check_first_bytes, sha256_of
 from tracehouse.ingest.downloads.web import PlaceError, TryAgainError, Web
-from tracehouse.ingest.errors import RawFileError, UserError
-from tracehouse.ingest.packing import part_of
-from tracehouse.ingest.unpack import LFS_FIRST_LINE, check_first_bytes, sha256_of
 
 if TYPE_CHECKING:
     from requests import Response

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from tracehouse.ingest.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, not_installed
 
 if TYPE_CHECKING:
     from requests import Response, Session

@@ -28,7 +28,7 @@ Traps:
 """
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declare import Column, Table, Trace, Wide
+from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 
 JOB_TRACE = Table(
     name="job_trace",

@@ -16,7 +16,7 @@ Traps:
 """
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 
 def _resource(name: str, meaning: str, unit: str, kind: TypeName = "BIGINT") -> tuple[Column, Column]:

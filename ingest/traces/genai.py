@@ -15,7 +15,7 @@ times are no instants, and not UNIX_S. Requests are no jobs, for they hold no GP
 
 import re
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 README = "README of cluster-trace-v2026-GenAI"
 KEY = ("timestamp_anon", "container_ip")

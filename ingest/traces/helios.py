@@ -19,7 +19,7 @@ Traps:
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace, Wide
+from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 
 README = "README of S-Lab-System-Group/HeliosData"
 FOLDER = r"(?P<cluster>Earth|Saturn|Uranus|Venus)"

@@ -20,7 +20,7 @@ Traps:
 - The last line of each CSV has no newline, so that a CSV that is cut short there cannot be told.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 RAW_SOURCE_FILE = Column(
     "source_file",

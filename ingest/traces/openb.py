@@ -21,7 +21,7 @@ Traps:
 - Nothing says on which node a pod ran.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 NODE = Table(
     name="node",

@@ -25,7 +25,7 @@ Traps:
 - ``inst_id`` names the job, whatever its name says.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 # The publisher writes whole numbers as floats here ("4550879.0", "1.0") and as integers in
 # pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE refuses no row if a

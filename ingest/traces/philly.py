@@ -21,7 +21,7 @@ Traps:
 - ``NA`` stands where a GPU or a server was offline.
 """
 
-from tracehouse.ingest.declare import Column, JsonList, Table, Trace
+from tracehouse.ingest.declarations import Column, JsonList, Table, Trace
 
 README = "README of msr-fiddle/philly-traces"
 ARCHIVE = "trace-data"

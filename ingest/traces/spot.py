@@ -17,7 +17,7 @@ Traps:
 - Jobs that ran when the trace began or ended seem to be cut off there.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 README = "README of cluster-trace-v2026-spot-gpu"
 

@@ -23,7 +23,7 @@ Traps:
 - The highest power limit differs by GPU, and average power may lie above the limit.
 """
 
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 DATASET = Column("dataset", "VARCHAR", "Data set trained on; with the network, the workload")
 NETWORK = Column("network", "VARCHAR", "Network that was trained")

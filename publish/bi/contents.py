@@ -15,9 +15,9 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.declare import Table, all_traces
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.views import ledgers
 
 Columns = Mapping[str, str]

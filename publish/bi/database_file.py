@@ -11,11 +11,11 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read import outdated
+from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.answer import Access, connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
-from tracehouse.ingest.errors import UserError
 from tracehouse.publish.bi import replaced_file
 from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, contents, told
 
@@ -51,7 +51,7 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     is_open = path.exists() and replaced_file.is_open_elsewhere(path)
     with _write_errors_told(path), replaced_file.written_aside(path) as half:
         access = Access([f"{half}{ending}" for ending in _BESIDE])
-        with connect(warehouse, access) as connection, outdated.told(connection, warehouse):
+        with connect(warehouse, access) as connection, schema_mismatch.told(connection, warehouse):
             chosen = contents(connection, whole)
             connection.execute(f"attach {quoted(str(half))} as {_TARGET} ({_OPTIONS})")
             rows = _fill(connection, chosen)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core.errors import UserError, not_installed
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read import outdated
+from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.answer import connect
-from tracehouse.ingest.errors import UserError, not_installed
 from tracehouse.publish.bi import postgresql_schemas as schemas_of
 from tracehouse.publish.bi.contents import Contents, LeftOut, contents, told
 from tracehouse.publish.bi.postgresql_address import Address, read_address
@@ -48,7 +48,7 @@ def publish(warehouse: Path, to: str, whole: bool) -> Published:
     schema of that name holds what was not published.
     """
     address = read_address(to)
-    with connect(warehouse) as source, outdated.told(source, warehouse), _session(address) as server:
+    with connect(warehouse) as source, schema_mismatch.told(source, warehouse), _session(address) as server:
         chosen = contents(source, whole, takes_values=False)
         names = list(dict.fromkeys(relation.schema for relation in chosen.relations))
         before = schemas_of.published_before(server.ask)

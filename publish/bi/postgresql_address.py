@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tracehouse.ingest.errors import UsageError
+from tracehouse.core.errors import UsageError
 
 CONNECT_TIMEOUT_S = 10
 

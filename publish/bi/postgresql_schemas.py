@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from tracehouse.core.errors import UserError
+from tracehouse.core.names import listed
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.names import listed
 from tracehouse.publish.bi.contents import MARK
 
 Ask = Callable[[str], list[tuple]]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracehouse.ingest.errors import UsageError
-from tracehouse.ingest.names import listed
+from tracehouse.core.errors import UsageError
+from tracehouse.core.names import listed
 from tracehouse.publish import output
 from tracehouse.publish.bi import database_file, postgresql
 from tracehouse.publish.bi import superset as superset_bundle

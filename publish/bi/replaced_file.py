@@ -9,10 +9,10 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core import signals
+from tracehouse.core.errors import UserError
+from tracehouse.core.names import shown_name
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest import signals
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.names import shown_name
 from tracehouse.publish import output
 from tracehouse.publish.bi.contents import MARK
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.ingest.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, not_installed
 from tracehouse.publish.bi.contents import Kind
 from tracehouse.publish.bi.superset_charts import Answer, chart_of, position_of
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
+from tracehouse.core.errors import UsageError, UserError, not_installed
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
-from tracehouse.ingest.errors import UsageError, UserError, not_installed
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
 from tracehouse.publish.plot.rows import Drawable, drawable, names

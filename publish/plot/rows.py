@@ -12,8 +12,8 @@ import duckdb
 import pyarrow as pa
 from pyarrow import types
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import Question, run
-from tracehouse.ingest.errors import UserError
 from tracehouse.publish.columns import exact
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError

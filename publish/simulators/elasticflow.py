@@ -5,7 +5,7 @@ other traces have none of them.
 """
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.form import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.format_spec import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
 
 _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tracehouse.engines.duckdb.read.answer import Question, run
-from tracehouse.publish.simulators.form import File, Layout
+from tracehouse.publish.simulators.format_spec import File, Layout
 
 
 def write(connection: duckdb.DuckDBPyConnection, file: File, path: Path, header: Sequence[str] = ()) -> None:

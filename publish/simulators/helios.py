@@ -7,7 +7,7 @@ and queue is start less submit.
 import datetime as dt
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.form import (
+from tracehouse.publish.simulators.format_spec import (
     BEHIND_CLUSTER,
     UNKNOWN_GPUS,
     Field,

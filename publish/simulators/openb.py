@@ -4,7 +4,15 @@ Source: README of cluster-trace-gpu-v2023, and its lists. Each instance of a job
 asks for more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
 """
 
-from tracehouse.publish.simulators.form import BEHIND_CLUSTER, UNKNOWN_GPUS, Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.format_spec import (
+    BEHIND_CLUSTER,
+    UNKNOWN_GPUS,
+    Field,
+    File,
+    Form,
+    Layout,
+    Rule,
+)
 
 # What `unified.jobs` does not tell: instances, and what pods have in openb's own words.
 _DETAILS = {

@@ -4,7 +4,7 @@ Source: OpenDC's TASK_SCHEMA_V3 and FRAGMENT_SCHEMA_v2, July 2026. Capacity and 
 GPUs of a task together, and memory in MB, which is taken as MiB.
 """
 
-from tracehouse.publish.simulators.form import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.format_spec import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
 
 # PAI alone says how much of its request a task used: the mean of its workers' lives.
 _DETAILS = {

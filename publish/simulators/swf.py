@@ -7,7 +7,15 @@ GPUs, or equal parts of one, so that fractions of GPUs stay exact.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracehouse.publish.simulators.form import BEHIND_CLUSTER, UNKNOWN_GPUS, Field, File, Form, Layout, Rule
+from tracehouse.publish.simulators.format_spec import (
+    BEHIND_CLUSTER,
+    UNKNOWN_GPUS,
+    Field,
+    File,
+    Form,
+    Layout,
+    Rule,
+)
 
 _NONE = "-1"
 

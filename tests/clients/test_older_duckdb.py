@@ -8,9 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tracehouse.engines.duckdb.write import database, stored_views
+from tracehouse.engines.duckdb.write import database, materialized_views
 from tracehouse.publish.bi import database_file
-from tracehouse.views.storing import storings
+from tracehouse.views.materialization import storings
 from tracehouse.views.view_files import view_files
 
 # The oldest that is supported, and those that the tests run on; the one of this run is everywhere else.
@@ -72,7 +72,7 @@ def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     shutil.copytree(sample_warehouse / "parquet", folder / "parquet")
     shutil.copy(sample_warehouse / "datapackage.json", folder)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stored_views, "LEAST_ROWS", 0)
+        patched.setattr(materialized_views, "LEAST_ROWS", 0)
         assert database.build(folder).notes == []
     return folder
 

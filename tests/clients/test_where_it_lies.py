@@ -10,8 +10,8 @@ import pytest
 from definitions import few_definitions
 from few_files import quiet
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.errors import UserError
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,0,\n"
 METRIC = "Time,172.31.0.1-0\n2023-07-01 00:00:00+08:00,7\n"

@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 from tracehouse.docs import dictionary, site
 from tracehouse.docs.house import House
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tracehouse.core.errors import UserError
 from tracehouse.docs import verified
 from tracehouse.engines.duckdb.read import answer, verify
-from tracehouse.ingest.errors import UserError
 from tracehouse.views import ledgers
 
 

@@ -11,8 +11,8 @@ import pytest
 import raw_dumps
 from duckdb import DuckDBPyConnection
 
-from tracehouse.engines.duckdb.read import answer, provenance, statement
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import answer, guard, provenance
 from tracehouse.views.view_files import view_files
 
 
@@ -260,7 +260,7 @@ def test_usual_functions_do_nothing_but_compute_a_value(opened: DuckDBPyConnecti
             or function_type not in ('scalar', 'aggregate', 'macro')
         """
     ).fetchall()
-    assert statement.USUAL_FUNCTIONS & {name for (name,) in rows} == set()
+    assert guard.USUAL_FUNCTIONS & {name for (name,) in rows} == set()
 
 
 def test_notes_of_measured_data_name_no_generator(real_warehouse: Path) -> None:

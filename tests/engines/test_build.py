@@ -7,7 +7,7 @@ import pytest
 import raw_dumps
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES
 from tracehouse.views.view_files import newest, view_files

@@ -9,7 +9,7 @@ import pytest
 import raw_dumps
 import sqlglot
 
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import references, view_files
 

@@ -9,8 +9,8 @@ import pytest
 from definitions import few_definitions
 
 from tracehouse.engines.duckdb.write import database, freshness
-from tracehouse.ingest import store
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import artifacts
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
 KINDS = """
@@ -48,7 +48,7 @@ def warehouse(built: Path, tmp_path: Path) -> Path:
 
 
 def made_from(warehouse: Path) -> str:
-    return freshness.of_build(store.published(warehouse), warehouse)
+    return freshness.of_build(artifacts.published(warehouse), warehouse)
 
 
 def is_fresh(warehouse: Path) -> bool:
@@ -122,11 +122,11 @@ def half_written(warehouse: Path) -> None:
 
 
 def unmarked(warehouse: Path) -> None:
-    store.mark_of_database(warehouse).unlink()
+    artifacts.mark_of_database(warehouse).unlink()
 
 
 def wrongly_marked(warehouse: Path) -> None:
-    store.mark_of_database(warehouse).write_text("[]")
+    artifacts.mark_of_database(warehouse).write_text("[]")
 
 
 @pytest.mark.parametrize("damage", [lost, flipped, written_into, half_written, unmarked, wrongly_marked])
@@ -158,7 +158,7 @@ def test_a_database_made_from_something_else_is_not_fresh(
     elif changed == "the place":
         warehouse = warehouse.rename(warehouse.with_name("moved"))
     else:
-        store.publish(warehouse, [])
+        artifacts.publish(warehouse, [])
     assert not is_fresh(warehouse)
 
 

@@ -9,7 +9,7 @@ import pytest
 from command_line import Run
 
 import tracehouse
-from tracehouse.ingest.errors import UserError
+from tracehouse.core.errors import UserError
 
 BUILT_BY_ANOTHER = "was built by another version of Tracehouse: `traces build` makes it anew. It has no "
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.engines.duckdb.write.exact import exact_sums
+from tracehouse.engines.duckdb.write.exact_sums import exact_sums
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views.sql_text import first_statement
 from tracehouse.views.view_files import newest, view_files

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.listing import listing
 from tracehouse.engines.duckdb.read.search import found, suggestion
-from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.lists import Kind
 
 

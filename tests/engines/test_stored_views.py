@@ -18,14 +18,14 @@ from definitions import few_definitions
 from few_files import quiet
 from hostile_tests import in_full
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.describe import describe
-from tracehouse.engines.duckdb.write import database, freshness, stored_views
+from tracehouse.engines.duckdb.write import database, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
-from tracehouse.ingest import store
-from tracehouse.ingest.errors import UserError
+from tracehouse.ingest.store import artifacts
 from tracehouse.publish.bi import database_file
-from tracehouse.views.storing import Storing, storings
+from tracehouse.views.materialization import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
 
 STORED = {view.versioned: how for view in view_files() if (how := storings(view))}
@@ -39,8 +39,8 @@ CELLS = "Time,{0}-0,{0}-1\n2023-07-01 00:00:00+08:00,1.5,2.5\n2023-07-01 00:00:1
 @pytest.fixture(scope="module", autouse=True)
 def small_is_stored_too() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stored_views, "LEAST_ROWS", 0)
-        patched.setattr(stored_views, "LEAST_FREE_BYTES", 0)
+        patched.setattr(materialized_views, "LEAST_ROWS", 0)
+        patched.setattr(materialized_views, "LEAST_FREE_BYTES", 0)
         yield
 
 
@@ -80,8 +80,8 @@ def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
     shutil.copytree(few_made, warehouse)
-    conversions = store.published(warehouse)
-    stored = stored_views.paths(stored_views.wanted(conversions))
+    conversions = artifacts.published(warehouse)
+    stored = materialized_views.paths(materialized_views.wanted(conversions))
     # As fresh as if it had been built here, which takes seconds.
     freshness.leave_mark(
         warehouse, freshness.of_build(conversions, warehouse, stored), warehouse / database.NAME
@@ -120,12 +120,12 @@ def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.
     warehouse = request.getfixturevalue(f"stored_{of}")
     computed = warehouse.with_name(f"{warehouse.name}-computed.duckdb")
     if not computed.exists():
-        build_file(computed, store.published(warehouse), warehouse, materialize=False)
+        build_file(computed, artifacts.published(warehouse), warehouse, materialize=False)
     with duckdb.connect() as connection:
         connection.execute(f"attach '{computed}' as computed (read_only)")
         connection.execute(f"attach '{warehouse / database.NAME}' as stored (read_only)")
         is_stored = f"select stored from stored.catalog.views where versioned_name = '{name}'"
-        reads = stored_views.tables_read(*views_of(name))
+        reads = materialized_views.tables_read(*views_of(name))
         with_data = (
             f"select count(*) > 0 from stored.catalog.tables where row_count > 0 and table_name in {reads}"
         )
@@ -153,7 +153,7 @@ def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.
 
 
 def views_of(name: str) -> tuple:
-    views = stored_views._views()
+    views = materialized_views._views()
     return views[name], views
 
 
@@ -165,7 +165,7 @@ def test_every_sample_has_rows_to_store(stored_sample: Path) -> None:
 
 
 def test_rows_are_in_the_order_that_the_header_says(stored_sample: Path) -> None:
-    for parts in stored_views.wanted(store.published(stored_sample)).values():
+    for parts in materialized_views.wanted(artifacts.published(stored_sample)).values():
         for part in parts:
             listed = ", ".join(f'"{column}"' for column in part.how.order)
             sql = f"select {listed} from '{stored_sample / part.path}'"
@@ -197,10 +197,10 @@ def test_the_catalog_says_what_is_stored_since_when_and_from_what(few: Path) -> 
 
 
 def test_nothing_is_stored_that_has_little_to_read(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_views, "LEAST_ROWS", 9)
+    monkeypatch.setattr(materialized_views, "LEAST_ROWS", 9)
     database.build(few)
     assert asked(few, KEPT) == []
-    monkeypatch.setattr(stored_views, "LEAST_ROWS", 8)
+    monkeypatch.setattr(materialized_views, "LEAST_ROWS", 8)
     database.build(few)
     assert (HOURLY,) in asked(few, KEPT)
 
@@ -246,7 +246,7 @@ def test_a_partition_more_leaves_the_others_alone(few: Path) -> None:
 def test_changed_sql_is_stored_anew(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files(few)
     changed = [replace(view, sha256="0" * 64) if view.versioned == HOURLY else view for view in view_files()]
-    monkeypatch.setattr(stored_views, "view_files", lambda: changed)
+    monkeypatch.setattr(materialized_views, "view_files", lambda: changed)
     database.build(few)
     more = files(few).keys() - before.keys()
     assert len(more) == 2
@@ -257,16 +257,16 @@ def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, store
     views = {view.versioned: view for view in view_files()}
     lower = {
         name: sorted(
-            one.versioned for one in stored_views.below(views[name], views) if one is not views[name]
+            one.versioned for one in materialized_views.below(views[name], views) if one is not views[name]
         )
         for name in STORED
     }
     name = next(name for name, below in lower.items() if below)
-    conversions = store.published(stored_sample)
-    before = stored_views.wanted(conversions)
+    conversions = artifacts.published(stored_sample)
+    before = materialized_views.wanted(conversions)
     views[lower[name][0]] = replace(views[lower[name][0]], sha256="0" * 64)
-    monkeypatch.setattr(stored_views, "view_files", lambda: list(views.values()))
-    after = stored_views.wanted(conversions)
+    monkeypatch.setattr(materialized_views, "view_files", lambda: list(views.values()))
+    after = materialized_views.wanted(conversions)
     assert {part.path for part in before[name]}.isdisjoint(part.path for part in after[name])
     for other, parts in before.items():
         changed = lower[name][0] in [other, *lower[other]]
@@ -292,7 +292,7 @@ def test_the_commands_have_the_option(few: Path) -> None:
         run = command_line.server().run(*command, "--no-stored", "--warehouse", few)
         assert (run.code, run.errors) == (0, [])
         assert not freshness.stores_views(few)
-        store.mark_of_database(few).unlink()
+        artifacts.mark_of_database(few).unlink()
 
 
 def test_a_materialized_database_reads_no_file(few: Path) -> None:
@@ -309,7 +309,7 @@ def test_a_vacuum_removes_what_no_database_needs(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = set(stored_views.paths(stored_views.wanted(store.published(few))))
+    needed = set(materialized_views.paths(materialized_views.wanted(artifacts.published(few))))
     listed = {path for (paths,) in asked(few, "select stored_files from catalog.views") for path in paths}
     assert listed < needed, "files without rows are needed and not read"
     assert database.vacuum(few, 7, 3)[0] == []
@@ -334,15 +334,15 @@ def test_what_is_read_again_is_kept_after_a_kill_before_that_is_noted(
         write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", f"{value}.0,"))
         ingest(few)
 
-    for value in range(4, 5 + store.KEEP_SUPERSEDED_VERSIONS):
+    for value in range(4, 5 + artifacts.KEEP_SUPERSEDED_VERSIONS):
         with_value(value)
     with monkeypatch.context() as killed:
-        killed.setattr(stored_views, "note_superseded", lambda *_: None)
+        killed.setattr(materialized_views, "note_superseded", lambda *_: None)
         with_value(3)
-    noted = json.loads(stored_views._list_of_superseded(few).read_text())
+    noted = json.loads(materialized_views._list_of_superseded(few).read_text())
     assert {old["path"] for old in noted} & first, "the list is of before the kill"
     text = json.dumps([old | {"since": "2020-01-01T00:00:00+00:00"} for old in noted])
-    stored_views._list_of_superseded(few).write_text(text)
+    materialized_views._list_of_superseded(few).write_text(text)
     with pytest.raises(UserError, match="there is no such folder"):
         database.ingest([few.with_name("gone")], few, [], quiet)
     assert first <= files(few).keys()
@@ -408,14 +408,14 @@ def test_the_advice_on_a_file_that_no_database_reads_any_more_helps_too(few: Pat
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = stored_views.paths(stored_views.wanted(store.published(few)))
+    needed = materialized_views.paths(materialized_views.wanted(artifacts.published(few)))
     old = few / min(before.keys() - set(needed))
     old.unlink()
-    [damage] = stored_views.check(few, [], quiet).damages
+    [damage] = materialized_views.check(few, [], quiet).damages
     assert few / damage.path == old and old.with_suffix(".sha256").name in damage.advice
     old.with_suffix(".sha256").unlink()
     database.build(few)
-    assert stored_views.check(few, [], quiet).damages == ()
+    assert materialized_views.check(few, [], quiet).damages == ()
 
 
 def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
@@ -434,17 +434,19 @@ def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Path, "unlink", killed_after_the_first)
-        stored_views.vacuum(few, 0, 0)
-    assert removed and stored_views.check(few, [], quiet).damages == ()
+        materialized_views.vacuum(few, 0, 0)
+    assert removed and materialized_views.check(few, [], quiet).damages == ()
     old = removed[0].with_suffix(".parquet").relative_to(few).as_posix()
-    assert old in [file.path for file in stored_views.vacuum(few, 0, 0)]
+    assert old in [file.path for file in materialized_views.vacuum(few, 0, 0)]
     assert not (few / old).exists()
 
 
 def test_what_could_not_be_stored_is_no_damage(few: Path) -> None:
     shutil.rmtree(few / "stored")
     seen: list[tuple[str, int, int]] = []
-    assert stored_views.check(few, [], lambda *told: seen.append(told)) == stored_views.Checked(0, 0, ())
+    assert materialized_views.check(few, [], lambda *told: seen.append(told)) == materialized_views.Checked(
+        0, 0, ()
+    )
     assert seen == []
 
 
@@ -492,7 +494,7 @@ def test_what_is_published_stands_by_itself(few: Path) -> None:
 def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(few / "stored")
     rows = asked_computed(few)
-    monkeypatch.setattr(stored_views, "LEAST_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
     notes = database.build(few).notes
     assert len(notes) == len(
         asked(few, "select 1 from catalog.views where sql ilike '%stored: parquet per%'")
@@ -501,8 +503,8 @@ def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.M
     assert asked(few, f"from {HOURLY} order by all") == rows
     assert files(few) == {}
     monkeypatch.undo()
-    monkeypatch.setattr(stored_views, "LEAST_ROWS", 0)
-    monkeypatch.setattr(stored_views, "LEAST_FREE_BYTES", 0)
+    monkeypatch.setattr(materialized_views, "LEAST_ROWS", 0)
+    monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 0)
     assert ingest(few) == [], "it tries again"
     assert (HOURLY,) in asked(few, KEPT)
 
@@ -511,10 +513,12 @@ def test_a_failure_without_a_text_is_named(tmp_path: Path, monkeypatch: pytest.M
     def fail(_: Path) -> None:
         raise OSError
 
-    monkeypatch.setattr(stored_views.shutil, "disk_usage", fail)
-    part = stored_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet", 0)
+    monkeypatch.setattr(materialized_views.shutil, "disk_usage", fail)
+    part = materialized_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet", 0)
     with duckdb.connect() as connection:
-        assert stored_views._make(connection, tmp_path, "mine.view_v1", "select 1 as a", part) == "OSError"
+        assert (
+            materialized_views._make(connection, tmp_path, "mine.view_v1", "select 1 as a", part) == "OSError"
+        )
 
 
 def asked_computed(warehouse: Path) -> list[tuple]:
@@ -532,12 +536,14 @@ def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) ->
         shutil.rmtree(warehouse / "stored")
         free = shutil.disk_usage(warehouse).free
         (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
-        conversions = store.published(warehouse)
-        found, notes = stored_views.make(warehouse, conversions, stored_views.wanted(conversions), quiet)
+        conversions = artifacts.published(warehouse)
+        found, notes = materialized_views.make(
+            warehouse, conversions, materialized_views.wanted(conversions), quiet
+        )
         assert len(found) + len(notes) == len(STORED)
         assert notes and all("is not stored, but computed at every question" in note for note in notes)
         assert any("No space left on device" in note for note in notes)
-        assert [path for path in store.staging(warehouse).rglob("*") if path.is_file()] == []
+        assert [path for path in artifacts.staging(warehouse).rglob("*") if path.is_file()] == []
         for path in (warehouse / "stored").rglob("*.parquet"):
             duckdb.sql(f"select count(*) from '{path}'").fetchall()
     finally:
@@ -547,7 +553,7 @@ def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) ->
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tracehouse.engines.duckdb.write import database, stored_views
+from tracehouse.engines.duckdb.write import database, materialized_views as stored_views
 stored_views.LEAST_ROWS = stored_views.LEAST_FREE_BYTES = 0
 step, warehouse = sys.argv[1], Path(sys.argv[2])
 left = [2]
@@ -644,9 +650,9 @@ def test_a_header_that_makes_no_sense_is_refused(
     said: str, table: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table=table))
-    monkeypatch.setattr(stored_views, "view_files", lambda: [view])
+    monkeypatch.setattr(materialized_views, "view_files", lambda: [view])
     with pytest.raises(DefinitionError, match=expected):
-        stored_views.wanted([])
+        materialized_views.wanted([])
 
 
 def test_a_view_of_ones_own_is_not_stored(few: Path) -> None:

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 import raw_dumps
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
-from tracehouse.ingest.errors import UserError
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import DefinitionError
 

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 from hostile.escapes import ESCAPES, Escape
 
-from tracehouse.engines.duckdb.read import answer, confine
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import answer, landlock
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.errors import UserError
 from tracehouse.publish import export, output
 from tracehouse.publish.formats import Format
 
@@ -109,7 +109,7 @@ def test_no_attempt_changes_a_file_or_reads_another(place: Place, record_propert
     def work() -> dict[str, str]:
         with output.new_spool(place.scratch) as spool, output.new_spool(place.scratch) as draft:
             spools = [spool, draft]
-            confine.confine_thread([place.scratch], [spool.file.fileno() for spool in spools])
+            landlock.confine_thread([place.scratch], [spool.file.fileno() for spool in spools])
             access = answer.Access([spool.path for spool in spools], place.scratch)
             with answer.connect(place.warehouse, access) as connection:
                 return {escape.sql: asked(connection, place.filled(escape.sql), spools) for escape in ESCAPES}
@@ -122,7 +122,7 @@ def test_no_attempt_changes_a_file_or_reads_another(place: Place, record_propert
     assert writing == []
 
 
-@pytest.mark.skipif(not confine.available(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
 def test_behind_the_check_the_thread_itself_cannot_write(place: Place, record_property: Callable) -> None:
     """The statements as they are, on a connection that nothing was set for."""
     tried = [escape for escape in ESCAPES if not escape.network]
@@ -130,7 +130,7 @@ def test_behind_the_check_the_thread_itself_cannot_write(place: Place, record_pr
     before = place.state()
 
     def work() -> dict[str, str]:
-        confine.confine_thread([place.scratch], [])
+        landlock.confine_thread([place.scratch], [])
         return dict(run(place, tried))
 
     found = in_a_thread(work)
@@ -157,7 +157,7 @@ def run(place: Place, escapes: list[Escape]) -> Iterator[tuple[str, str]]:
             connection = None
 
 
-@pytest.mark.skipif(not confine.available(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
 def test_the_first_wall_is_not_what_holds_the_second(place: Place) -> None:
     """Without the thread's confinement the same statement does write: the test above tests something."""
     target = place.scratch / "written.csv"

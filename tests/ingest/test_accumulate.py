@@ -11,10 +11,12 @@ import duckdb
 import pytest
 from few_files import quiet
 
-from tracehouse.ingest import accumulate, pipeline, store
-from tracehouse.ingest.convert import RawInput
-from tracehouse.ingest.errors import UserError
+from tracehouse.core.errors import UserError
+from tracehouse.ingest import pipeline
+from tracehouse.ingest.convert import incremental
+from tracehouse.ingest.convert.raw_file import RawInput
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import artifacts
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
@@ -56,15 +58,15 @@ class House:
 
     def ingest(self, files: dict[str, str | bytes], *names: str, replacing: bool = False) -> IngestResult:
         self.put(files)
-        with store.lock(self.warehouse):
-            store.clean(self.warehouse)
+        with artifacts.lock(self.warehouse):
+            artifacts.clean(self.warehouse)
             outcome = pipeline.ingest([self.raw], self.warehouse, names, quiet, replacing)
-            store.publish(self.warehouse, outcome.conversions)
+            artifacts.publish(self.warehouse, outcome.conversions)
         return outcome
 
     def rows(self, column: str) -> list:
         """A column of all that is published, sorted."""
-        published = store.published(self.warehouse)
+        published = artifacts.published(self.warehouse)
         files = [str(self.warehouse / stored.path) for c in published for stored in c.files]
         sql = f"select {column} from read_parquet($files, union_by_name = true) order by all"
         return [value for (value,) in duckdb.execute(sql, {"files": files}).fetchall()]
@@ -100,7 +102,7 @@ def test_pieces_that_share_lines_give_each_once_in_whatever_order_they_come(
 
 def stopped_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Let an ingest be stopped before its n-th conversion, as a kill would."""
-    convert, begun = accumulate.convert, []
+    convert, begun = incremental.convert, []
 
     def stopping(raw_input: RawInput, *rest: object) -> tuple:
         begun.append(raw_input.key)
@@ -108,7 +110,7 @@ def stopped_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
             raise KeyboardInterrupt
         return convert(raw_input, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(accumulate, "convert", stopping)
+    monkeypatch.setattr(incremental, "convert", stopping)
     return lambda: len(begun)
 
 
@@ -121,12 +123,12 @@ def test_an_ingest_that_was_stopped_between_two_pieces_doubles_no_line(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         stopped_before(2, patch)
         house.ingest(both)
-    assert [c.source for c in store.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+    assert [c.source for c in artifacts.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     if after == "another trace":
         house.ingest({"cluster01.csv": jobs("a", 1), **both}, "itp")
         assert len(house.rows("time")) == 101
         # What was finished is not lost by it.
-        assert [c.source for c in store.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+        assert [c.source for c in artifacts.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     outcome = house.ingest(both if after != "the first" else {JANUARY: PIECES[JANUARY]}, "acme")
     assert not outcome.problems
     assert sorted(minute for minute in house.minutes() if minute is not None) == list(range(150))
@@ -177,7 +179,7 @@ def test_replacing_an_archive_by_what_was_in_it(house: House) -> None:
     assert len(house.ingest(dict(members)).problems) == 2
     assert not house.ingest(dict(members), replacing=True).problems
     assert Counter(house.rows("job_id[1]")) == {"a": 5, "b": 5}
-    assert {c.source for c in store.published(house.warehouse)} == {"cluster01.csv", "cluster02.csv"}
+    assert {c.source for c in artifacts.published(house.warehouse)} == {"cluster01.csv", "cluster02.csv"}
 
 
 @pytest.mark.parametrize("bad", ["version https://git-lfs.github.com/spec/v1\n", JOB + "a,x,600,1\n"])
@@ -187,7 +189,7 @@ def test_replacing_replaces_nothing_of_a_table_that_cannot_be_read_in_full(bad: 
     assert len(outcome.problems) == 1
     assert any("nothing is replaced" in note for note in outcome.notes)
     assert Counter(house.rows("job_id[1]"))["a"] == 5
-    assert store.finished(house.warehouse) == []
+    assert artifacts.finished(house.warehouse) == []
 
 
 def test_an_archive_that_is_damaged_keeps_its_rows_and_a_csv_of_it_doubles_none(house: House) -> None:
@@ -198,8 +200,8 @@ def test_an_archive_that_is_damaged_keeps_its_rows_and_a_csv_of_it_doubles_none(
     for _ in range(2):
         assert len(house.ingest(files).problems) == 2
         assert Counter(house.rows("job_id[1]")) == {"a": 900, "b": 900}
-    assert store.finished(house.warehouse) == []
-    assert store.unlisted(house.warehouse) == []
+    assert artifacts.finished(house.warehouse) == []
+    assert artifacts.unlisted(house.warehouse) == []
 
 
 def test_a_csv_that_moves_out_of_an_archive_that_is_then_refused_is_not_read_twice(house: House) -> None:
@@ -224,11 +226,11 @@ def test_archives_of_one_name_that_share_no_csv_do_not_replace_each_other(house:
 
 def test_what_is_damaged_and_not_here_is_said_before_anything_is_read(house: House) -> None:
     house.ingest({"cluster01.csv": jobs("a", 5)})
-    (stored,) = store.published(house.warehouse)[0].files
+    (stored,) = artifacts.published(house.warehouse)[0].files
     (house.warehouse / stored.path).write_bytes(b"short")
     with pytest.raises(UserError, match=r"5 bytes; .* were written"):
         house.ingest({JANUARY: PIECES[JANUARY]})
-    assert store.finished(house.warehouse) == []
+    assert artifacts.finished(house.warehouse) == []
 
 
 def test_a_raw_file_found_in_parts_is_said_to_be(house: House) -> None:
@@ -236,5 +238,5 @@ def test_a_raw_file_found_in_parts_is_said_to_be(house: House) -> None:
     house.ingest({"raw-traces.tar.gz": packed})
     parts = {"raw-traces.tar.gz.partaa": packed[:50], "raw-traces.tar.gz.partab": packed[50:]}
     assert house.ingest(dict(parts)).converted == ()
-    (conversion,) = store.published(house.warehouse)
+    (conversion,) = artifacts.published(house.warehouse)
     assert conversion.sources[0].parts == 2

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracehouse.ingest.column_types import TYPES, TypeName
-from tracehouse.ingest.declare import Column, Table
-from tracehouse.ingest.typed_csv import read_csv
-from tracehouse.ingest.values import arrow_type
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers.typed_csv import read_csv
+from tracehouse.ingest.readers.values import arrow_type
 
 NAIVE, AWARE = datetime(2020, 6, 9, 18, 41, 1), datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
 

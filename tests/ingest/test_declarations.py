@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.declare import Table, Trace, all_traces
+from tracehouse.ingest.declarations import Table, Trace, all_traces
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tracehouse.ingest import fast_csv
-from tracehouse.ingest.declare import Column, Table
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.records import Chunk
-from tracehouse.ingest.rejects import Reject
-from tracehouse.ingest.typed_csv import CHUNK_BYTES, read_csv
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers import fast_csv
+from tracehouse.ingest.readers.records import Chunk
+from tracehouse.ingest.readers.rejects import Reject
+from tracehouse.ingest.readers.typed_csv import CHUNK_BYTES, read_csv
 
 NAME, COUNT, SHARE = (
     Column("name", "VARCHAR", ""),

@@ -20,14 +20,14 @@ from publisher import Publisher
 from typer.testing import CliRunner
 
 from tracehouse import cli
-from tracehouse.ingest.declare import Trace, all_traces
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.packing import form_of
+from tracehouse.ingest.discovery.raw_files import find
+from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.downloads import fetch, ledger, transfer
 from tracehouse.ingest.downloads.ledger import Download
 from tracehouse.ingest.downloads.web import Patience, PlaceError, Web
-from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.ingest.find import find
-from tracehouse.ingest.packing import form_of
-from tracehouse.ingest.synthetic import MARKER_NAME
 
 TRACES = list(all_traces().values())
 # The others come by hand.

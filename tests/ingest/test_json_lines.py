@@ -16,12 +16,12 @@ from few_files import ingest, tar_gz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import traces
-from tracehouse.ingest.declare import Column, Table, all_traces
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.json_lines import read_json_lines
-from tracehouse.ingest.rejects import Reject
+from tracehouse.ingest.declarations import Column, Table, all_traces
+from tracehouse.ingest.readers.json_lines import read_json_lines
+from tracehouse.ingest.readers.rejects import Reject
 
 TABLE = Table(
     name="request",
@@ -143,7 +143,7 @@ def test_json_is_kept_as_python_reads_it(found: list[object], is_ascii: bool, ch
 
 
 PROBE = """
-from tracehouse.ingest.declare import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace
 
 REQUEST = Table(
     name="request", comment="Requests", grain="one row per id", source="here", file_name=r"request\\\\.jsonl",

@@ -7,11 +7,11 @@ from datetime import datetime
 
 import pytest
 
-from tracehouse.ingest import json_list
-from tracehouse.ingest.declare import Column, JsonList, Table
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.json_list import Element, elements, read_json_list
-from tracehouse.ingest.rejects import Reject
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Column, JsonList, Table
+from tracehouse.ingest.readers import json_list
+from tracehouse.ingest.readers.json_list import Element, elements, read_json_list
+from tracehouse.ingest.readers.rejects import Reject
 
 JOB_ID = Column("id", "VARCHAR", "", required=True)
 COMMON = {"comment": "", "grain": "", "source": "", "file_name": "log"}

@@ -1,6 +1,6 @@
 import pytest
 
-from tracehouse.ingest.names import listed, shown_name
+from tracehouse.core.names import listed, shown_name
 
 
 @pytest.mark.parametrize(

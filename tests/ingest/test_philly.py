@@ -10,8 +10,9 @@ import duckdb
 import pytest
 import raw_dumps
 
-from tracehouse.ingest import pipeline, store
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import artifacts
 
 # The examples in the publisher's README.
 JOB = {
@@ -74,9 +75,9 @@ def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
 
 
 def ingested(raw: Path, warehouse: Path) -> IngestResult:
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     return outcome
 
 

@@ -17,12 +17,14 @@ import pytest
 from definitions import few_definitions
 from few_files import quiet, tar_gz, write
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest import accumulate, pipeline, store
-from tracehouse.ingest.convert import RawInput
-from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest import pipeline
+from tracehouse.ingest.convert import incremental
+from tracehouse.ingest.convert.raw_file import RawInput
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store.manifest import Conversion
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
@@ -43,10 +45,10 @@ def base_tables_alone() -> Iterator[None]:
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
     """All of an ingest but the database."""
-    with store.lock(warehouse):
-        store.clean(warehouse)
+    with artifacts.lock(warehouse):
+        artifacts.clean(warehouse)
         outcome = pipeline.ingest([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -56,14 +58,14 @@ def names_of(conversions: Sequence[Conversion]) -> list[str]:
 
 def published_rows(warehouse: Path) -> dict[str, int]:
     rows: Counter[str] = Counter()
-    for conversion in store.published(warehouse):
+    for conversion in artifacts.published(warehouse):
         rows[conversion.table_name] += conversion.rows
     return dict(rows)
 
 
 def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
     """When each Parquet file of some conversions was written, or of all that are published."""
-    chosen = store.published(warehouse) if conversions is None else conversions
+    chosen = artifacts.published(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
     return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
 
@@ -126,9 +128,9 @@ def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> No
     ingest(raw, warehouse)
     (raw / "zeus/summary_power_a40.csv").unlink()
     (raw / "openb_node_list_all_node.csv").unlink()
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     assert outcome.notes == ("zeus/summary_power_a40.csv: its 1 rows leave zeus.power",)
     # Of openb no file was found, so that nothing replaces it.
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
@@ -138,9 +140,9 @@ def test_replacing_takes_nothing_out_where_a_file_could_not_be_read(tmp_path: Pa
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     ingest(raw, warehouse)
     write(raw, {"zeus/summary_power_a40.csv": PAGE})
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     assert len(outcome.problems) == 1
     assert published_rows(warehouse)["zeus.power"] == 2
 
@@ -162,9 +164,9 @@ def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: 
     assert set(stamps(warehouse)) == {
         path.relative_to(warehouse).as_posix() for path in (warehouse / "parquet").rglob("*.parquet")
     }
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     assert published_rows(warehouse) == {"openb.node": rows}
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
 
@@ -398,7 +400,7 @@ def test_wrong_calls_on_the_command_line(tmp_path: Path) -> None:
     run = traces("ingest", "--raw", tmp_path / "gone", "--warehouse", warehouse)
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'gone'}: there is no such folder. ")
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         run = traces("ingest", "--raw", tmp_path, "--warehouse", warehouse)
     assert run.returncode == 1
     assert run.stderr == (
@@ -536,20 +538,20 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
 
     killed_when(lambda work: (work / "staging").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert store.finished(warehouse) == []
+    assert artifacts.finished(warehouse) == []
 
     killed_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
-    killed_when(lambda work: bool(store.finished(work.parent)), raw, warehouse)
+    killed_when(lambda work: bool(artifacts.finished(work.parent)), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    done = stamps(warehouse, store.finished(warehouse))
+    done = stamps(warehouse, artifacts.finished(warehouse))
     assert done
 
     killed_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert len(store.finished(warehouse)) == 4
-    assert done.items() <= stamps(warehouse, store.finished(warehouse)).items()
+    assert len(artifacts.finished(warehouse)) == 4
+    assert done.items() <= stamps(warehouse, artifacts.finished(warehouse)).items()
 
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert outcome.converted == ()
@@ -573,7 +575,7 @@ def test_one_table_that_cannot_be_written_stops_the_others(
     # The largest is begun first, whatever the machine.
     largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
-    convert = accumulate.convert
+    convert = incremental.convert
 
     def failing(raw_input: RawInput, *rest: Any) -> tuple:
         if raw_input.table_name == "openb.node":
@@ -582,7 +584,7 @@ def test_one_table_that_cannot_be_written_stops_the_others(
             raw_input.on_bytes(0)
         return convert(raw_input, *rest)
 
-    monkeypatch.setattr(accumulate, "convert", failing)
+    monkeypatch.setattr(incremental, "convert", failing)
     stopped = threading.Event()
     timer = threading.Timer(20, stopped.set)
     timer.start()
@@ -590,7 +592,7 @@ def test_one_table_that_cannot_be_written_stops_the_others(
         ingest(raw, warehouse)
     assert not stopped.is_set(), "the others went on"
     timer.cancel()
-    assert store.finished(warehouse) == []
+    assert artifacts.finished(warehouse) == []
 
 
 def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from terminal import end, plain, screen, terminal
 
 SCRIPT = """
-from tracehouse.ingest.progress import byte_bars
+from tracehouse.core.progress import byte_bars
 with byte_bars() as progress:
     progress("raw folders", 0, 0)
     input()

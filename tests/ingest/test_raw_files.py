@@ -18,7 +18,8 @@ import pytest
 from few_files import ingest, only, quiet, refusal, stored, tar_gz, write, zipped
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest import pipeline, store
+from tracehouse.ingest import pipeline
+from tracehouse.ingest.store import artifacts
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
@@ -183,7 +184,7 @@ def test_a_warehouse_among_the_raw_files_is_not_looked_through(tmp_path: Path) -
     for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
         ingest(tmp_path, {})
         (warehouse / database.NAME).touch()
-        with store.lock(warehouse):
+        with artifacts.lock(warehouse):
             assert pipeline.ingest([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
 
 

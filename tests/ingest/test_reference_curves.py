@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.reference_curves import Curve, read_curves, traces_with_curves
 
 SPEC_PERCENTILES = {0, 1, 2.5, *range(5, 100, 5), 97.5, 99, 100}

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.declare import Column
-from tracehouse.ingest.prefetch import prefetched
-from tracehouse.ingest.runs import ROW_GROUP_ROWS, write_runs
-from tracehouse.ingest.values import arrow_type
+from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, write_runs
+from tracehouse.ingest.declarations import Column
+from tracehouse.ingest.readers.prefetch import prefetched
+from tracehouse.ingest.readers.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
 ROW = st.tuples(st.sampled_from([None, "", "a", "b", "é"]), st.none() | st.integers(-3, 3))
@@ -74,9 +74,9 @@ THREADS = """
 import hashlib, io, sys
 from pathlib import Path
 import polars
-from tracehouse.ingest.declare import Column, Table
-from tracehouse.ingest.runs import write_runs
-from tracehouse.ingest.typed_csv import read_csv
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.convert.sorted_parquet import write_runs
+from tracehouse.ingest.readers.typed_csv import read_csv
 
 columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
 table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)

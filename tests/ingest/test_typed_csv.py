@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracehouse.ingest.declare import Column, Table
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.records import read_header
-from tracehouse.ingest.rejects import Reject
-from tracehouse.ingest.typed_csv import CHUNK_BYTES, read_csv
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers.records import read_header
+from tracehouse.ingest.readers.rejects import Reject
+from tracehouse.ingest.readers.typed_csv import CHUNK_BYTES, read_csv
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -483,7 +483,7 @@ def test_a_last_line_without_an_end_is_a_row_where_the_publisher_has_it_so() -> 
 
 
 def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracehouse.ingest.records.LONGEST_RECORD_BYTES", 1000)
+    monkeypatch.setattr("tracehouse.ingest.readers.records.LONGEST_RECORD_BYTES", 1000)
     rest = "x" * 5000
     assert "line 3: the line does not end" in str(refusal(f"{HEADER}\na,1,,\n{rest}", chunk_bytes=100))
     assert "line 3: the line does not end" in str(refusal(f'{HEADER}\na,1,,\n"{rest}"', chunk_bytes=100))

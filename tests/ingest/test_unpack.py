@@ -16,10 +16,10 @@ from few_files import zipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracehouse.ingest.errors import RawFileError
-from tracehouse.ingest.names import shown_name
-from tracehouse.ingest.packing import Form, form_of
-from tracehouse.ingest.unpack import data_members, explained, open_raw, sha256_of
+from tracehouse.core.errors import RawFileError
+from tracehouse.core.names import shown_name
+from tracehouse.ingest.discovery.packing import Form, form_of
+from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"

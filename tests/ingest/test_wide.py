@@ -18,14 +18,16 @@ from hostile_tests import in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest import accumulate, cells, pipeline, store
-from tracehouse.ingest.cells import write_cells
-from tracehouse.ingest.convert import RawInput
-from tracehouse.ingest.errors import RawFileError
+from tracehouse.ingest import pipeline
+from tracehouse.ingest.convert import incremental, unpivot
+from tracehouse.ingest.convert.raw_file import RawInput
+from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.readers.wide_csv import CHUNK_BYTES, Lines, read_wide
+from tracehouse.ingest.store import artifacts
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
-from tracehouse.ingest.wide_csv import CHUNK_BYTES, Lines, read_wide
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -150,7 +152,7 @@ def test_each_cell_is_a_row_as_pandas_melts_it(
 def test_a_device_s_hours_stand_together_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cells, "ROW_GROUP_ROWS", 200)
+    monkeypatch.setattr(unpivot, "ROW_GROUP_ROWS", 200)
     devices = [f"10.140.0.{node}-{gpu}" for node in (1, 10, 2) for gpu in range(8)]
     lines = [(15 * (99 - n), [str(n + d) for d in range(24)]) for n in range(100)]
     (path,), _ = written([csv_of(devices, lines)], tmp_path)
@@ -172,7 +174,7 @@ def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
         folder.mkdir()
     one, other = ([path.read_bytes() for path in written(data, folder, 20_000)[0]] for folder in folders)
     assert one == other
-    assert len(one) == cells.WRITERS
+    assert len(one) == unpivot.WRITERS
 
 
 @pytest.mark.parametrize(
@@ -221,10 +223,10 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
 
 
 def ingest(raw: Path, warehouse: Path) -> IngestResult:
-    with store.lock(warehouse):
-        store.clean(warehouse)
+    with artifacts.lock(warehouse):
+        artifacts.clean(warehouse)
         outcome = pipeline.ingest([raw], warehouse, ["acme"], quiet)
-        store.publish(warehouse, outcome.conversions)
+        artifacts.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -290,7 +292,7 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
     for metric in ("GPU_UTIL", "GPU_TEMP", "SM_CLOCK"):
         metric_file(raw, f"kalos/{metric}.csv", "172.31.0.1-0")
     monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
-    convert, done = accumulate.convert, []
+    convert, done = incremental.convert, []
 
     def stopping(raw_input: RawInput, *rest: Any) -> tuple:
         if len(done) == 2:
@@ -299,7 +301,7 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
         return convert(raw_input, *rest)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(accumulate, "convert", stopping)
+        patch.setattr(incremental, "convert", stopping)
         ingest(raw, warehouse)
     outcome = ingest(raw, warehouse)
     assert len(outcome.unchanged) == 2

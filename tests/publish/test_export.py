@@ -16,8 +16,8 @@ import pytest
 from command_line import TRACES
 from openpyxl import load_workbook
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read.answer import Note, Question, disable_async_writes
-from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish import output
 from tracehouse.publish.export import TO_A_FILE, Options, chosen_format, write
 from tracehouse.publish.formats import BINARY, Format

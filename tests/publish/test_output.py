@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.ingest.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.publish import output
 
 

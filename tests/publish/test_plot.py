@@ -13,9 +13,9 @@ import duckdb
 import pytest
 from duckdb import DuckDBPyConnection
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
-from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.publish import output
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import Size

@@ -323,8 +323,8 @@ def test_without_the_extra_it_says_what_to_install(
     two_synthetic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    from tracehouse.engines.duckdb.read.asking import Limits
-    from tracehouse.ingest.errors import UserError
+    from tracehouse.core.errors import UserError
+    from tracehouse.engines.duckdb.read.sandbox import Limits
     from tracehouse.publish import answers
 
     with pytest.raises(UserError, match=r"jinja2, which is not installed.* pip install '\.\[report\]'"):

@@ -8,7 +8,7 @@ import pytest
 import raw_dumps
 from hostile_tests import in_full
 
-from tracehouse.publish.simulators.form import Layout
+from tracehouse.publish.simulators.format_spec import Layout
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="the peak of a process is told in kilobytes there"
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 import duckdb
 from tracehouse.publish.simulators import files
-from tracehouse.publish.simulators.form import Field, File, Layout
+from tracehouse.publish.simulators.format_spec import Field, File, Layout
 config = {{"memory_limit": "64MB", "threads": 1, "temp_directory": "{folder}/spill"}}
 connection = duckdb.connect(config=config)
 fields = [Field("number", "bigint", "range"), Field("text", "varchar", "repeat('x', 100)")]
@@ -30,8 +30,8 @@ file = File("rows", Layout.{layout}, fields, "range({rows})", "range")
 files.write(connection, file, Path("{folder}/rows"))
 """
 EXPORTING = """
-from tracehouse.engines.duckdb.read.asking import Limits
-from tracehouse.publish.simulators import exporting
+from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.publish.simulators import export as exporting
 exporting.LIMITS = {limits}
 from tracehouse.cli import app
 app({arguments}, standalone_mode=False)

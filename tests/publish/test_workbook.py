@@ -8,15 +8,15 @@ import duckdb
 import pytest
 from openpyxl import load_workbook
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import Note, Question
-from tracehouse.ingest.errors import UserError
-from tracehouse.publish import workbook
+from tracehouse.publish import xlsx
 
 
 def written(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
     with duckdb.connect() as connection, path.open("wb") as file:
         connection.execute("set timezone = 'UTC'")
-        rows, notes = workbook.write(connection, Question(sql, {}), file)
+        rows, notes = xlsx.write(connection, Question(sql, {}), file)
     found = list(load_workbook(path).active.values)
     assert len(found) == rows + 1
     return found, notes
@@ -86,11 +86,11 @@ def test_what_is_too_long_or_too_much_is_refused(tmp_path: Path, monkeypatch: py
     # Characters beyond 16 bits count twice there.
     with pytest.raises(UserError, match=r"40,000 characters"):
         written("select repeat('😀', 20000) as a", tmp_path / "a.xlsx")
-    monkeypatch.setattr(workbook, "MOST_ROWS", 10)
+    monkeypatch.setattr(xlsx, "MOST_ROWS", 10)
     assert len(written("from range(9)", tmp_path / "a.xlsx")[0]) == 10
     with pytest.raises(UserError, match="at most 10 rows, that of names included"):
         written("from range(10)", tmp_path / "a.xlsx")
-    monkeypatch.setattr(workbook, "MOST_COLUMNS", 1)
+    monkeypatch.setattr(xlsx, "MOST_COLUMNS", 1)
     with pytest.raises(UserError, match="2 columns, and a sheet at most 1"):
         written("select 1, 2", tmp_path / "a.xlsx")
 

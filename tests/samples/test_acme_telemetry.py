@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tracehouse.ingest.errors import UserError
+from tracehouse.core.errors import UserError
 from tracehouse.ingest.reference_curves import Curve, read_curves
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC, SERVER_POWER
 from tracehouse.samples import dumps

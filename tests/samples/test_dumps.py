@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.ingest.synthetic import GZIP_COMMENT, MARKER_NAME, gzip_comment, is_marked
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, MARKER_NAME, gzip_comment, is_marked
 from tracehouse.samples.dumps import available, write_sample
 from tracehouse.samples.files import Member, split, write_tar_gz
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declare import Column, Table, Trace
-from tracehouse.ingest.typed_csv import read_csv
+from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.readers.typed_csv import read_csv
 from tracehouse.samples.from_declaration import LEAST_ROWS, sampler_of
 
 ROWS = 2_000

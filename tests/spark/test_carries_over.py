@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.engines.spark.carries_over import faults
+from tracehouse.engines.spark.portability import faults
 from tracehouse.sql.query_files import QueryFile, query_files, read_query_file
 from tracehouse.views.view_files import ViewFile, read_view_file, view_files
 

@@ -10,12 +10,12 @@ import pytest
 from few_files import quiet
 from spark_tests import in_full
 
-from tracehouse.engines.duckdb.write import database, stored_views
-from tracehouse.engines.duckdb.write.stored_views import Unit
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.write import database, materialized_views
+from tracehouse.engines.duckdb.write.materialized_views import Unit
 from tracehouse.engines.spark.conversions import workers_of
-from tracehouse.ingest import manifest
-from tracehouse.ingest.errors import UserError
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +57,7 @@ def test_stored_views_are_made_on_the_workers_and_are_the_same(
     spark: "SparkSession", sample_raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of a sample, none is worth it.
-    monkeypatch.setattr(stored_views, "LEAST_ROWS", 1)
+    monkeypatch.setattr(materialized_views, "LEAST_ROWS", 1)
     here, there = tmp_path / "here", tmp_path / "there"
     database.ingest([sample_raw], here, ["pai", "acme"], quiet)
     tried: list[Unit] = []

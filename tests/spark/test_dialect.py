@@ -14,9 +14,9 @@ import sqlglot
 from duckdb import DuckDBPyConnection
 from sqlglot import exp
 
+from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.spark.dialect import OF_SELECTS, REWRITES, SAME, carried_over, type_of
 from tracehouse.ingest import column_types
-from tracehouse.ingest.errors import DefinitionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from spark_tests import in_full
 
 from tracehouse.bench.cluster import Cluster, running_cluster
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest import manifest
+from tracehouse.ingest.store import manifest
 from tracehouse.samples import dumps
 
 pytestmark = in_full

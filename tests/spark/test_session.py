@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spark_tests import in_full
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import LOCAL
+from tracehouse.engines.spark.guard import of_text
 from tracehouse.engines.spark.session import errors_explained, opened
-from tracehouse.engines.spark.statement import of_text
-from tracehouse.ingest.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ START = """
 import os, sys
 from pathlib import Path
 from tracehouse.engines.spark.session import errors_explained, opened
-from tracehouse.ingest.errors import UserError
+from tracehouse.core.errors import UserError
 try:
     with opened(sys.argv[1], Path(sys.argv[2]), {}):
         print("opened")
@@ -42,7 +42,7 @@ WORK = """
 import os, sys
 from pathlib import Path
 from tracehouse.engines.spark.session import errors_explained, opened
-from tracehouse.ingest.errors import UserError
+from tracehouse.core.errors import UserError
 
 def failing(number):
     print("a worker speaks", flush=True)

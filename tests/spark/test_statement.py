@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from tracehouse.engines.spark import statement
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.spark import guard
+from tracehouse.engines.spark.guard import Statement, of_name
 from tracehouse.engines.spark.register import left_out
-from tracehouse.engines.spark.statement import Statement, of_name
-from tracehouse.ingest.errors import UsageError, UserError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ OfText = Callable[[str], Statement]
 @pytest.fixture
 def of_text(spark: "SparkSession") -> OfText:
     """What becomes of a text, as Spark's parser sees it."""
-    return partial(statement.of_text, spark)
+    return partial(guard.of_text, spark)
 
 
 @pytest.mark.parametrize(

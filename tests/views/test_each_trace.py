@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.ingest.declare import all_traces
-from tracehouse.views.each_trace import check_types, expanded, united
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.views.across_traces import check_types, expanded, united
 from tracehouse.views.view_files import DefinitionError, ViewFile, read_view_file
 
 UNITING = "create or replace view unified.jobs_v1 as select trace, run_s from each_trace.standard_job_v1;"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.ingest.declare import Column
-from tracehouse.ingest.errors import DefinitionError
+from tracehouse.core.errors import DefinitionError
+from tracehouse.ingest.declarations import Column
 from tracehouse.views import ledgers
 
 CAVEAT = {

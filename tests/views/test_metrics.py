@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from tracehouse.engines.duckdb.write.catalog import create_catalog, fill_metrics
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import DefinitionError, view_files

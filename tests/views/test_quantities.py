@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.ingest.errors import DefinitionError
-from tracehouse.ingest.units import spelled
+from tracehouse.core.errors import DefinitionError
+from tracehouse.core.units import spelled
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, unit_of
 from tracehouse.views.quantities import quantities

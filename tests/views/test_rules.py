@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tracehouse.ingest.declare import Column, Table, Trace, all_traces
+from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
 from tracehouse.views.ledgers import Check
 from tracehouse.views.rules import all_rules
 

@@ -11,7 +11,7 @@ import pytest
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write import views as write_views
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import versions
 from tracehouse.views.base_columns import declared, read_by
 from tracehouse.views.versions import Lock, broken, locked, read_lock, release

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from tracehouse.core import errors
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.attach import attach
 from tracehouse.engines.duckdb.names import FOLDERS, NAME
+from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
-from tracehouse.engines.duckdb.read.statement import reading_statement
 from tracehouse.engines.names import MOST_ROWS
-from tracehouse.ingest import errors
-from tracehouse.ingest.errors import UsageError, UserError
-from tracehouse.ingest.place import checked
+from tracehouse.ingest.store.warehouse_path import checked
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,9 +6,9 @@ from typing import Any
 
 import duckdb
 
+from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.read.answer import Note, check_is_built, notes
 from tracehouse.engines.duckdb.read.search import nearest
-from tracehouse.ingest.errors import UsageError
 from tracehouse.views.sql_text import first_statement
 
 

@@ -2,9 +2,9 @@
 
 import duckdb
 
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.engines.duckdb.read.search import found, nearest
-from tracehouse.ingest.errors import UsageError, UserError
 from tracehouse.sql.lists import LISTS, NAMES, Kind
 
 

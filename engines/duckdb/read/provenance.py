@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.read.answer import Note, base_tables, notes
-from tracehouse.ingest.errors import DefinitionError
 
 if TYPE_CHECKING:
     import pyarrow as pa

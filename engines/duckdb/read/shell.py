@@ -4,9 +4,9 @@ import shutil
 import sysconfig
 from pathlib import Path
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import NAME, quoted
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.place import checked
+from tracehouse.ingest.store.warehouse_path import checked
 
 
 def command(warehouse: Path) -> list[str]:

@@ -9,8 +9,8 @@ from enum import StrEnum
 import duckdb
 import pyarrow as pa
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import Note, base_tables, check_traces
-from tracehouse.ingest.errors import UserError
 
 # Relative tolerance for what is lost where decimal fractions are read as binary ones.
 ROUNDING = 1e-9

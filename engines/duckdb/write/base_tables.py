@@ -12,10 +12,10 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.declare import Column, Table, Trace
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.manifest import REJECTED_COLUMNS, Conversion, StoredFile
+from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, StoredFile
 
 
 def create_base_tables(

@@ -12,12 +12,12 @@ from tracehouse.engines.duckdb.write import catalog, local
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views
-from tracehouse.ingest.declare import all_traces
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats, ledgers
 from tracehouse.views.caveats import Held
-from tracehouse.views.storing import StoredView
+from tracehouse.views.materialization import StoredView
 
 # The oldest storage format that holds typed macro parameters.
 STORAGE_VERSION = "v1.4.0"

@@ -9,16 +9,16 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from tracehouse.core.units import spelled
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.declare import Table, Trace
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
-from tracehouse.ingest.units import spelled
+from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
+from tracehouse.views.materialization import StoredView
 from tracehouse.views.rules import all_rules
-from tracehouse.views.storing import StoredView
 from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
 

@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tracehouse.core.errors import UserError
+from tracehouse.core.progress import Progress
 from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import freshness, others, stored_views
+from tracehouse.engines.duckdb.write import foreign_objects, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file, is_materialized
 from tracehouse.engines.duckdb.write.local import Problem
-from tracehouse.ingest import integrity, pipeline, store
-from tracehouse.ingest.errors import UserError
-from tracehouse.ingest.manifest import Conversion, Superseded
-from tracehouse.ingest.pipeline import IngestResult, Progress, Run
-from tracehouse.ingest.place import checked
+from tracehouse.ingest import pipeline
+from tracehouse.ingest.pipeline import IngestResult, Run
+from tracehouse.ingest.store import artifacts, integrity
+from tracehouse.ingest.store.manifest import Conversion, Superseded
+from tracehouse.ingest.store.warehouse_path import checked
 
 
 def _untold(label: str, more_bytes: int, total_bytes: int) -> None:
@@ -38,7 +40,7 @@ class Workers:
     """What does the work of an ingest elsewhere: the conversions, and the units of stored views."""
 
     convert: Run
-    make_units: stored_views.MakeUnits
+    make_units: materialized_views.MakeUnits
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,16 @@ def ingest(
     and compute stored views; without them, this process does. A database that holds its tables itself, or is
     without stored views (see `build`), goes on so; without `stored`, this one is without them.
     """
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         _clean(warehouse)
-        others.check_is_free(warehouse / NAME)
+        foreign_objects.check_is_free(warehouse / NAME)
         convert = workers.convert if workers else None
         outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, convert)
         if outcome.conversions:
             progress("database", 0, 0)
             notes = _publish(warehouse, outcome.conversions, stored, workers, progress)
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
-        store.drop_staging(warehouse)
+        artifacts.drop_staging(warehouse)
     return outcome
 
 
@@ -90,15 +92,15 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     Raises UsageError where one matches nothing.
     """
     _check_is_there(warehouse)
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         _clean(warehouse)
-        others.check_is_free(warehouse / NAME)
-        published = store.published(warehouse)
+        foreign_objects.check_is_free(warehouse / NAME)
+        published = artifacts.published(warehouse)
         leaving = pipeline.conversions_of(published, names)
         for conversion in leaving:
-            store.drop_unpublished(warehouse, conversion.key)
+            artifacts.drop_unpublished(warehouse, conversion.key)
         notes = _publish(warehouse, [c for c in published if c not in leaving])
-        store.drop_staging(warehouse)
+        artifacts.drop_staging(warehouse)
     return [*map(pipeline.said_of_leaving, leaving), *notes]
 
 
@@ -112,13 +114,13 @@ def build(
     no such folder.
     """
     _check_is_there(warehouse)
-    with store.lock(warehouse):
-        store.check_manifest_is_there(warehouse)
-        others.check_is_free(warehouse / NAME)
-        conversions = store.published(warehouse)
+    with artifacts.lock(warehouse):
+        artifacts.check_manifest_is_there(warehouse)
+        foreign_objects.check_is_free(warehouse / NAME)
+        conversions = artifacts.published(warehouse)
         half = _built_aside(warehouse, conversions, materialize, stored, progress=progress)
         notes = [*half.notes, *_take_its_place(half, warehouse, conversions)]
-        store.drop_staging(warehouse)
+        artifacts.drop_staging(warehouse)
     return Built(warehouse / NAME, notes, half.problems)
 
 
@@ -128,35 +130,35 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
     The database is built first: after a kill it may be older than the manifest, and still read these files.
     """
     _check_is_there(warehouse)
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         _clean(warehouse)
-        others.check_is_free(warehouse / NAME)
-        notes = _publish(warehouse, store.published(warehouse))
+        foreign_objects.check_is_free(warehouse / NAME)
+        notes = _publish(warehouse, artifacts.published(warehouse))
         return _vacuum(warehouse, older_than_days, keep_versions), notes
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
     """Make a lost or damaged manifest anew, and tell what could not be taken up. Call `build` after it."""
     _check_is_there(warehouse)
-    with store.lock(warehouse):
+    with artifacts.lock(warehouse):
         return integrity.recover(warehouse, progress)
 
 
 def _clean(warehouse: Path) -> None:
     """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
-    store.clean(warehouse)
+    artifacts.clean(warehouse)
     place = checked(warehouse)
-    conversions = store.published(warehouse)
-    files = stored_views.wanted(conversions) if freshness.stores_views(place) else {}
+    conversions = artifacts.published(warehouse)
+    files = materialized_views.wanted(conversions) if freshness.stores_views(place) else {}
     # After a kill the list of superseded files may be older than the database that reads some of them again.
     if _is_fresh(place, conversions, files):
-        stored_views.note_superseded(place, stored_views.paths(files))
-        stored_views.vacuum(place, store.KEEP_SUPERSEDED_DAYS, store.KEEP_SUPERSEDED_VERSIONS)
+        materialized_views.note_superseded(place, materialized_views.paths(files))
+        materialized_views.vacuum(place, artifacts.KEEP_SUPERSEDED_DAYS, artifacts.KEEP_SUPERSEDED_VERSIONS)
 
 
 def _vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    of_tables = store.vacuum(warehouse, older_than_days, keep_versions)
-    return [*of_tables, *stored_views.vacuum(checked(warehouse), older_than_days, keep_versions)]
+    of_tables = artifacts.vacuum(warehouse, older_than_days, keep_versions)
+    return [*of_tables, *materialized_views.vacuum(checked(warehouse), older_than_days, keep_versions)]
 
 
 def _check_is_there(warehouse: Path) -> None:
@@ -179,11 +181,11 @@ def _publish(
     """
     place = checked(warehouse)
     stored = stored and freshness.stores_views(place)
-    files = stored_views.wanted(conversions) if stored else {}
+    files = materialized_views.wanted(conversions) if stored else {}
     if _is_fresh(place, conversions, files):
         integrity.check_sizes(warehouse, conversions)
-        store.publish(warehouse, conversions)
-        stored_views.note_superseded(place, stored_views.paths(files))
+        artifacts.publish(warehouse, conversions)
+        materialized_views.note_superseded(place, materialized_views.paths(files))
         return []
     notes = []
     try:
@@ -193,15 +195,15 @@ def _publish(
         notes.append(_not_opened(error))
     half = _built_aside(warehouse, conversions, materialize, stored, workers, progress)
     notes += [f"{problem.error}. It is left out" for problem in half.problems]
-    others.check_is_free(warehouse / NAME)
+    foreign_objects.check_is_free(warehouse / NAME)
     # The manifest first: superseded files stay for a while, so that the old database can still be read.
-    store.publish(warehouse, conversions)
+    artifacts.publish(warehouse, conversions)
     return [*notes, *half.notes, *_take_its_place(half, warehouse, conversions)]
 
 
-def _is_fresh(place: Path, conversions: Sequence[Conversion], files: stored_views.Wanted) -> bool:
-    made_from = freshness.of_build(conversions, place, stored_views.paths(files))
-    return freshness.is_fresh(place, made_from) and stored_views.are_there(place, files)
+def _is_fresh(place: Path, conversions: Sequence[Conversion], files: materialized_views.Wanted) -> bool:
+    made_from = freshness.of_build(conversions, place, materialized_views.paths(files))
+    return freshness.is_fresh(place, made_from) and materialized_views.are_there(place, files)
 
 
 def _not_opened(error: UserError) -> str:
@@ -214,13 +216,13 @@ def _not_opened(error: UserError) -> str:
 def _take_its_place(half: _Half, warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
     """Put a new database in its place, and tell where the one before is kept, if somebody wrote into it."""
     place = checked(warehouse)
-    notes = others.keep(warehouse / NAME, freshness.headers(place))
+    notes = foreign_objects.keep(warehouse / NAME, freshness.headers(place))
     made_from = freshness.of_build(conversions, place, half.stored)
-    with store.write_errors_explained(warehouse, NAME):
+    with artifacts.write_errors_explained(warehouse, NAME):
         freshness.leave_mark(place, made_from, half.path, half.stores_views)
     half.path.replace(warehouse / NAME)
-    with store.write_errors_explained(warehouse, NAME):
-        stored_views.note_superseded(place, half.stored)
+    with artifacts.write_errors_explained(warehouse, NAME):
+        materialized_views.note_superseded(place, half.stored)
     return notes
 
 
@@ -235,14 +237,14 @@ def _built_aside(
     """A new database over some conversions, whole, and not in its place yet."""
     integrity.check_sizes(warehouse, conversions)
     place = checked(warehouse)
-    half = store.staging(place) / NAME
+    half = artifacts.staging(place) / NAME
     half.unlink(missing_ok=True)
     stores_views = stores_views and not materialize
-    with store.write_errors_explained(warehouse, NAME):
-        files = stored_views.wanted(conversions) if stores_views else {}
+    with artifacts.write_errors_explained(warehouse, NAME):
+        files = materialized_views.wanted(conversions) if stores_views else {}
         make_units = workers.make_units if workers else None
-        stored, notes = stored_views.make(place, conversions, files, progress, make_units)
+        stored, notes = materialized_views.make(place, conversions, files, progress, make_units)
         progress("database", 0, 0)
         problems = build_file(half, conversions, place, materialize, stored)
-    used = stored_views.paths({name: files[name] for name in stored})
+    used = materialized_views.paths({name: files[name] for name in stored})
     return _Half(half, problems, notes, used, stores_views)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tracehouse.engines.duckdb.write.build import build
 from tracehouse.engines.duckdb.write.catalog import column_types
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.views.columns import Columns
 
 

@@ -20,8 +20,8 @@ import sqlglot
 
 from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import local
-from tracehouse.ingest import manifest, store
-from tracehouse.ingest.manifest import Conversion
+from tracehouse.ingest.store import artifacts, manifest
+from tracehouse.ingest.store.manifest import Conversion
 
 _PACKAGE = Path(__file__).parents[3]
 # What of the package has a say in what a database holds.
@@ -78,7 +78,7 @@ def leave_mark(place: Path, made_from: str, built: Path, stores: bool = True) ->
         "stores_views": stores,
         "headers": list(dict.fromkeys([*before, header_of(built)])),
     }
-    manifest.write_whole(store.mark_of_database(place), json.dumps(mark))
+    manifest.write_whole(artifacts.mark_of_database(place), json.dumps(mark))
 
 
 def headers(place: Path) -> list[str]:
@@ -97,7 +97,7 @@ def header_of(database: Path) -> str:
 
 def _mark(place: Path) -> dict[str, Any]:
     try:
-        mark = json.loads(store.mark_of_database(place).read_text(encoding="utf-8"))
+        mark = json.loads(artifacts.mark_of_database(place).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return mark if isinstance(mark, dict) else {}

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view
-from tracehouse.ingest.errors import DefinitionError
 from tracehouse.sql.query_files import QueryFile, parsed_query_file
 from tracehouse.views import caveats
+from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import passed_on
-from tracehouse.views.each_trace import SCHEMA as EACH_TRACE
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
 

@@ -12,8 +12,8 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tracehouse.engines.duckdb.write.exact import exact_sums, has_fractions
-from tracehouse.engines.duckdb.write.guards import guarded
+from tracehouse.engines.duckdb.write.exact_sums import exact_sums, has_fractions
+from tracehouse.engines.duckdb.write.parameter_checks import guarded
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 

@@ -11,9 +11,9 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import parquet
 from tracehouse.engines.duckdb.write.statements import reading_statements, sql_error, view_statements
-from tracehouse.views.each_trace import check_types, expanded, united
+from tracehouse.views.across_traces import check_types, expanded, united
+from tracehouse.views.materialization import StoredView
 from tracehouse.views.order import in_order
-from tracehouse.views.storing import StoredView
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
 COMPUTED: Mapping[str, str] = MappingProxyType({})

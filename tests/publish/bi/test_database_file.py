@@ -12,7 +12,7 @@ import pytest
 from digests import digest
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 
 WIDE = {
     f"{trace.name}.{table.name}"

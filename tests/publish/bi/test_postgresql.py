@@ -17,7 +17,7 @@ from postgresql_server import OWNER, PASSWORD, Server
 from terminal import end, terminal
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.declare import all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish.bi.contents import Kind, Relation
 from tracehouse.publish.bi.postgresql_schemas import ASIDE
 from tracehouse.publish.bi.postgresql_table import Server as Session

@@ -1,0 +1,1 @@
+"""The commands of `traces`, one module per group: parse, call one function, print."""

@@ -1,0 +1,1 @@
+"""What every layer needs: errors, names, signals and progress."""

@@ -1,0 +1,86 @@
+"""Progress bars for work that is counted in bytes: one a table, with rate and remaining time.
+
+Nothing is shown where the output is not a terminal.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
+
+from tracehouse.core import signals
+from tracehouse.core.terminal import shown
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+Progress = Callable[[str, int, int], None]
+"""Called with the table being read, the bytes of its raw files read since the last call, and their total.
+
+Called from several threads. A negative number takes back bytes that have to be read again.
+"""
+
+SHOW_AFTER_S = 0.4
+
+
+@contextmanager
+def byte_bars() -> Iterator[Progress]:
+    """Give a function to report bytes to. Its bars appear once the work has taken nearly half a second.
+
+    The function may be called from any thread; a bar goes away when all its bytes have been read, and one
+    without a known size when another comes.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import (
+        Progress as Bars,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    bars = Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    tasks: dict[str, TaskID] = {}
+    one_at_a_time = Lock()
+
+    def report(label: str, more_bytes: int, total_bytes: int) -> None:
+        with one_at_a_time:
+            if label not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, visible=task.visible and task.total is not None)
+                tasks[label] = bars.add_task(escape(shown(label)), total=total_bytes or None)
+            bars.update(tasks[label], advance=more_bytes)
+            reported = bars.tasks[tasks[label]]
+            bars.update(tasks[label], visible=not reported.finished)
+
+    def show() -> None:
+        with one_at_a_time:
+            if not later.finished.is_set():
+                bars.start()
+
+    def stop() -> None:
+        # Bars hide the cursor. A signal may come while this very thread reports.
+        later.cancel()
+        bars.stop()
+
+    later = Timer(SHOW_AFTER_S, show)
+    later.daemon = True
+    with signals.before_the_end(stop):
+        later.start()
+        try:
+            yield report
+        finally:
+            later.cancel()
+            later.join()

@@ -1,0 +1,309 @@
+"""Checks a statement that somebody wrote, and accepts it only where every part of it does nothing but read.
+
+DuckDB's own parser decides: `json_serialize_sql` gives the parse tree of the very statement that will run.
+Every node of the tree, and every function that it calls, must be on one of the allowlists below; what is on
+none, because it is new or was forgotten, is refused. (Since DuckDB 2.0 a CTE may hold COPY or DELETE, and the
+whole still counts as a SELECT.)
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from tracehouse.core.errors import UsageError, UserError
+
+# By the key `class`: what a value is computed from.
+EXPRESSIONS = frozenset(
+    {
+        "BETWEEN",
+        "CASE",
+        "CAST",
+        "COLLATE",
+        "COLUMN_REF",
+        "COMPARISON",
+        "CONJUNCTION",
+        "CONSTANT",
+        "DEFAULT",
+        "FUNCTION",
+        "LAMBDA",
+        "OPERATOR",
+        "PARAMETER",
+        "POSITIONAL_REFERENCE",
+        "STAR",
+        "SUBQUERY",
+        "TYPE",
+        "WINDOW",
+    }
+)
+# By the key `type`: queries, what they read from, what they do to rows, and the types of values.
+NODES = frozenset(
+    {
+        *("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"),
+        *(
+            "BASE_TABLE",
+            "EMPTY",
+            "EXPRESSION_LIST",
+            "JOIN",
+            "PIVOT",
+            "SHOW_REF",
+            "SUBQUERY",
+            "TABLE_FUNCTION",
+        ),
+        *("DISTINCT_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER"),
+        *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
+        *("ARRAY_TYPE_INFO", "DECIMAL_TYPE_INFO", "ENUM_TYPE_INFO", "EXTRA_TYPE_INFO", "GENERIC_TYPE_INFO"),
+        *("INTEGER_LITERAL_TYPE_INFO", "LIST_TYPE_INFO", "STRING_TYPE_INFO", "STRUCT_TYPE_INFO"),
+        "UNBOUND_TYPE_INFO",
+    }
+)
+# `query` and `json_execute_serialized_sql` are not here: they run statements that no parser saw before.
+# Nor are the readers of files in other formats, and what changes a setting, a log or an extension.
+TABLE_FUNCTIONS = frozenset(
+    {
+        *("generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "summary", "unnest"),
+        *("histogram", "histogram_values", "query_table"),
+        *("parquet_scan", "read_parquet", "parquet_bloom_probe", "parquet_file_metadata"),
+        *("parquet_full_metadata", "parquet_kv_metadata", "parquet_metadata", "parquet_schema"),
+        *("duckdb_columns", "duckdb_constraints", "duckdb_databases", "duckdb_dependencies"),
+        *("duckdb_extensions", "duckdb_functions", "duckdb_indexes", "duckdb_keywords", "duckdb_memory"),
+        *("duckdb_optimizers", "duckdb_schemas", "duckdb_sequences", "duckdb_settings", "duckdb_tables"),
+        *("duckdb_types", "duckdb_variables", "duckdb_views"),
+        *("pragma_collations", "pragma_database_size", "pragma_platform", "pragma_show"),
+        *("pragma_storage_info", "pragma_table_info", "pragma_user_agent", "pragma_version"),
+        *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
+    }
+)
+# Functions that DuckDB marks as volatile, but that have no side effects.
+VOLATILE_FUNCTIONS = frozenset(
+    {
+        *("random", "setseed", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "error", "sleep_ms"),
+        *("current_connection_id", "current_query", "current_query_id", "current_transaction_id"),
+        *("stats", "vector_type"),
+    }
+)
+# What most statements call, and nothing but a value comes of: to list all functions takes DuckDB 25 ms.
+USUAL_FUNCTIONS = frozenset(
+    {
+        *("+", "-", "*", "/", "//", "%", "||", "~~", "!~~"),
+        *("avg", "count", "count_star", "max", "median", "min", "quantile_cont", "stddev_samp", "sum"),
+        *("abs", "ceil", "coalesce", "concat", "date_trunc", "floor", "length", "lower", "round", "upper"),
+    }
+)
+# By the key `class` or `type`: what may read columns that it does not name.
+NAMELESS = frozenset({"STAR", "POSITIONAL_REFERENCE", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
+EXPLAIN_FORMATS = frozenset({"text", "json", "html", "graphviz", "yaml", "mermaid"})
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that only reads: its query, and the EXPLAIN with options before it, empty without one.
+
+    `reads` are the tables, views and table functions that it names, each `schema.name`; `columns` are names,
+    in lower case, among which are those of all columns that it reads; None where it may read some unnamed.
+    """
+
+    query: str
+    explain: str = ""
+    reads: frozenset[str] = frozenset()
+    columns: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+
+
+def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statement:
+    """Parse a text as one statement. Raises UserError unless all of it only reads."""
+    try:
+        sql.encode()
+        statements = connection.extract_statements(sql) if "\0" not in sql else []
+    except UnicodeEncodeError:
+        raise UsageError("the statement is not UTF-8: bytes in it are no text") from None
+    except duckdb.Error as error:
+        raise UserError(str(error)) from None
+    if "\0" in sql:
+        raise UsageError("the statement has a zero byte in it")
+    if _needs_values(sql, [statement.type for statement in statements]):
+        raise UserError("a pivot needs its values here, as in `pivot t on column in ('a', 'b') using sum(x)`")
+    if len(statements) != 1:
+        raise UsageError(f"expected one statement, found {len(statements)}")
+    explain, query = _split_explain(statements[0].query)
+    tree = _tree(connection, query)
+    return Statement(query, explain, _check_parts(connection, tree), _columns_named(tree))
+
+
+def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
+    """Whether a text is a PIVOT that names no values: DuckDB makes it several statements, one that writes."""
+    multi = getattr(duckdb.StatementType, "MULTI", None)
+    several = len(kinds) > 1 and duckdb.StatementType.CREATE in kinds and ";" not in sql.rstrip().rstrip(";")
+    return several or (multi is not None and kinds == [multi])
+
+
+def _split_explain(sql: str) -> tuple[str, str]:
+    """Split a statement into a normalised EXPLAIN with options, empty if absent, and the bare query."""
+    raw = sql.encode()
+    tokens = _tokens(raw)
+    while tokens and tokens[-1].text == ";":
+        raw = raw[: tokens.pop().start]
+    if not tokens or tokens[0].text != "explain":
+        return "", raw.decode()
+    options, used = _explain_options(tokens)
+    rest = raw[tokens[used].start :] if used < len(tokens) else b""
+    return f"explain ({', '.join(options)})" if options else "explain", rest.decode()
+
+
+def _explain_options(tokens: list[_Token]) -> tuple[list[str], int]:
+    """The options of EXPLAIN, and the number of tokens before the query, EXPLAIN included."""
+    words = [token.text for token in tokens]
+    if words[1:2] in (["analyze"], ["analyse"]):
+        return ["analyze"], 2
+    if words[1:2] != ["("] or words[2:3] not in (["analyze"], ["format"]) or ")" not in words:
+        return [], 1
+    end = words.index(")")
+    listed = " ".join(words[2:end])
+    options = [option.strip() for option in listed.split(",")]
+    for option in options:
+        if option != "analyze" and option.removeprefix("format ") not in EXPLAIN_FORMATS:
+            raise UserError(f"explain ({listed}) is not known here: analyze, or format and a name")
+    return sorted(options), end + 1
+
+
+def _tokens(raw: bytes) -> list[_Token]:
+    """The tokens of a statement, comments left out. Words are in lower case."""
+    # The offsets count bytes.
+    found = duckdb.tokenize(raw.decode())
+    starts = [start for start, kind in found if "comment" not in str(kind)]
+    tokens = []
+    for start, end in zip(starts, [*starts[1:], len(raw)], strict=True):
+        text = raw[start:end].decode(errors="replace")
+        word = _WORD.match(text)
+        tokens.append(_Token((word[0] if word else text[:1]).lower(), start, end))
+    return tokens
+
+
+def _tree(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
+    """The parse tree of a text. Raises UserError unless it is one query."""
+    [(serialized,)] = connection.execute("select json_serialize_sql($query)", {"query": query}).fetchall()
+    try:
+        tree = json.loads(serialized)
+    except RecursionError:
+        raise UserError("the statement is nested too deeply") from None
+    if tree["error"] and tree["error_type"] == "parser":
+        raise UserError(f"Parser Error: {tree['error_message']}")
+    if tree["error"] or len(tree["statements"]) != 1:
+        raise _refused()
+    return tree["statements"][0]
+
+
+def _columns_named(tree: Any) -> frozenset[str] | None:
+    """The names that may be those of columns; None where a part stands for columns that it does not name."""
+    tables: set[str] = set()
+    named: list[list[str]] = []
+    for part in _parts(tree):
+        # What a type is of has one that is no text.
+        kind = str(part.get("class") or part.get("type"))
+        if kind in NAMELESS or part.get("ref_type") == "NATURAL" or part.get("column_name_alias"):
+            return None
+        if kind == "BASE_TABLE":
+            tables |= {_lower(part, "alias") or _lower(part, "table_name")}
+        elif kind == "JOIN":
+            named += [[name.lower()] for name in part.get("using_columns", ())]
+        elif kind == "COLUMN_REF":
+            named += [[name.lower() for name in part["column_names"]]]
+    # A table's name alone is the whole row.
+    if any(len(path) == 1 and path[0] in tables for path in named):
+        return None
+    return frozenset(name for path in named for name in path)
+
+
+def _check_parts(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[str]:
+    """Raise UserError unless each part of a parse tree is one that only reads.
+
+    Returns what it reads, by `schema.name`.
+    """
+    values, tables, relations = set(), set(), set()
+    for part in _parts(tree):
+        _check_kind(part)
+        if part.get("type") == "TABLE_FUNCTION":
+            tables.add((_lower(part["function"], "schema"), _lower(part["function"], "function_name")))
+        elif part.get("type") == "BASE_TABLE":
+            relations.add((_lower(part, "schema_name"), _lower(part, "table_name")))
+        elif "function_name" in part:
+            values.add(_lower(part, "function_name"))
+    _check_table_functions(
+        connection, {(schema, name) for schema, name in tables if name not in TABLE_FUNCTIONS}
+    )
+    _check_functions(connection, values - VOLATILE_FUNCTIONS - USUAL_FUNCTIONS)
+    return frozenset(f"{schema}.{name}" for schema, name in tables | relations if schema)
+
+
+def _lower(part: dict[str, Any], key: str) -> str:
+    return str(part.get(key, "")).lower()
+
+
+def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every object of a tree, without the names of table functions: they are judged where they are called."""
+    if isinstance(tree, dict):
+        yield tree
+        if tree.get("type") == "TABLE_FUNCTION" and isinstance(tree.get("function"), dict):
+            function = {key: value for key, value in tree["function"].items() if key != "function_name"}
+            tree = tree | {"function": function}
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _parts(child)
+
+
+def _check_kind(part: dict[str, Any]) -> None:
+    if "class" in part:
+        if part["class"] not in EXPRESSIONS:
+            raise _refused(part["class"])
+    elif isinstance(part.get("type"), str) and part["type"] not in NODES:
+        raise _refused(part["type"])
+
+
+def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
+    """Raise UserError where a table function, with its schema, is none of the warehouse's named queries."""
+    if not called:
+        return
+    named_queries = connection.execute(
+        """
+        select lower(schema_name), lower(function_name) from duckdb_functions()
+        where not internal and function_type = 'table_macro'
+        """
+    ).fetchall()
+    for schema, name in sorted(called - set(named_queries)):
+        raise UserError(
+            f"the table function {f'{schema}.{name}' if schema else name} cannot be used here, where a query "
+            "reads the warehouse alone. `traces shell` opens the database in the DuckDB shell"
+        )
+
+
+def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) -> None:
+    """Raise UserError where a function's value changes from call to call: it may do more than compute it."""
+    if not called:
+        return
+    rows = connection.execute(
+        """
+        select distinct lower(function_name) from duckdb_functions()
+        where (stability = 'VOLATILE' or has_side_effects) and list_contains($names, lower(function_name))
+        """,
+        {"names": sorted(called)},
+    ).fetchall()
+    for (name,) in sorted(rows):
+        raise UserError(f"the function {name} cannot be used here: it may do more than read")
+
+
+def _refused(kind: str = "") -> UserError:
+    held = f"; this one holds {kind.removesuffix('_QUERY_NODE')}" if kind else ""
+    return UserError(
+        "only a query can be run here: select, from, with, describe, show, summarize or explain"
+        f"{held}. `traces shell` opens the database in the DuckDB shell"
+    )

@@ -1,0 +1,1 @@
+"""Convert raw files to Parquet: typing, validation, sorting and unpivoting."""

@@ -1,0 +1,176 @@
+"""Writes the cells of wide CSVs as rows of Parquet: by blocks of lines, within a block by device and time.
+
+So one device's hour and all devices' hour are each in few row groups. A column that repeats in every block
+(device, time) costs next to nothing to store: that is why Parquet's encodings are chosen here by hand.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracehouse.ingest.declarations import Column, Table, Wide
+from tracehouse.ingest.readers.values import arrow_type
+from tracehouse.ingest.readers.wide_csv import Lines, ascending
+from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store.artifacts import StagedFile
+
+# Four of DuckDB's own row groups: each row group has a dictionary, large where values have three decimals.
+ROW_GROUP_ROWS = 491_520
+FILE_BYTES = 64 << 20
+# The same on every machine, so that the same raw files give the same Parquet.
+WRITERS = 4
+
+# How many repeated columns are cached, of two to four megabytes each: those of one block's row groups.
+_REMEMBERED = 24
+_DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
+
+
+@dataclass
+class _Writer:
+    """One thread's Parquet file, and those that it has finished."""
+
+    table: Table
+    folder: Path
+    name: str
+    finished: list[StagedFile] = field(default_factory=list)
+    parquet: pq.ParquetWriter | None = None
+    rows: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file that it writes now, or next."""
+        return self.folder / f"{self.name}.{len(self.finished)}.parquet"
+
+
+def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[StagedFile]:
+    """Write every cell as a row, as files `folder/name.<n>.<n>.parquet`; no file where there are no lines.
+
+    Columns are those of `table`, without its `partition_by` keys. Raises what reading a block raises.
+    """
+    writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
+    threads = [ThreadPoolExecutor(1) for _ in writers]
+    try:
+        waiting: list[Future[None] | None] = [None] * WRITERS
+        for number, lines in zip(cycle(range(WRITERS)), blocks, strict=False):
+            if before := waiting[number]:
+                before.result()
+            waiting[number] = threads[number].submit(_write, writers[number], lines)
+        for last in filter(None, waiting):
+            last.result()
+    finally:
+        for thread in threads:
+            thread.shutdown()
+        for writer in writers:
+            _close(writer)
+    return [file for writer in writers for file in writer.finished]
+
+
+def _write(writer: _Writer, lines: Lines) -> None:
+    for rows in _row_groups(ascending(lines), writer.table):
+        if writer.parquet is None:
+            writer.parquet = _parquet(writer.path, writer.table, _are_measurements(lines))
+        writer.parquet.write_table(rows, rows.num_rows)
+        writer.rows += rows.num_rows
+    if writer.parquet and writer.path.stat().st_size >= FILE_BYTES:
+        _close(writer)
+
+
+def _close(writer: _Writer) -> None:
+    if writer.parquet:
+        writer.parquet.close()
+        writer.finished.append(artifacts.staged(writer.path, writer.rows))
+        writer.parquet, writer.rows = None, 0
+
+
+def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
+    wide = table.wide
+    assert wide
+    # Times are 15 s apart, and the same for every device. A dictionary does not pay for values that hardly
+    # repeat; they compress better as split byte streams.
+    encodings = {wide.time: "DELTA_BINARY_PACKED"}
+    if are_measurements:
+        encodings[wide.value] = "BYTE_STREAM_SPLIT"
+    names = [column.name for column in table.columns]
+    return pq.ParquetWriter(
+        path,
+        _schema(table),
+        version="2.6",
+        data_page_version="2.0",
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[name for name in names if name not in encodings],
+        column_encoding=encodings,
+        write_statistics=[name for name in names if name != wide.device],
+        write_batch_size=ROW_GROUP_ROWS,
+    )
+
+
+def _schema(table: Table) -> pa.Schema:
+    return pa.schema([(column.name, _stored_type(column)) for column in table.columns])
+
+
+def _stored_type(column: Column) -> pa.DataType:
+    kind = arrow_type(column)
+    return pa.dictionary(pa.int32(), kind) if kind == pa.string() else kind
+
+
+def _are_measurements(lines: Lines) -> bool:
+    """Whether the values of a row group hardly repeat, as those of a measurement with many digits do not."""
+    devices = max(1, ROW_GROUP_ROWS // max(1, len(lines.times)))
+    tested = pa.concat_arrays(lines.cells[:devices]).drop_null()
+    return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
+
+
+def _row_groups(lines: Lines, table: Table) -> Iterator[pa.Table]:
+    """The cells as rows, with as many devices in each table as fill a row group."""
+    count = len(lines.times)
+    if not count:
+        return
+    assert table.wide
+    in_order = sorted(range(len(lines.devices)), key=lambda number: lines.devices[number])
+    devices_at_once = min(max(1, ROW_GROUP_ROWS // count), len(in_order))
+    instants = lines.times.cast(pa.int64()).to_numpy()
+    times = pa.array(np.tile(instants, devices_at_once)).cast(lines.times.type)
+    for start in range(0, len(in_order), devices_at_once):
+        group = in_order[start : start + devices_at_once]
+        yield _rows(lines, times[: count * len(group)], group, table, table.wide)
+
+
+def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
+    names = [lines.devices[number] for number in group]
+    told = [match.groupdict() if (match := re.fullmatch(wide.device_name, name)) else {} for name in names]
+    made = {
+        wide.time: times,
+        wide.value: pa.concat_arrays([lines.cells[number] for number in group]),
+    }
+    for column in table.columns:
+        if column.name not in made:
+            of_name = names if column.name == wide.device else [groups.get(column.name) for groups in told]
+            made[column.name] = _repeated(of_name, len(lines.times), column)
+    schema = _schema(table)
+    return pa.Table.from_arrays([made[name] for name in schema.names], schema=schema)
+
+
+def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
+    """Each text repeated `count` times, in the column's type."""
+    values = pa.array(texts, pa.string()).cast(arrow_type(column))
+    if values.type == pa.string():
+        encoded = values.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(
+            _repeat(tuple(encoded.indices.to_pylist()), count, pa.int32()), encoded.dictionary
+        )
+    return _repeat(tuple(values.to_pylist()), count, values.type)
+
+
+# Cached, as the next block has the same devices in the same order.
+@lru_cache(maxsize=_REMEMBERED)
+def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
+    return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

@@ -1,0 +1,1 @@
+"""Find raw files and open them, however they are packed."""

@@ -1,0 +1,213 @@
+"""The CSVs in an archive, tar or zip, as streams: nothing is extracted to disk.
+
+An archive without its end mark, or whose directory does not match its files, counts as damaged: files may be
+missing from it, and nothing else would tell.
+"""
+
+import errno
+import io
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO, cast
+
+from tracehouse.core.names import shown_name
+from tracehouse.ingest.discovery.packing import form_of, is_bare, plain_name, whole_name
+
+READ_BYTES = 1 << 20
+
+# Extended headers hold long names, and attributes from the system that wrote the archive.
+_LONGEST_TAR_HEADER_BYTES = 16 << 20
+_TAR_END = bytes(tarfile.BLOCKSIZE)
+_ZIP_END_MARK = b"PK\5\6"
+_ZIP_END_BYTES = 22 + (1 << 16)
+_ZIP_ENCRYPTED = 0x1
+# What the end record of a zip holds where the number of files needs more than its 16 bits.
+_ZIP_MANY_ENTRIES = 0xFFFF
+
+
+IsData = Callable[[str], bool]
+"""Whether a name without an ending is that of a data file."""
+
+
+def none_is_data(_: str) -> bool:
+    """No file without an ending: the default where no table has such a name."""
+    return False
+
+
+@dataclass(frozen=True)
+class Member:
+    """A CSV, or JSON lines, inside a raw file: its own name, that of its folder, and its bytes."""
+
+    name: str
+    folder: str
+    stream: BinaryIO
+
+
+class UnreadableArchiveError(Exception):
+    """An archive that is whole, but packed in a way that cannot be read here."""
+
+
+class _ForwardStream:
+    """A stream on which tarfile can seek, but only forwards."""
+
+    def __init__(self, stream: BinaryIO):
+        self._stream = stream
+        self._position = 0
+        self.last_read = b""
+
+    def read(self, size: int) -> bytes:
+        """Read a header for tarfile, which trusts the size in it. Raises ReadError where that is absurd."""
+        if not 0 <= size <= _LONGEST_TAR_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self.take(size)
+
+    def take(self, size: int) -> bytes:
+        self.last_read = self._stream.read(size)
+        self._position += len(self.last_read)
+        return self.last_read
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            raise tarfile.ReadError("a member lies where another one is")
+        while self._position < position and self.take(min(READ_BYTES, position - self._position)):
+            pass
+        return self._position
+
+
+class _Span(io.RawIOBase):
+    """The next `size` bytes of a stream."""
+
+    def __init__(self, stream: _ForwardStream, size: int):
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        data = self._stream.take(min(len(buffer), self._left))
+        if not data and self._left:
+            raise EOFError("the archive ends inside a member")
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+
+def tar_members(
+    unpacked: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+) -> Iterator[Member]:
+    """The CSVs in a tar, in order.
+
+    `on_passed_over` gets the name of each member that may be meant as a CSV but is not read, such as a link,
+    and the reason; `is_data` says whether a member without an ending is to be read.
+    """
+    # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
+    stream = _ForwardStream(unpacked)
+    with _parsing(tarfile.ReadError):
+        tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
+    while (info := _next_header(tar)) is not None:
+        name, folder = _names(info.name, is_data)
+        if name is None:
+            _tell_of_packed(info.name, on_passed_over)
+        elif info.issparse():
+            raise UnreadableArchiveError(f"{name} is stored as a sparse file")
+        elif info.isfile():
+            stream.seek(info.offset_data)
+            span = _Span(stream, info.size)
+            yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
+        elif not info.isdir():
+            on_passed_over(f"{name} in it is {'a link' if info.islnk() or info.issym() else 'no file'}")
+    # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
+    if stream.last_read != _TAR_END:
+        ends_early = len(stream.last_read) < len(_TAR_END)
+        raise tarfile.ReadError(
+            "the archive ends without its end mark" if ends_early else "a header is damaged"
+        )
+    # The gzip checksum stands after the tar's end: reading on is what verifies it.
+    while block := stream.take(READ_BYTES):
+        if block.strip(b"\0"):
+            raise tarfile.ReadError("more data after the end of the archive")
+
+
+def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
+    with _parsing(tarfile.ReadError):
+        info = tar.next()
+    if info is not None and info.size < 0:
+        raise tarfile.ReadError(f"a header is damaged: {shown_name(info.name)} has {info.size:,} bytes")
+    return info
+
+
+def zip_members(
+    file: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+) -> Iterator[Member]:
+    """The CSVs in a zip, in the order of its directory; `on_passed_over` and `is_data` as for a tar."""
+    with _parsing(zipfile.BadZipFile):
+        archive = zipfile.ZipFile(file)
+    if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
+        raise zipfile.BadZipFile("its directory does not list all files")
+    for info in archive.infolist():
+        # Other files are opened as well: only opening compares the directory's name with the local header's.
+        unpacked = _open_in_zip(archive, info)
+        name, folder = _names(info.filename, is_data)
+        if name is None:
+            _tell_of_packed(info.filename, on_passed_over)
+        elif not info.is_dir():
+            yield Member(name, folder, unpacked)
+        unpacked.close()
+
+
+def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
+    name = shown_name(info.filename)
+    if info.flag_bits & _ZIP_ENCRYPTED:
+        raise UnreadableArchiveError(f"{name} in it is encrypted")
+    with _parsing(zipfile.BadZipFile, name):
+        return cast(BinaryIO, archive.open(info))
+
+
+@contextmanager
+def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
+    """Turn whatever the standard library raises on a malformed header into `damage`."""
+    try:
+        yield
+    except NotImplementedError as refusal:
+        raise UnreadableArchiveError(f"{name} in it needs what cannot be read here: {refusal}") from refusal
+    except (ValueError, LookupError, ArithmeticError, RecursionError, struct.error) as error:
+        raise damage(f"a header is damaged: {error}") from error
+    except OSError as error:
+        # EINVAL comes from a seek to an impossible offset; all other errors come from the disk.
+        if error.errno != errno.EINVAL:
+            raise
+        raise damage(f"a header is damaged: {error}") from error
+
+
+def _entries_at_end(file: BinaryIO) -> int:
+    """How many files the end of a zip says that there are."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _ZIP_END_BYTES))
+    end = file.read()
+    found = end.rfind(_ZIP_END_MARK)
+    return int.from_bytes(end[found + 10 : found + 12], "little")
+
+
+def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
+    """The name of a data file, None for any other file, and the name of its folder."""
+    place = PurePosixPath(path)
+    name = shown_name(place.name)
+    plain = name if is_bare(name) and is_data(name) else plain_name(name)
+    if plain is None or name.startswith("._"):
+        return None, ""
+    return plain, shown_name(place.parent.name)
+
+
+def _tell_of_packed(path: str, on_passed_over: Callable[[str], None]) -> None:
+    name = PurePosixPath(path).name
+    if form_of(whole_name(name)) and not name.startswith("._"):
+        on_passed_over(f"{shown_name(name)} in it is packed once more")

@@ -1,0 +1,1 @@
+"""Read raw files into typed Arrow tables: one module per raw format."""

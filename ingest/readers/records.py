@@ -1,0 +1,207 @@
+"""Cuts CSV bytes into chunks of whole lines, and counts and numbers lines independently of any parser.
+
+A record is a line that is not blank. No publisher here writes fields of several lines: a quote that is left
+open ends with its line, and costs no more than that line.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from tracehouse.core.errors import RawFileError
+
+HEADER_CHUNK_BYTES = 64 << 10
+LONGEST_RECORD_BYTES = 64 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_NEWLINE, _RETURN, _COMMA = ord("\n"), ord("\r"), ord(",")
+_COUNTED_AT_ONCE_BYTES = 256 << 10
+
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines, the number of the first, and how many ends of lines they hold.
+
+    `is_cut` says that the file's last line has no end: `record_chunks` added a newline to it.
+    """
+
+    first_line: int
+    data: bytes
+    line_ends: int
+    is_cut: bool = False
+
+    @property
+    def last_line(self) -> int:
+        """The number of its last line."""
+        return self.first_line + self.line_ends - 1
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a chunk: each one's line number, and its text with the line ends that follow it."""
+
+    lines: np.ndarray
+    texts: pa.BinaryArray
+
+
+def read_header(stream: BinaryIO, file: str) -> list[str]:
+    """The names in a CSV's first line."""
+    first = first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
+    return fields(first_record(first))
+
+
+def shown(names: Sequence[str]) -> str:
+    """A header as an error shows it: whatever the file is, on one line and not too long."""
+    text = ",".join(names)
+    cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut
+
+
+def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk]:
+    """Cut a stream at ends of lines. The last chunk, too, ends in a newline.
+
+    Raises RawFileError where a line does not end within `LONGEST_RECORD_BYTES`.
+    """
+    line = 1
+    begun: list[bytes] = []
+    coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    while block := stream.read(chunk_bytes):
+        block = coming + block
+        # A carriage return at the very end is held back: with a newline after it, the two are one line end.
+        coming = b"\r" if block.endswith(b"\r") else b""
+        block = block.removesuffix(b"\r")
+        cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+        if cut:
+            data = b"".join([*begun, memoryview(block)[:cut]])
+            begun.clear()
+            line_ends = _count_line_ends(data)
+            yield Chunk(line, data, line_ends)
+            line += line_ends
+        begun.append(block[cut:])
+        if sum(map(len, begun)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
+            raise RawFileError(
+                file, "the line does not end", "Repair the line, or fetch the file again", line=line
+            )
+    if last := b"".join([*begun, coming]):
+        data = last + b"\n"
+        yield Chunk(line, data, _count_line_ends(data), is_cut=not coming)
+
+
+def _count_line_ends(data: bytes) -> int:
+    return count_bytes(data, _NEWLINE) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
+
+
+def count_bytes(data: bytes, byte: int) -> int:
+    """How often a byte occurs."""
+    return _counted(data, lambda values: values == byte)
+
+
+def count_bytes_up_to(data: bytes, last: int) -> int:
+    """How many bytes are not above `last`."""
+    return _counted(data, lambda values: values <= last)
+
+
+def _counted(data: bytes, chosen: Callable[[np.ndarray], np.ndarray]) -> int:
+    # bytes.count would block all other threads (GIL), and numpy is faster while its blocks stay in cache.
+    values = np.frombuffer(data, np.uint8)
+    blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
+    return sum(int(np.count_nonzero(chosen(values[at : at + _COUNTED_AT_ONCE_BYTES]))) for at in blocks)
+
+
+def count_records(data: bytes) -> int:
+    """How many lines are not blank, whatever ends them."""
+    values = np.frombuffer(data, np.uint8)
+    count, follows_an_end = 0, True
+    for at in range(0, len(values), _COUNTED_AT_ONCE_BYTES):
+        is_end = _is_end(values[at : at + _COUNTED_AT_ONCE_BYTES])
+        count += int(np.count_nonzero(is_end[:-1] > is_end[1:])) + (follows_an_end and not is_end[0])
+        follows_an_end = bool(is_end[-1])
+    return count
+
+
+def _is_end(values: np.ndarray) -> np.ndarray:
+    return (values == _NEWLINE) | (values == _RETURN)
+
+
+def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
+    """The first chunk with a record, without leading blank lines. Raises RawFileError if there is none."""
+    for chunk in chunks:
+        if written := chunk.data.lstrip(b"\r\n"):
+            return without(chunk, len(chunk.data) - len(written))
+    raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
+
+
+def without(chunk: Chunk, first_bytes: int) -> Chunk:
+    """A chunk without its first `first_bytes` bytes, which must end with a line."""
+    if not first_bytes:
+        return chunk
+    left_out = _count_line_ends(chunk.data[:first_bytes])
+    left = chunk.line_ends - left_out
+    return replace(
+        chunk, first_line=chunk.first_line + left_out, data=chunk.data[first_bytes:], line_ends=left
+    )
+
+
+def without_last_commas(chunk: Chunk, columns: int) -> Chunk:
+    """A chunk without the commas that lines of so many columns end in, where there is nothing behind them."""
+    data = chunk.data
+    ends = data.count(b",\n")
+    if ends == chunk.line_ends and count_bytes(data, _COMMA) == columns * ends:
+        return replace(chunk, data=data.replace(b",\n", b"\n"))
+    # A line without that comma may end in one too, where its last field is empty.
+    lines = data.splitlines(keepends=True)
+    return replace(chunk, data=b"".join(_without_last_comma(line, columns) for line in lines))
+
+
+def _without_last_comma(line: bytes, columns: int) -> bytes:
+    text = line.rstrip(b"\r\n")
+    if text.endswith(b",") and text.count(b",") == columns:
+        return text[:-1] + line[len(text) :]
+    return line
+
+
+def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:
+    """A chunk without its last record, and that record with the end of its line."""
+    end = len(chunk.data.rstrip(b"\r\n"))
+    start = max(chunk.data.rfind(b"\n", 0, end), chunk.data.rfind(b"\r", 0, end)) + 1
+    last = chunk.data[start:]
+    return replace(chunk, data=chunk.data[:start], line_ends=chunk.line_ends - _count_line_ends(last)), last
+
+
+def first_record(chunk: Chunk) -> bytes:
+    """The record that a chunk begins with, the end of its line included."""
+    record = _LINE.match(chunk.data)
+    return record[0] if record else b""
+
+
+def records_of(chunk: Chunk) -> Records:
+    """The records of a chunk, in order."""
+    values = np.frombuffer(chunk.data, np.uint8)
+    is_end = _is_end(values)
+    begins = ~is_end
+    begins[1:] &= is_end[:-1]
+    starts = np.flatnonzero(begins)
+    # A carriage return and a newline are one end.
+    is_end[:-1] &= ~((values[:-1] == _RETURN) & (values[1:] == _NEWLINE))
+    lines = chunk.first_line + np.searchsorted(np.flatnonzero(is_end), starts)
+    offsets = np.append(starts, len(values)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(chunk.data)]
+    return Records(lines, pa.Array.from_buffers(pa.binary(), len(starts), buffers))
+
+
+def fields(record: bytes) -> list[str]:
+    """The texts of a record's fields."""
+    text = record.decode("utf-8", errors="replace").strip("\r\n")
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        # A field over the csv module's limit: this is no header, but an error can show it.
+        return [text]

@@ -1,0 +1,1 @@
+"""Store Parquet files: manifest, journal, checksums and superseded files."""

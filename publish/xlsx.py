@@ -1,0 +1,139 @@
+"""Writes an answer as a workbook of a spreadsheet, .xlsx: one sheet, its first row the names of the columns.
+
+A cell knows texts, numbers, truth values and times to the millisecond since 1900. What it cannot hold exactly
+is written as a text, and a note says how many; but a fraction has 16 digits, of the 17 that some take.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import duckdb
+
+from tracehouse.core.errors import UserError, not_installed
+from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
+
+if TYPE_CHECKING:
+    from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
+
+MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
+# A double holds each integer up to here; of decimals, all of so many digits.
+_LARGEST = 2**53
+_DIGITS = 15
+# Excel takes 1900 for a leap year.
+_FIRST_YEAR = 1901
+_FORMATS = {"DATE": "yyyy-mm-dd", "TIMESTAMP": "yyyy-mm-dd hh:mm:ss.000"}
+
+_Cell = str | float | bool | dt.date | None
+
+
+def write(
+    connection: duckdb.DuckDBPyConnection, question: Question, file: BinaryIO
+) -> tuple[int, list[Note]]:
+    """Write an answer to a file. Returns how many rows it has, and notes.
+
+    Raises UserError where a sheet, or a cell, cannot hold it.
+    """
+    try:
+        from xlsxwriter import Workbook
+    except ModuleNotFoundError:
+        raise not_installed("workbooks need", "xlsxwriter", "xlsx") from None
+    columns = columns_of(connection, question)
+    if len(columns) > MOST_COLUMNS:
+        raise UserError(f"the answer has {len(columns):,} columns, and a sheet at most {MOST_COLUMNS:,}")
+    # Row by row, by way of a file where the connection may have such: all cells at once would take gigabytes.
+    [(scratch,)] = connection.execute("select current_setting('temp_directory')").fetchall()
+    options = {
+        "constant_memory": True,
+        "use_zip64": True,
+        "tmpdir": scratch if Path(scratch).is_dir() else None,
+    }
+    with Workbook(file, options) as book:
+        sheet = book.add_worksheet("answer")
+        sheet.freeze_panes(1, 0)
+        heading = book.add_format({"bold": True})
+        for place, (name, _) in enumerate(columns):
+            sheet.write_string(0, place, name, heading)
+        formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
+        rows, changed = 0, 0
+        for row in rows_of(connection, question, columns):
+            rows += 1
+            if rows == MOST_ROWS:
+                raise UserError(
+                    f"a sheet has at most {MOST_ROWS:,} rows, that of names included, and the answer has "
+                    "more: give --limit, or write csv or parquet"
+                )
+            for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
+                cell = _cell(value, kind)
+                if isinstance(cell, str):
+                    _check_length(cell, rows, name)
+                    changed += is_number(kind) or _is_time(kind)
+                _put(sheet, rows, place, cell, formats)
+    return rows, _notes(changed)
+
+
+def _cell(value: Any, kind: str) -> _Cell:
+    """A value as a cell holds it; as a text, where it is one, or where no cell holds it exactly."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _LARGEST else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else exact(value)
+    if is_number(kind):
+        return float(value) if len(Decimal(value).as_tuple().digits) <= _DIGITS else str(value)
+    return _time(value) if _is_time(kind) else str(value)
+
+
+def _is_time(kind: str) -> bool:
+    return kind == "DATE" or kind.startswith("TIMESTAMP")
+
+
+def _time(text: str) -> str | dt.date:
+    """A day, or a time in UTC, as DuckDB writes it; the text where a cell has no such time."""
+    try:
+        found = dt.datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        # In years before 1 or after 9999, and at infinity.
+        return text
+    if found.year < _FIRST_YEAR or found.microsecond % 1000:
+        return text
+    return found if len(text) > len("2023-05-17") else found.date()
+
+
+def _check_length(text: str, row: int, column: str) -> None:
+    letters = len(text.encode("utf-16-le", "surrogatepass")) // 2
+    if letters > MOST_LETTERS:
+        raise UserError(
+            f"row {row:,}, column {column}: the text has {letters:,} characters, and a cell at most "
+            f"{MOST_LETTERS:,}: write csv or parquet"
+        )
+
+
+def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
+    if isinstance(cell, bool):
+        sheet.write_boolean(row, place, cell)
+    elif isinstance(cell, str):
+        # Never as a formula or a link, whatever it begins with.
+        sheet.write_string(row, place, cell)
+    elif isinstance(cell, dt.date):
+        kind = "TIMESTAMP" if isinstance(cell, dt.datetime) else "DATE"
+        sheet.write_datetime(row, place, cell, formats[kind])
+    elif cell is not None:
+        sheet.write_number(row, place, cell)
+
+
+def _notes(changed: int) -> list[Note]:
+    if not changed:
+        return []
+    are = "value is a text" if changed == 1 else "values are texts"
+    said = (
+        f"{changed:,} {are} here, as no cell holds such exactly: integers beyond 2^53, decimals of more "
+        "than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
+    )
+    return [Note("as texts", said, "note")]
