@@ -5,9 +5,9 @@
 
 A view whose header has a `stored` line has one file, one per partition of what it reads, or one for one of
 its CTEs (see views/materialization.py). The file is named by a hash of the view's SQL, the SQL of the views
-below it and the files of its base tables, so an existing file of that name is always current. The file gets its
-name when it is complete and synced; next to it is a checksum file in the format of `sha256sum`. Where writing
-fails, the view is computed on demand like any other.
+below it and the files of its base tables, so an existing file of that name is always current. The file gets
+its name when it is complete and synced; next to it is a checksum file in the format of `sha256sum`. Where
+writing fails, the view is computed on demand like any other.
 """
 
 import hashlib
