@@ -114,7 +114,7 @@ def test_parameters_are_read_as_the_build_reads_them() -> None:
 def test_it_imports_what_the_command_line_begins_with(typed: str, tmp_path: Path) -> None:
     words = {"COMP_WORDS": typed, "COMP_CWORD": len(typed.split(" ")) - 1}
     packages, ours = modules_of(folder=tmp_path, _TRACES_COMPLETE="complete_bash", **words)
-    tables = {"ingest.declare", "ingest.column_types"} | {
+    tables = {"ingest.declarations", "ingest.column_types"} | {
         f"ingest.traces.{name}" for name in names.trace_names()
     }
     assert packages == TYPER and ours <= BEGINNING | tables

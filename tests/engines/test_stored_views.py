@@ -553,8 +553,8 @@ def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) ->
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tracehouse.engines.duckdb.write import database, materialized_views as stored_views
-stored_views.LEAST_ROWS = stored_views.LEAST_FREE_BYTES = 0
+from tracehouse.engines.duckdb.write import database, materialized_views
+materialized_views.LEAST_ROWS = materialized_views.LEAST_FREE_BYTES = 0
 step, warehouse = sys.argv[1], Path(sys.argv[2])
 left = [2]
 def killed(*given):
@@ -563,10 +563,10 @@ def killed(*given):
         os.kill(os.getpid(), signal.SIGKILL)
     return before(*given)
 module, name = {
-    "written": (stored_views.store, "staged"),
-    "named": (stored_views, "_flush"),
+    "written": (materialized_views.artifacts, "staged"),
+    "named": (materialized_views, "_flush"),
     "all stored": (database, "build_file"),
-    "built": (stored_views, "note_superseded"),
+    "built": (materialized_views, "note_superseded"),
 }[step]
 if step == "all stored":
     left = [1]
