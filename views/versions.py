@@ -1,70 +1,87 @@
-"""The lock on released views: `versions.lock` records what each means, which must not change afterwards.
+"""Lock released views: `versions.lock` records what each one means, as hashes.
 
-A line for each view has three hashes: of its `statement`; of the `comments` on it and its columns, which say
-units, definitions and provenance; and of the base `columns` that it reads, whose declarations follow.
-`python -m tracehouse.views.versions itp.job_v1 …` releases views; a new meaning is a new version, as
-docs/versions.md says.
+    python -m tracehouse.views.versions itp.job_v1              # release a view
+    python -m tracehouse.views.versions --editorial             # record reworded comments of released views
+
+`docs/versions.md` says what is locked, and what an editorial change is.
 """
 
+import argparse
 import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import across_traces
 from tracehouse.views.base_columns import declared, read_by
+from tracehouse.views.columns import split_comment
+from tracehouse.views.quantities import quantities
 from tracehouse.views.sql_text import normal
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
 
 LOCK = VIEWS / "versions.lock"
 
 _HEADER = """\
-# What each released view means, as hashes: of its statement, of the comments on it and its columns, and of
-# the base columns that it reads, whose declarations stand below. Lines are only added: docs/versions.md.
+# What each released view means, as hashes (docs/versions.md): the statement; the comments, the newest wording
+# last; the labels of its columns, which are unit and provenance; and the base columns that it reads, which
+# follow. Lines are only added. An editorial change adds a hash of comments to a line.
 """
 _HEADER_OF_COLUMNS = """
-# The base columns that these views read: type, unit, and which texts are no value.
+# The base columns that these views read: type, unit, and the texts that stand for a missing value.
 """
 _DIGITS = 16
-# Instead of the hash of an empty text, so that a lock of parts that were wrongly empty is noticed.
+# The hash of an empty text. A word shows at once that a part is empty which should not be.
 _NOTHING = "none"
 
 _VIEW = re.compile(
-    r"(?P<name>\w+\.\w+) statement=(?P<statement>\w+) comments=(?P<comments>\w+) columns=(?P<columns>\w+)"
+    r"(?P<name>\w+\.\w+) statement=(?P<statement>\w+) comments=(?P<comments>\w+(?:,\w+)*)"
+    # Locks of earlier commits have no labels.
+    r"(?: labels=(?P<labels>\w+))? columns=(?P<columns>\w+)"
 )
 _COLUMN = re.compile(r"(?P<name>\w+\.\w+\.\w+) (?P<words>.+)")
+_COMMENT = re.compile(r"comment on column \S+\.(?P<column>\w+) is '(?P<text>.*)'", re.S)
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a reader of a view relies on, as a hash of each part."""
+    """What a reader of a view relies on: a hash of each part, and of the comments one for each wording."""
 
     statement: str
-    comments: str
+    comments: tuple[str, ...]
+    labels: str
     columns: str
+
+    def continues(self, before: "Meaning") -> bool:
+        """Whether this is what an earlier lock recorded, with more wordings of the comments or none."""
+        return (
+            (self.statement, self.columns) == (before.statement, before.columns)
+            and self.comments[: len(before.comments)] == before.comments
+            and before.labels in ("", self.labels)
+        )
 
 
 @dataclass(frozen=True)
 class Lock:
-    """What is released: what each view means, and what was declared of the base columns that they read."""
+    """The released views with their meanings, and the declarations of the base columns that they read."""
 
     views: dict[str, Meaning]
     columns: dict[str, str]
 
 
 def locked() -> Lock:
-    """What is released now."""
+    """Read the lock."""
     return read_lock(LOCK.read_text()) if LOCK.exists() else Lock({}, {})
 
 
 def read_lock(text: str) -> Lock:
-    """What a text like that of `versions.lock` says. Raises DefinitionError on a line that it cannot have."""
+    """Parse the text of a lock. Raises DefinitionError on a line that is neither a view nor a column."""
     views, columns = {}, {}
     for number, line in enumerate(text.splitlines(), 1):
         if view := _VIEW.fullmatch(line):
-            views[view["name"]] = Meaning(view["statement"], view["comments"], view["columns"])
+            comments = tuple(view["comments"].split(","))
+            views[view["name"]] = Meaning(view["statement"], comments, view["labels"] or "", view["columns"])
         elif column := _COLUMN.fullmatch(line):
             columns[column["name"]] = column["words"]
         elif line and not line.startswith("#"):
@@ -75,16 +92,30 @@ def read_lock(text: str) -> Lock:
 
 
 def meaning(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> Meaning:
-    """What a view means, given all views by their versioned names, and what is declared of base columns."""
+    """Hash each part of a view. `views` has all views by versioned name, `columns` all base columns."""
     comments = sorted(normal(comment) for comment in view.comments)
     read = read_by(view, views, columns)
     return Meaning(
-        view.sha256[:_DIGITS], _hash(comments), _hash(f"{name} {read[name]}" for name in sorted(read))
+        view.sha256[:_DIGITS],
+        (_hash(comments),),
+        _hash(_labels(view)),
+        _hash(f"{name} {read[name]}" for name in sorted(read)),
     )
 
 
+def _labels(view: ViewFile) -> Iterator[str]:
+    """Unit and provenance of each column of a view, as lines."""
+    found = [_COMMENT.fullmatch(comment) for comment in view.comments]
+    comments = {match["column"].lower(): match["text"] for match in found if match}
+    units = quantities(view.schema)
+    for column in view.tree.expression.named_selects:
+        _, provenance = split_comment(comments.get(column.lower()))
+        unit = units[column].unit if column in units else ""
+        yield f"{column} {provenance} {unit}"
+
+
 def broken(lock: Lock, views: Sequence[ViewFile], columns: Mapping[str, str]) -> list[str]:
-    """What is wrong with released views: a sentence for each part that was changed, or view that is gone."""
+    """Compare released views with the lock. Returns a sentence for each part that differs."""
     by_name = {view.versioned: view for view in views}
     problems: list[str] = []
     for name in lock.views:
@@ -92,12 +123,12 @@ def broken(lock: Lock, views: Sequence[ViewFile], columns: Mapping[str, str]) ->
             problems += _changes(lock, by_name[name], by_name, columns)
             problems += _drafts_read(lock, by_name[name], by_name)
         else:
-            problems.append(f"{name} is released, and it is gone: restore its file")
+            problems.append(f"{name} is released, and its file is missing: restore it")
     return problems
 
 
 def release(names: Sequence[str]) -> None:
-    """Add views to the lock. Raises SystemExit where that would break it, or a name is unknown."""
+    """Add views to the lock. Raises SystemExit if a name is unknown or a released view was changed."""
     views = {view.versioned: view for view in view_files()}
     columns = declared(all_traces().values())
     before = locked()
@@ -105,42 +136,77 @@ def release(names: Sequence[str]) -> None:
     problems = [f"no view is called {name}: name a version, as itp.job_v1" for name in unknown]
     problems += broken(before, list(views.values()), columns)
     if not problems:
-        after = _with(before, [views[name] for name in names], views, columns)
+        new = [views[name] for name in names if name not in before.views]
+        after = Lock(
+            before.views | {view.versioned: meaning(view, views, columns) for view in new},
+            before.columns
+            | {name: words for view in new for name, words in read_by(view, views, columns).items()},
+        )
         problems = broken(after, list(views.values()), columns)
     if problems:
         raise SystemExit("\n".join(problems))
     LOCK.write_text(_as_text(after))
 
 
-def _with(
-    lock: Lock, more: Iterable[ViewFile], views: Mapping[str, ViewFile], columns: Mapping[str, str]
-) -> Lock:
-    """A lock with more views, and the base columns that they read."""
-    new_views, new_columns = dict(lock.views), dict(lock.columns)
-    for view in more:
-        new_views[view.versioned] = meaning(view, views, columns)
-        new_columns |= read_by(view, views, columns)
-    return Lock(new_views, new_columns)
+def record_editorial(names: Sequence[str]) -> list[str]:
+    """Record the new wording of comments that mean what they meant: of the views named, or of all.
+
+    Returns the views whose comments changed. Raises SystemExit if a view is not released, or if anything else
+    of a released view was changed.
+    """
+    views = {view.versioned: view for view in view_files()}
+    columns = declared(all_traces().values())
+    before = locked()
+    problems = [f"{name} is not released" for name in names if name not in before.views]
+    reworded = {}
+    for name in names or before.views:
+        was = before.views.get(name)
+        if was and name in views:
+            now = meaning(views[name], views, columns).comments
+            if now[-1] != was.comments[-1]:
+                reworded[name] = replace(was, comments=was.comments + now)
+    after = replace(before, views=before.views | reworded)
+    problems += broken(after, list(views.values()), columns)
+    if problems:
+        raise SystemExit("\n".join(problems))
+    LOCK.write_text(_as_text(after))
+    return list(reworded)
+
+
+def lost(earlier: Lock, now: Lock) -> list[str]:
+    """Compare a lock with an earlier one. Returns the views and base columns that are gone or changed."""
+    views = [
+        name
+        for name, before in earlier.views.items()
+        if name not in now.views or not now.views[name].continues(before)
+    ]
+    return views + [name for name, words in earlier.columns.items() if now.columns.get(name) != words]
 
 
 def _changes(
     lock: Lock, view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]
 ) -> Iterator[str]:
-    """A sentence for each part of a released view that is not what it was."""
+    """A sentence for each part of a released view that differs from the lock."""
     name = view.versioned
-    was, now = asdict(lock.views[name]), asdict(meaning(view, views, columns))
+    was, now = lock.views[name], meaning(view, views, columns)
     following = newest(views.values())[view.alias].version + 1
-    for part, verb in (("statement", "was"), ("comments", "were")):
-        if was[part] != now[part]:
-            yield (
-                f"{name} is released, and its {part} {verb} changed: restore {view.path}, and write what you "
-                f"mean as its next version, {view.name}.v{following}.sql"
-            )
-    if was["statement"] != now["statement"]:
-        # A changed statement may read other columns, whose declarations are as they were.
+    next_version = (
+        f"restore {view.path}, and write what you mean as its next version, {view.name}.v{following}.sql"
+    )
+    if was.statement != now.statement:
+        yield f"{name} is released, and its statement was changed: {next_version}"
+    if was.comments[-1] != now.comments[-1]:
+        yield (
+            f"{name} is released, and its comments were changed: {next_version}; if they mean what they did, "
+            f"run `python -m tracehouse.views.versions --editorial {name}`"
+        )
+    if was.statement != now.statement:
+        # A changed statement may have and read other columns, which are not changed themselves.
         return
+    if was.labels != now.labels:
+        yield f"{name} is released, and the unit or provenance of a column was changed: {next_version}"
     changed = list(_changed_columns(read_by(view, views, lock.columns), read_by(view, views, columns)))
-    if changed or was["columns"] != now["columns"]:
+    if changed or was.columns != now.columns:
         what = ", ".join(changed) or "the base columns that it reads were changed"
         yield (
             f"{name} is released, and {what}: restore the declaration in ingest/traces; a column that means "
@@ -183,12 +249,30 @@ def _hash(lines: Iterable[str]) -> str:
 
 def _as_text(lock: Lock) -> str:
     views = [
-        f"{name} " + " ".join(f"{part}={hashed}" for part, hashed in asdict(meant).items()) + "\n"
+        f"{name} statement={meant.statement} comments={','.join(meant.comments)} labels={meant.labels} "
+        f"columns={meant.columns}\n"
         for name, meant in sorted(lock.views.items())
     ]
     columns = [f"{name} {words}\n" for name, words in sorted(lock.columns.items())]
     return "".join([_HEADER, *views, _HEADER_OF_COLUMNS, *columns])
 
 
+def _main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tracehouse.views.versions", description="Lock released views."
+    )
+    parser.add_argument("views", nargs="*", help="versions to release, such as itp.job_v1")
+    parser.add_argument(
+        "--editorial",
+        action="store_true",
+        help="record reworded comments of these released views, or of all; nothing else may have changed",
+    )
+    options = parser.parse_args(arguments)
+    if options.editorial:
+        print("\n".join(record_editorial(options.views)) or "No comment of a released view was changed.")
+    else:
+        release(options.views)
+
+
 if __name__ == "__main__":
-    release(sys.argv[1:])
+    _main(sys.argv[1:])

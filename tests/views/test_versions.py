@@ -14,7 +14,8 @@ from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import versions
 from tracehouse.views.base_columns import declared, read_by
-from tracehouse.views.versions import Lock, broken, locked, read_lock, release
+from tracehouse.views.quantities import Quantity
+from tracehouse.views.versions import Lock, broken, locked, lost, read_lock, record_editorial, release
 from tracehouse.views.view_files import VIEWS, DefinitionError, view_files
 
 REPOSITORY = Path(__file__).parents[2]
@@ -65,15 +66,16 @@ def test_the_lock_is_as_a_release_writes_it(tmp_path: Path, monkeypatch: pytest.
     text = versions.LOCK.read_text()
     monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
     release(list(read_lock(text).views))
-    assert versions.LOCK.read_text() == text
+    newest_wording = re.sub(r"comments=\S+,", "comments=", text)
+    assert versions.LOCK.read_text() == newest_wording
 
 
 def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
     meanings = locked().views.values()
     assert len(meanings) > 50
-    for part in ("statement", "comments"):
-        hashes = [getattr(meaning, part) for meaning in meanings]
+    for hashes in ([m.statement for m in meanings], [m.comments[-1] for m in meanings]):
         assert len(set(hashes)) == len(hashes) and "none" not in hashes
+    assert all(meaning.labels != "none" for meaning in meanings)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,6 @@ def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
         ("'--'", "'-- '", "its statement was changed"),
         ("job_id, ", "num_gpu, ", "its statement was changed"),
         ("'Run time in minutes", "'Run time in hours", "its comments were changed"),
-        ("; derived.'", "; measured.'", "its comments were changed"),
         ("view itp.thing_v1 is 'What it", "view itp.thing_v1 is 'All that it", "its comments were changed"),
     ],
 )
@@ -102,9 +103,51 @@ def test_a_change_is_told_by_what_was_changed(
     assert len(problems) == (1 if complaint else 0)
     for problem in problems:
         assert problem.startswith(f"itp.thing_v1 is released, and {complaint}: restore ")
-        assert problem.endswith("its next version, thing.v2.sql")
+        assert "its next version, thing.v2.sql" in problem
         with pytest.raises(SystemExit, match=complaint):
             release(["itp.thing_v1"])
+
+
+def test_records_an_editorial_change_of_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW, upper=UPPER)
+    before = locked()
+    assert record_editorial([]) == [] and locked() == before
+    write(tmp_path, "thing", VIEW.replace("Run time in minutes", "Minutes that the job ran"))
+    assert record_editorial([]) == ["itp.thing_v1"]
+    assert found_broken(tmp_path) == []
+    assert lost(before, locked()) == []
+    assert locked().views["itp.thing_v1"].comments[:1] == before.views["itp.thing_v1"].comments
+    assert record_editorial(["itp.thing_v1"]) == []
+    assert locked().views["itp.upper_v1"] == before.views["itp.upper_v1"]
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "complaint"),
+    [
+        ("minutes; derived.", "minutes; measured.", "the unit or provenance of a column was changed"),
+        ("duration / 60", "duration / 61", "its statement was changed"),
+        (" as minutes", " as hours", "its statement was changed"),
+    ],
+)
+def test_rejects_an_editorial_change_of_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, instead: str, complaint: str
+) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    before = locked()
+    assert found in VIEW
+    write(tmp_path, "thing", VIEW.replace(found, instead))
+    with pytest.raises(SystemExit, match=complaint):
+        record_editorial([])
+    with pytest.raises(SystemExit, match=r"itp\.other_v1 is not released"):
+        record_editorial(["itp.other_v1"])
+    assert locked() == before
+
+
+def test_a_changed_unit_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release_all(tmp_path, monkeypatch, thing=VIEW)
+    monkeypatch.setattr(versions, "quantities", lambda _: {"minutes": Quantity("minutes", "h", "")})
+    [problem] = found_broken(tmp_path)
+    assert "the unit or provenance of a column was changed" in problem
 
 
 def test_a_title_that_is_the_comment_on_a_view_is_locked(
@@ -122,7 +165,7 @@ def test_a_title_that_is_the_comment_on_a_view_is_locked(
 def test_a_released_view_that_is_gone_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     (tmp_path / "itp" / "thing.v1.sql").unlink()
-    assert found_broken(tmp_path) == ["itp.thing_v1 is released, and it is gone: restore its file"]
+    assert found_broken(tmp_path) == ["itp.thing_v1 is released, and its file is missing: restore it"]
 
 
 @pytest.mark.parametrize(
@@ -229,14 +272,15 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def lost(earlier: str, now: str) -> list[str]:
-    """The lines that an earlier lock has and the present one has not; of other formats, the views' names."""
+def lost_since(earlier: str, now: str) -> list[str]:
+    """Names of an earlier lock that the present one has lost; for other formats of a lock, of views alone."""
     try:
-        read_lock(earlier)
+        return lost(read_lock(earlier), read_lock(now))
     except DefinitionError:
         kept = {line.split(" ")[0] for line in now.splitlines()}
-        return [line for line in earlier.splitlines() if line[:1] != "#" and line.split(" ")[0] not in kept]
-    return [line for line in earlier.splitlines() if line[:1] != "#" and line not in now.splitlines()]
+        return [
+            name for line in earlier.splitlines() if (name := line.split(" ")[0]) not in kept and name != "#"
+        ]
 
 
 def test_the_lock_only_grows() -> None:
@@ -248,28 +292,46 @@ def test_the_lock_only_grows() -> None:
     commits = git("rev-list", "--full-history", "HEAD", "--", path).split()
     entries = {git("ls-tree", commit, path): commit for commit in commits}
     problems = [
-        f"{line} was released by {commit[:12]} and is gone: restore the line"
+        f"{name} was released by {commit[:12]}, and its line is gone or changed: restore it"
         for entry, commit in entries.items()
         # There is none where the file was removed.
         if entry
-        for line in lost(git("cat-file", "blob", entry.split()[2]), now)
+        for name in lost_since(git("cat-file", "blob", entry.split()[2]), now)
     ]
     assert problems == []
     if git("rev-parse", "--is-shallow-repository") == "true":
         pytest.skip("the clone is shallow: older locks can be seen after `git fetch --unshallow`")
 
 
-def test_what_is_lost_is_found() -> None:
+@pytest.mark.parametrize(
+    ("found", "instead", "lost_name"),
+    [
+        ("itp.job_v1 statement=(.*)\n", "", "itp.job_v1"),
+        ("(itp.job_v1 statement=)", r"\g<1>0", "itp.job_v1"),
+        ("(itp.job_v1 .*comments=)", r"\g<1>0", "itp.job_v1"),
+        ("(itp.job_v1 .*comments=)", r"\g<1>0,", "itp.job_v1"),
+        ("(itp.job_v1 .*comments=[^ ]*)", r"\g<1>,0", ""),
+        ("(itp.job_v1 .*labels=)", r"\g<1>0", "itp.job_v1"),
+        ("(itp.job_v1 .*columns=)", r"\g<1>0", "itp.job_v1"),
+        ("itp.raw_job.job_id VARCHAR\n", "", "itp.raw_job.job_id"),
+        ("(itp.raw_job.job_id) VARCHAR", r"\g<1> BIGINT", "itp.raw_job.job_id"),
+        (r"\Z", "pai.more_v1 statement=1 comments=2 labels=3 columns=4\n", ""),
+    ],
+)
+def test_the_lock_may_gain_a_line_or_a_wording_only(found: str, instead: str, lost_name: str) -> None:
+    before = versions.LOCK.read_text()
+    now, times = re.subn(found, instead, before, count=1)
+    assert times == 1
+    assert lost_since(before, now) == ([lost_name] if lost_name else [])
+
+
+def test_a_lock_of_an_earlier_format_is_compared() -> None:
     now = versions.LOCK.read_text()
-    line = next(line for line in now.splitlines() if line.startswith("itp.job_v1 "))
-    column = "itp.raw_job.job_id VARCHAR"
-    assert lost(now, now) == []
-    assert lost(now, now.replace(line + "\n", "")) == [line]
-    assert lost(now, now.replace(line, line.replace("comments=", "comments=0"))) == [line]
-    assert lost(now, now.replace(column + "\n", "")) == [column]
-    assert lost(now, now + "pai.more_v1 statement=1 comments=2 columns=3\n") == []
-    older = "# Hashes.\nitp.job_v1 0851\nitp.gone_v1 e3b0\n"
-    assert lost(older, now) == ["itp.gone_v1 e3b0"]
+    without_labels = re.sub(r" labels=\w+", "", now)
+    assert lost_since(without_labels, now) == []
+    changed = without_labels.replace("itp.job_v1 statement=", "itp.job_v1 statement=0")
+    assert lost_since(changed, now) == ["itp.job_v1"]
+    assert lost_since("# Hashes.\nitp.job_v1 0851\nitp.gone_v1 e3b0\n", now) == ["itp.gone_v1"]
 
 
 @pytest.fixture(scope="module")
@@ -301,10 +363,10 @@ def test_a_next_version_is_released_by_one_more_line(
     (tmp_path / "versions.lock").write_text(before)
     monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
     monkeypatch.setattr(versions, "view_files", lambda: view_files(repository / "views"))
-    [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (.*)$", PAGE, re.M)
+    [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (itp.*)$", PAGE, re.M)
     release(names.split())
     [more] = set(versions.LOCK.read_text().splitlines()) - set(before.splitlines())
-    assert lost(before, versions.LOCK.read_text()) == []
+    assert lost_since(before, versions.LOCK.read_text()) == []
     assert more.startswith("itp.job_v2 statement=")
 
 
