@@ -4,7 +4,7 @@
 # make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
 # make bi-test             a real PostgreSQL, Superset, Harlequin and marimo, the report and the pages to explore in headless
 #                          Chromium, and every picture; needs PostgreSQL and Chromium from the system's packages
-# make lint                ruff, mypy, sqlfluff
+# make lint                ruff, mypy, sqlfluff and the word list
 # make bench               what the warehouse costs, beside what people do today
 # make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
 # make docs                build the documentation with the dictionary as a site, in build/site
@@ -36,8 +36,8 @@ CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
-.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql bench verified docs docs-test tables \
-	venvs clean
+.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql lint-wording bench verified docs \
+	docs-test tables venvs clean
 
 # uv installs in seconds what takes pip a minute and a half, but knows nothing of an index that pip was told of.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -107,7 +107,7 @@ hostile: $(VENV)/ready
 		tests/clients/test_while_replaced.py tests/engines/test_stored_views.py tests/ingest/test_wide.py \
 		tests/publish/test_simulators_memory.py
 
-lint: lint-style lint-types lint-sql
+lint: lint-style lint-types lint-sql lint-wording
 
 lint-style: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -123,6 +123,9 @@ lint-types: $(VENV)/ready
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
 	$(BIN)/python -m tracehouse.engines.spark.portability
+
+lint-wording: $(VENV)/ready
+	$(BIN)/python -m tracehouse.docs.wording
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.ingest

@@ -110,6 +110,14 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
     assert [name for name in files if any(part.startswith(tests) for part in name.split("/"))] == []
 
 
+def test_wheel_contains_license(wheel: Path, files: set[str]) -> None:
+    [license_file] = [name for name in files if name.endswith(".dist-info/licenses/LICENSE")]
+    [metadata] = [name for name in files if name.endswith(".dist-info/METADATA")]
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read(license_file) == (REPOSITORY / "LICENSE").read_bytes()
+        assert "License-Expression: Apache-2.0\n" in archive.read(metadata).decode()
+
+
 def test_the_wheel_holds_every_file_of_the_rooms(files: set[str]) -> None:
     packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
     assert packaged == in_tree(REPOSITORY)

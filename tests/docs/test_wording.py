@@ -1,0 +1,37 @@
+"""The word list finds phrases in text, comments and names, and nothing in longer words."""
+
+import pytest
+
+from tracehouse.docs import wording
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("It is built anew.", [(1, "anew")]),
+        ("one\nANEW", [(2, "ANEW")]),
+        ("# files that none\n# of ours reads", [(2, "of ours")]),
+        ("-- computed whole\n-- or not at all", [(1, "whole -- or not at all")]),
+        ("def said_of_leaving(): ...", [(1, "said")]),
+        ("It tells two files apart.", [(1, "tells two files apart")]),
+        ("besides, aside from tracehouse, it stands for untold warehouses", []),
+    ],
+)
+def test_finds_phrases_with_their_lines(text: str, phrases: list[tuple[int, str]]) -> None:
+    assert [(line, phrase) for line, phrase, _ in wording.findings(text)] == phrases
+
+
+def test_reports_file_line_phrase_and_replacement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wording, "EXCLUDED", ())
+    assert wording.main(["tests/docs/test_wording.py"]) == 1
+    assert 'tests/docs/test_wording.py:11: "anew": write again' in capsys.readouterr().out
+
+
+def test_skips_pending_folders_only_without_paths() -> None:
+    checked = set(wording.files([]))
+    assert not any(
+        path.is_relative_to(wording.REPOSITORY / part) for path in checked for part in wording.PENDING
+    )
+    assert wording.REPOSITORY / "docs/cite.md" in set(wording.files(["docs"]))
