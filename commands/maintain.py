@@ -24,51 +24,51 @@ def fetch(
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", metavar="NAME", help="Telemetry of this metric too, or all; may be repeated."
+            "--metric", metavar="NAME", help="Also fetch telemetry of this metric (or all). Repeatable."
         ),
     ] = None,
     clusters: Annotated[
         list[str] | None,
-        typer.Option("--cluster", metavar="NAME", help="Telemetry too, of this cluster; may be repeated."),
+        typer.Option("--cluster", metavar="NAME", help="Also fetch telemetry of this cluster. Repeatable."),
     ] = None,
     mirrors: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mirror", metavar="HOST=URL", help="Ask URL for what lies at https://HOST; may be repeated."
-        ),
+        typer.Option("--mirror", metavar="HOST=URL", help="Request URL instead of https://HOST. Repeatable."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be fetched from where, and fetch nothing.")
+        bool, typer.Option("--dry-run", help="List the files and URLs without fetching them.")
     ] = False,
 ) -> None:
     """Download the publishers' raw files: traces fetch itp zeus --out raw.
 
-    A download that was cut off goes on where it was; what is there as published is not fetched again. Acme's
-    telemetry, 80 GB, comes only when asked for: traces fetch acme --metric POWER_USAGE --cluster kalos.
+    Interrupted downloads are resumed; files that already match the published ones are kept. Acme's telemetry
+    (80 GB) must be selected: traces fetch acme --metric POWER_USAGE --cluster kalos.
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.ingest.downloads import fetch as downloads
+    from tracehouse.ingest.downloads.http import open_client
+    from tracehouse.ingest.downloads.plan import FetchRequest, describe_plans, plan_downloads
 
     hosts = key_values(mirrors or [], "a mirror is written HOST=URL")
-    wish = downloads.Wish(out, traces or [], metrics or [], clusters or [], hosts, is_dry=dry_run)
-    with downloads.opened(wish) as web:
-        plans = downloads.planned(wish, web)
-        for line in downloads.announcement(plans, out, with_files=dry_run):
+    request = FetchRequest(out, traces or [], metrics or [], clusters or [], hosts, is_dry_run=dry_run)
+    with open_client(hosts, request.retry_policy) as client:
+        plans = plan_downloads(request, client)
+        for line in describe_plans(plans, out, with_files=dry_run):
             say(line)
         if dry_run:
             return
-        said: list[str] = []
-        # Lines among bars would leave pieces of them behind.
-        tell = said.append if sys.stderr.isatty() else say
+        lines: list[str] = []
+        # Lines printed between progress bars would leave fragments of them on the screen.
+        report = lines.append if sys.stderr.isatty() else say
         with byte_bars() as progress:
-            outcome = downloads.fetch(plans, out, web, progress, tell)
-    for line in said:
+            outcome = downloads.fetch(plans, out, client, progress, report)
+    for line in lines:
         say(line)
     for failure in outcome.failures:
         say(f"error: {failure}", stderr=True)
     if outcome.failures:
-        raise UserError(downloads.said_of_failures(outcome))
-    say(f"{outcome.fetched} fetched, {outcome.kept} there already. Read them with: traces ingest --raw {out}")
+        raise UserError(outcome.describe_failures())
+    say(f"{outcome.fetched} fetched, {outcome.kept} already downloaded. Next: traces ingest --raw {out}")
 
 
 @commands.command()

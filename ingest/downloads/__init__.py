@@ -1,1 +1,1 @@
-"""Downloads publishers' raw files: what there is, where it lies, and how it comes whole."""
+"""Download publishers' raw files: where they are, what to fetch, and resumable transfers."""

@@ -1,71 +1,54 @@
-"""What the Hugging Face Hub says that a folder of a data set holds.
+"""List the files of a data set's folder on the Hugging Face Hub.
 
-Asks its HTTP interface, ``/api/datasets/<name>/tree/<revision>/<folder>``, as the package huggingface_hub
-does, which would bring a dozen others for one request.
+One request to ``/api/datasets/<name>/tree/<revision>/<folder>`` per page. The package huggingface_hub offers
+the same, and would bring a dozen packages for this one request.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Any
 from urllib.parse import urljoin
 
-from tracehouse.ingest.downloads.ledger import Download
-from tracehouse.ingest.downloads.web import PlaceError, Web
+from tracehouse.ingest.downloads.http import Client, SourceError
+from tracehouse.ingest.downloads.locations import Download
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A file in the list: its path in the data set, and what is known of its content."""
-
-    path: str
-    bytes: int
-    sha256: str
-
-
-def files(web: Web, folder: Download) -> list[Download]:
-    """The files that a download with a ``*`` in its name stands for. Raises PlaceError if there are none."""
+def list_files(client: Client, folder: Download) -> list[Download]:
+    """The files that a download with a ``*`` in its name stands for. Raises SourceError if there are none."""
     [url] = folder.urls
-    place = url.rpartition("/")[0]
-    listing = place.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")
+    base_url = url.rpartition("/")[0]
+    listing = base_url.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")
     pattern = folder.path.rpartition("/")[2]
     found = []
-    for entry in _entries(web, listing):
-        name = entry.path.rpartition("/")[2]
+    for path, size, sha256 in _list_entries(client, listing):
+        name = path.rpartition("/")[2]
         if fnmatchcase(name, pattern):
-            found.append(
-                Download(
-                    path=folder.path.replace(pattern, name),
-                    urls=(f"{place}/{name}",),
-                    bytes=entry.bytes,
-                    sha256=entry.sha256,
-                    cluster=folder.cluster,
-                )
-            )
+            path = folder.path.replace(pattern, name)
+            found.append(Download(path, (f"{base_url}/{name}",), (), size, sha256, folder.cluster))
     if not found:
-        raise PlaceError(f"{web.place(listing)}: it lists no {pattern}")
+        raise SourceError(f"{client.resolve(listing)}: it lists no {pattern}")
     return found
 
 
-def _entries(web: Web, listing: str) -> list[_Entry]:
-    """The files that a folder holds, however many pages their list takes."""
-    entries: list[_Entry] = []
+def _list_entries(client: Client, listing: str) -> Iterator[tuple[str, int, str]]:
+    """Path, size and checksum of each file in the folder, over all pages of the list."""
     page = listing
     while page:
-        some, page = web.persist(page, lambda page=page: _page(web, page))  # type: ignore[misc]
-        entries += some
-    return entries
+        entries, page = client.retry(page, lambda page=page: _read_page(client, page))  # type: ignore[misc]
+        yield from entries
 
 
-def _page(web: Web, page: str) -> tuple[list[_Entry], str]:
-    """Some of the files in a folder, and where the list goes on, empty at its end."""
-    with web.answer(page, {}) as response:
+def _read_page(client: Client, page: str) -> tuple[list[tuple[str, int, str]], str]:
+    """The files on one page and the URL of the next page, empty after the last one."""
+    with client.get(page, {}) as response:
         try:
-            entries = [_entry(entry) for entry in response.json() if entry["type"] == "file"]
+            entries = [_parse_entry(entry) for entry in response.json() if entry["type"] == "file"]
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise PlaceError(f"{web.place(page)}: it is no list of files ({error!r})") from None
+            raise SourceError(f"{client.resolve(page)}: it is no list of files ({error!r})") from None
         following = response.links.get("next", {}).get("url", "")
         return entries, urljoin(page, following) if following else ""
 
 
-def _entry(listed: dict) -> _Entry:
-    # What is kept in Git LFS is named by its checksum.
-    return _Entry(listed["path"], int(listed["size"]), listed["lfs"]["oid"] if "lfs" in listed else "")
+def _parse_entry(entry: dict[str, Any]) -> tuple[str, int, str]:
+    # Only files in Git LFS have a sha256: it is their object id.
+    return entry["path"], int(entry["size"]), entry["lfs"]["oid"] if "lfs" in entry else ""

@@ -1,0 +1,273 @@
+"""Download one file from one URL, atomically, and resume it where an earlier attempt was cut off.
+
+Received bytes are kept in ``<name>.part``. A hidden file next to it records the version of the file that they
+belong to; only the same version is resumed (RFC 9110, ranges and If-Range).
+"""
+
+import errno
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.ingest.discovery.packing import part_of
+from tracehouse.ingest.discovery.unpack import LFS_FIRST_LINE, check_first_bytes, sha256_of
+from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError
+
+if TYPE_CHECKING:
+    from requests import Response
+
+OnBytes = Callable[[int, int], None]
+"""Called with the bytes received so far, fewer than before after a restart, and the total, 0 if unknown."""
+
+_BLOCK_BYTES = 1 << 18
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Enough to recognise a web page, and all of a Git LFS pointer.
+_FIRST_BYTES = 1024
+_POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
+_GITHUB_FILE = re.compile(r"https://github\.com/([^/]+/[^/]+)/raw/(.+)")
+
+
+@dataclass(frozen=True)
+class _Version:
+    """The version of a file that a partial download belongs to; `validator` is its ETag or date."""
+
+    url: str
+    validator: str
+    bytes: int | None
+
+
+class _LfsPointerError(Exception):
+    """The server sent a Git LFS pointer instead of the file."""
+
+    def __init__(self, first: bytes):
+        super().__init__()
+        found = _POINTER.search(first)
+        self.sha256 = found[1].decode() if found else ""
+
+
+def download_file(
+    client: Client, url: str, path: Path, size: int | None, sha256: str, on_bytes: OnBytes
+) -> None:
+    """Write the file at `url` to `path`. Its checksum, or without one its size, must be the known one.
+
+    Raises SourceError where the URL does not serve the file, and UserError where the disk is full. Received
+    bytes are kept for the next run, unless they turned out to be wrong.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = _part_path(path)
+    is_resumed = partial_size(path) > 0
+    size = None if sha256 else size
+    try:
+        client.retry(
+            url,
+            lambda: _receive(client, url, path, size, bool(sha256), on_bytes),
+            lambda: partial_size(path),
+        )
+    except _LfsPointerError as pointer:
+        media = _lfs_media_url(url)
+        if media is None or not pointer.sha256:
+            raise SourceError(
+                f"{client.resolve(url)}: this is a Git LFS pointer, not the data. Clone the repository and run "
+                "`git lfs pull` in it"
+            ) from None
+        download_file(client, media, path, None, sha256 or pointer.sha256, on_bytes)
+        return
+    if sha256 and sha256_of((part,)) != sha256:
+        discard_partial(path)
+        if is_resumed:
+            # The part from an earlier run may have been damaged since.
+            download_file(client, url, path, size, sha256, on_bytes)
+            return
+        raise SourceError(
+            f"{client.resolve(url)}: the received file does not have the published checksum and was removed"
+        )
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(path)
+    _version_path(path).unlink(missing_ok=True)
+
+
+def discard_partial(path: Path) -> None:
+    """Remove what was received of a file."""
+    _version_path(path).unlink(missing_ok=True)
+    _part_path(path).unlink(missing_ok=True)
+
+
+def partial_size(path: Path) -> int:
+    """How many bytes of an incomplete file were received."""
+    part = _part_path(path)
+    return part.stat().st_size if part.exists() else 0
+
+
+def _receive(
+    client: Client, url: str, path: Path, size: int | None, has_checksum: bool, on_bytes: OnBytes
+) -> None:
+    """Request the file, or the rest of it, and append the response to the partial file."""
+    resolved = client.resolve(url)
+    version = _read_version(path, resolved)
+    have = partial_size(path) if version else 0
+    if version and version.bytes == have:
+        return
+    headers = {"Range": f"bytes={have}-", "If-Range": version.validator} if version and have else {}
+    with client.get(url, headers) as response:
+        if not _resumes(response, version, have):
+            if response.status_code != 200:
+                discard_partial(path)
+                raise RetryableError(f"{resolved}: the server sent another range than requested", 0)
+            have = 0
+        total = _total_bytes(response)
+        blocks = _read_blocks(client, response)
+        first = b"" if have else _check_first_bytes(blocks, response, path, resolved)
+        if size is not None and total not in (None, size):
+            raise SourceError(f"{resolved}: it has {total:,} bytes instead of the expected {size:,}")
+        if (
+            total is None
+            and size is None
+            and not has_checksum
+            and "Transfer-Encoding" not in response.headers
+        ):
+            raise SourceError(
+                f"{resolved}: the server does not send the length, and it is not known otherwise"
+            )
+        _check_disk_space(path, (total or size or 0) - have)
+        if not have:
+            _start_partial(path, response, resolved, total)
+        _append(chain([first], blocks), resolved, path, total, on_bytes)
+    received = partial_size(path)
+    if size is not None and received != size:
+        discard_partial(path)
+        raise SourceError(f"{resolved}: received {received:,} bytes instead of the expected {size:,}")
+
+
+def _resumes(response: "Response", version: _Version | None, have: int) -> bool:
+    """Whether the response continues the partial file."""
+    if response.status_code != 206 or version is None or not have:
+        return False
+    start, total = _content_range(response)
+    is_same = _validator(response) in ("", version.validator) and version.bytes in (None, total)
+    return start == have and is_same
+
+
+def _content_range(response: "Response") -> tuple[int | None, int | None]:
+    """The first byte of the range and the length of the whole file."""
+    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", "").strip())
+    return (int(found[1]), int(found[2])) if found else (None, None)
+
+
+def _total_bytes(response: "Response") -> int | None:
+    """The length of the whole file, None where the server does not send it."""
+    if response.status_code == 206:
+        return _content_range(response)[1]
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None
+
+
+def _validator(response: "Response") -> str:
+    """What identifies this version of the file byte by byte; empty where nothing does."""
+    etag = response.headers.get("ETag", "")
+    return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
+
+
+def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
+    """The file's first bytes. Raises SourceError where they do not fit its name."""
+    first = b""
+    while len(first) < _FIRST_BYTES and (block := next(blocks, b"")):
+        first += block
+    if first.startswith(LFS_FIRST_LINE):
+        raise _LfsPointerError(first)
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding != "identity" and not path.name.endswith((".gz", ".tgz", ".xz")):
+        raise SourceError(f"{url}: the server compresses the file with {encoding}, which was not requested")
+    part = part_of(path.name)
+    try:
+        check_first_bytes(path, first, part.number if part else 0)
+    except RawFileError as error:
+        raise SourceError(f"{url}: {error.what}") from None
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        raise SourceError(f"{url}: this is a web page (probably an error message), not the data")
+    return first
+
+
+def _read_blocks(client: Client, response: "Response") -> Iterator[bytes]:
+    """The body as sent, block by block. Raises RetryableError where it arrives too slowly."""
+    policy = client.policy
+    since_s, received = time.monotonic(), 0
+    while block := response.raw.read1(_BLOCK_BYTES, decode_content=False):
+        yield block
+        received += len(block)
+        waited_s = time.monotonic() - since_s
+        if waited_s > policy.silence_s:
+            if received < policy.least_bytes_per_s * waited_s:
+                raise RetryableError(f"{response.url}: received only {received:,} bytes in {waited_s:.0f} s")
+            since_s, received = time.monotonic(), 0
+
+
+def _append(blocks: Iterable[bytes], url: str, path: Path, total: int | None, on_bytes: OnBytes) -> None:
+    """Append blocks to the partial file. An interrupted download keeps every block written so far."""
+    try:
+        with _part_path(path).open("ab") as file:
+            have = file.tell()
+            on_bytes(have, total or 0)
+            for block in blocks:
+                file.write(block)
+                file.flush()
+                have += len(block)
+                on_bytes(have, total or 0)
+    except OSError as error:
+        if error.errno not in _DISK_FULL:
+            raise
+        raise _disk_full(path, error.strerror or str(error)) from None
+    if total is not None and have != total:
+        raise RetryableError(f"{url}: received {have:,} of {total:,} bytes")
+
+
+def _start_partial(path: Path, response: "Response", url: str, total: int | None) -> None:
+    """Create an empty partial file, and record its version if the server sends one."""
+    discard_partial(path)
+    _part_path(path).touch()
+    validator = _validator(response)
+    if validator:
+        record = json.dumps(asdict(_Version(url, validator, total)))
+        _version_path(path).write_text(record, encoding="utf-8")
+
+
+def _read_version(path: Path, url: str) -> _Version | None:
+    """The version of the partial file, None where there is none from this URL."""
+    try:
+        version = _Version(**json.loads(_version_path(path).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    return version if version.url == url and _part_path(path).exists() else None
+
+
+def _check_disk_space(path: Path, needed: int) -> None:
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise _disk_full(path, f"{needed:,} bytes needed, {free:,} free")
+
+
+def _disk_full(path: Path, why: str) -> UserError:
+    return UserError(f"the disk is full ({why}). Received bytes are kept in {_part_path(path)}")
+
+
+def _lfs_media_url(url: str) -> str | None:
+    """The URL of the file that a Git LFS pointer on GitHub stands for."""
+    found = _GITHUB_FILE.fullmatch(url)
+    return f"https://media.githubusercontent.com/media/{found[1]}/{found[2]}" if found else None
+
+
+def _part_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _version_path(path: Path) -> Path:
+    # Hidden, so that `traces ingest` does not list it as unrecognised.
+    return path.with_name(f".{path.name}.part.json")

@@ -1,0 +1,207 @@
+"""Plan a download: which files of which traces, how large, under which licence."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.filesize import decimal
+
+from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.synthetic import MARKER_NAME
+from tracehouse.ingest.downloads import hub, locations
+from tracehouse.ingest.downloads.download import partial_size
+from tracehouse.ingest.downloads.http import DEFAULT_RETRY_POLICY, Client, RetryPolicy, SourceError
+from tracehouse.ingest.downloads.locations import Download
+
+ALL_METRICS = "all"
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """The files to fetch, to one folder per trace below `out`. No trace names mean all traces.
+
+    Telemetry is fetched only for the given `metrics` (``all`` for every one) or `clusters`. `mirrors` maps a
+    host to the URL that replaces scheme and host. A dry run lists telemetry with a single attempt and goes on
+    without the list.
+    """
+
+    out: Path
+    traces: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    clusters: Sequence[str] = ()
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    policy: RetryPolicy = DEFAULT_RETRY_POLICY
+    is_dry_run: bool = False
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """The retry policy: a dry run makes one attempt."""
+        return replace(self.policy, attempts=1) if self.is_dry_run else self.policy
+
+    @property
+    def wants_telemetry(self) -> bool:
+        """Whether any telemetry is requested."""
+        return bool(self.metrics or self.clusters)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The files of one trace to fetch to `folder`.
+
+    `unlisted` maps each telemetry folder that could not be listed to the reason.
+    """
+
+    trace: Trace
+    folder: Path
+    downloads: tuple[Download, ...]
+    omits_telemetry: bool
+    unlisted: Mapping[Download, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[Download, ...]:
+        """The files that do not exist yet. Checksums of existing files are compared later."""
+        return tuple(download for download in self.downloads if not _exists(download, self.folder))
+
+    @property
+    def missing_bytes(self) -> int:
+        """The bytes still to receive, as far as sizes are known."""
+        return sum(
+            max(0, (download.bytes or 0) - partial_size(self.folder / download.path))
+            for download in self.missing
+        )
+
+
+def plan_downloads(request: FetchRequest, client: Client) -> list[Plan]:
+    """Plan what a request fetches. Only the list of telemetry files needs the network.
+
+    Raises UsageError where a trace, metric or cluster does not exist, SourceError where telemetry cannot be
+    listed and this is no dry run, and UserError where a folder holds a synthetic sample.
+    """
+    known = all_traces()
+    check_traces(request.traces, known)
+    chosen = [known[name] for name in dict.fromkeys(request.traces)] or list(known.values())
+    rows_by_trace = {trace.name: locations.downloads(trace) for trace in chosen}
+    telemetry, unlisted = _list_telemetry(
+        request, [row for rows in rows_by_trace.values() for row in rows], client
+    )
+    plans = []
+    for trace in chosen:
+        rows = rows_by_trace[trace.name]
+        files = [file for row in rows for file in (telemetry.get(row, []) if row.cluster else [row])]
+        omits_telemetry = any(row.cluster for row in rows) and not request.wants_telemetry
+        reasons = {row: unlisted[row] for row in rows if row in unlisted}
+        plans.append(Plan(trace, request.out / trace.name, tuple(files), omits_telemetry, reasons))
+    _refuse_synthetic_folders(request.out, plans)
+    return plans
+
+
+def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -> Iterator[str]:
+    """Lines for the user: files, sizes, licence and citation of each trace, and the total."""
+    for plan in plans:
+        trace = plan.trace
+        yield f"{trace.name}: {trace.title}, from {trace.homepage}"
+        if not plan.downloads:
+            yield f"  not fetched: {trace.download}"
+            continue
+        yield f"  {_format_amount(plan.downloads)}"
+        existing = len(plan.downloads) - len(plan.missing)
+        if existing:
+            yield f"  {_format_count(existing)} already downloaded"
+        if plan.omits_telemetry:
+            yield "  without telemetry; select it with --metric (all for every metric) or --cluster"
+        yield f"  licence: {trace.licence}"
+        yield f"  cite: {trace.citation}"
+        for folder, reason in plan.unlisted.items():
+            yield f"  {folder.path}, could not be listed: {folder.urls[0]}"
+            yield f"    {reason}"
+        for download in plan.downloads if with_files else ():
+            yield f"  {download.path}, {_format_size(download)}: {' or '.join(_format_urls(download))}"
+    missing = [download for plan in plans for download in plan.missing]
+    yield f"To fetch to {out}: {_format_amount(missing)}. Free space: {decimal(free_bytes(out))}"
+
+
+def free_bytes(out: Path) -> int:
+    """The free disk space where a folder is or will be."""
+    existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    return shutil.disk_usage(existing).free
+
+
+def _list_telemetry(
+    request: FetchRequest, rows: Sequence[Download], client: Client
+) -> tuple[dict[Download, list[Download]], dict[Download, str]]:
+    """The requested files of each telemetry folder, and the reason for each folder that cannot be listed."""
+    if not request.wants_telemetry:
+        return {}, {}
+    folders = [row for row in rows if row.cluster]
+    clusters = sorted({folder.cluster for folder in folders})
+    if not folders:
+        raise UsageError("none of these traces has telemetry, so --metric and --cluster do not apply")
+    for cluster in request.clusters:
+        if cluster not in clusters:
+            raise UsageError(f"no cluster with telemetry is called {cluster}. Known: {', '.join(clusters)}")
+    chosen = [folder for folder in folders if not request.clusters or folder.cluster in request.clusters]
+    found, unlisted = {}, {}
+    for folder in chosen:
+        try:
+            found[folder] = hub.list_files(client, folder)
+        except SourceError as error:
+            if not request.is_dry_run:
+                raise
+            unlisted[folder] = str(error)
+    metrics = sorted({_metric_name(file) for files in found.values() for file in files})
+    for metric in request.metrics:
+        # A metric may exist in a folder that could not be listed.
+        if metric not in (*metrics, ALL_METRICS) and not unlisted:
+            raise UsageError(f"no telemetry is called {metric}. Known: {', '.join(metrics)}, {ALL_METRICS}")
+    if request.metrics and ALL_METRICS not in request.metrics:
+        found = {
+            folder: [file for file in files if _metric_name(file) in request.metrics]
+            for folder, files in found.items()
+        }
+    return found, unlisted
+
+
+def _metric_name(file: Download) -> str:
+    """The metric of a telemetry file, which may be one of several: GPU_TEMP of GPU_TEMP-2023-07.csv."""
+    return file.path.rpartition("/")[2].partition(".")[0].partition("-")[0]
+
+
+def _exists(download: Download, folder: Path) -> bool:
+    """Whether a file, or all its parts, exist; without a checksum, with the known size."""
+    path = folder / download.path
+    if path.is_file():
+        return bool(download.sha256) or download.bytes in (None, path.stat().st_size)
+    return bool(download.parts) and all((folder / part).is_file() for part in download.part_paths)
+
+
+def _refuse_synthetic_folders(out: Path, plans: Sequence[Plan]) -> None:
+    """Real files in a sample's folder would be ingested as synthetic."""
+    for folder in (out, *(plan.folder for plan in plans)):
+        if (folder / MARKER_NAME).is_file():
+            raise UserError(
+                f"{folder} holds a synthetic sample, and every file in it is ingested as synthetic. "
+                "Choose another folder with --out, or remove the sample"
+            )
+
+
+def _format_urls(download: Download) -> list[str]:
+    first = download.parts[:1]
+    return [*download.urls, *(f"{part} and {len(download.parts) - 1} more" for part in first)]
+
+
+def _format_size(download: Download) -> str:
+    return "size unknown" if download.bytes is None else decimal(download.bytes)
+
+
+def _format_amount(downloads: Sequence[Download]) -> str:
+    """The number of files and their size: 3 files, 1.3 kB and 2 of unknown size."""
+    known = [download.bytes for download in downloads if download.bytes is not None]
+    unknown = len(downloads) - len(known)
+    amounts = [decimal(sum(known))] * bool(known) + [f"{unknown} of unknown size"] * bool(unknown)
+    return ", ".join([_format_count(len(downloads)), *([" and ".join(amounts)] if amounts else [])])
+
+
+def _format_count(files: int) -> str:
+    return f"{files} file{'s' * (files != 1)}"
