@@ -75,8 +75,8 @@ def download_file(
         media = _lfs_media_url(url)
         if media is None or not pointer.sha256:
             raise SourceError(
-                f"{client.resolve(url)}: this is a Git LFS pointer, not the data. Clone the repository and run "
-                "`git lfs pull` in it"
+                f"{client.resolve(url)}: this is a Git LFS pointer, not the data. "
+                "Clone the repository and run `git lfs pull` in it"
             ) from None
         download_file(client, media, path, None, sha256 or pointer.sha256, on_bytes)
         return
@@ -128,15 +128,9 @@ def _receive(
         first = b"" if have else _check_first_bytes(blocks, response, path, resolved)
         if size is not None and total not in (None, size):
             raise SourceError(f"{resolved}: it has {total:,} bytes instead of the expected {size:,}")
-        if (
-            total is None
-            and size is None
-            and not has_checksum
-            and "Transfer-Encoding" not in response.headers
-        ):
-            raise SourceError(
-                f"{resolved}: the server does not send the length, and it is not known otherwise"
-            )
+        has_end = has_checksum or "Transfer-Encoding" in response.headers
+        if total is None and size is None and not has_end:
+            raise SourceError(f"{resolved}: the server does not send the length, and no size is known")
         _check_disk_space(path, (total or size or 0) - have)
         if not have:
             _start_partial(path, response, resolved, total)

@@ -65,7 +65,7 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
     out.mkdir(parents=True, exist_ok=True)
     fetched, kept, failures = 0, 0, []
     with _lock(out):
-        for plan, download in ((plan, download) for plan in plans for download in plan.downloads):
+        for plan, download in [(each, file) for each in plans for file in each.downloads]:
             name = f"{plan.trace.name}/{download.path}"
             try:
                 if _keep(download, plan.folder, progress, report):
@@ -100,7 +100,7 @@ def _keep(download: Download, folder: Path, progress: Progress, report: Report) 
 
 
 def _is_published(paths: Sequence[Path], download: Download, progress: Progress) -> bool:
-    """Whether an existing file, or its parts, can be what was published: by checksum, else by content and size."""
+    """Whether existing files can be the published ones: by checksum, otherwise by first bytes and size."""
     if download.sha256:
         return _checksum(paths, progress) == download.sha256
     try:
