@@ -4,7 +4,7 @@
 -- choices: on_cluster: seren kalos
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
--- By seconds and hours since 1970, which are the same in every client's time zone.
+-- Uses seconds and hours since 1970, which do not depend on the time zone of the client.
 with submitted as (
     select
         submit_time,
@@ -25,7 +25,7 @@ beside_others as (
     from submitted
 ),
 
--- From the first to the last: what all gaps add up to, without adding them up.
+-- The gaps add up to the time from the first to the last submission.
 mean as (
     select (max(submit_s) - min(submit_s)) / nullif(count(submit_s) - 1, 0) as gap_s
     from submitted
@@ -36,7 +36,7 @@ select
     min(beside_others.submit_time) as first_submit,
     max(beside_others.submit_time) as last_submit,
     max(mean.gap_s) as mean_gap_s,
-    -- Each deviation over the mean, before it is squared: so the squares stay small, whatever the unit.
+    -- Divides each deviation by the mean before squaring it, so that the squares stay small in any unit.
     sqrt(favg(power(beside_others.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
     100.0 * count(*) filter (where beside_others.jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
     max(beside_others.jobs_in_hour) as busiest_hour_jobs,
@@ -44,4 +44,4 @@ select
 from beside_others
 cross join mean;
 
-comment on macro table acme.arrivals is 'GPU jobs, the mean gap between one submission and the next, its standard deviation over its mean, the share of jobs submitted in the same second as another, and the jobs of the busiest hour and of the mean one.';
+comment on macro table acme.arrivals is 'Number of GPU jobs, mean gap between consecutive submissions, coefficient of variation of the gaps, share of jobs submitted in the same second as another job, and jobs in the busiest and the mean hour.';

@@ -15,14 +15,14 @@ weekdays as (
     select unnest([1, 2, 3, 4, 5, 6, 7]) as weekday
 ),
 
--- Hours since 1970 in UTC+8: the hour of a timestamp would be that of the client's time zone.
+-- Hours since 1970 in UTC+8: the hour of a timestamp depends on the time zone of the client.
 submitted as (
     select cast(floor(epoch(submit_time) / 3600) + 8 as bigint) as local_hour
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
 ),
 
--- 1970 began on a Thursday, the fourth day of the week. Before it, a remainder may be below 0.
+-- 1970-01-01 was a Thursday, the fourth day of the week. Before 1970, a remainder may be negative.
 placed as (
     select
         (local_hour % 24 + 24) % 24 as hour_of_day,
@@ -41,4 +41,4 @@ cross join weekdays
 left join placed on hours.hour_of_day = placed.hour_of_day and weekdays.weekday = placed.weekday
 order by weekdays.weekday, hours.hour_of_day;
 
-comment on macro table acme.arrivals_by_hour is 'GPU jobs submitted in each hour of the week, in UTC+8, 1 Monday to 7 Sunday.';
+comment on macro table acme.arrivals_by_hour is 'GPU jobs submitted in each hour of the week in UTC+8; weekday is 1 for Monday to 7 for Sunday.';

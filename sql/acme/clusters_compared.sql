@@ -19,7 +19,7 @@ with published as (
         lower(id) as cluster,
         'published' as origin,
         job_num as jobs,
-        -- PAI's 0 means not counted.
+        -- The 0 of PAI means that these jobs were not counted.
         case when job_num = cpu_job_num + gpu_job_num then cpu_job_num end as cpu_jobs,
         gpu_job_num as gpu_jobs,
         cast(null as double) as covered_pct,
@@ -41,7 +41,7 @@ with published as (
     from acme.cluster_summary
 ),
 
--- How long each job ran and waited, and its GPU time, by the one rule or the other.
+-- Run time, queueing delay and GPU-hours of each job: published or measured.
 lasted as (
     select
         cluster,
@@ -54,7 +54,7 @@ lasted as (
     from acme.job
 ),
 
--- Sums of fractions are dear, so each job is in three of them, and its outcomes are added up then.
+-- Exact sums of doubles are expensive: sums each job three times and adds up the outcomes afterwards.
 outcomes as (
     select
         cluster,
@@ -163,4 +163,4 @@ order by
     case cluster when 'seren' then 1 when 'kalos' then 2 when 'philly' then 3 when 'helios' then 4 else 5 end,
     origin;
 
-comment on macro table acme.clusters_compared is 'One row per cluster and origin: published, as cluster_summary.csv prints of seren, kalos, philly, helios and pai, and measured on the jobs here, of seren and kalos alone. jobs are all, cpu_jobs those without a GPU, NULL where they and gpu_jobs do not add up to jobs, as for pai, which counts tasks. All that follows is of GPU jobs. Measured, run is end - start and wait start - submit, or the published duration and queue where by_publisher is asked; covered_pct is the percentage of GPU jobs that have a run, NULL in published rows; the others are left out of run and gpu_h. Medians are interpolated; max_run_s and max_gpus are of one job. gpu_h is GPU-hours, published the sum of those completed, cancelled and failed. completed_jobs_pct, cancelled_jobs_pct and failed_jobs_pct are percentages of gpu_jobs, and completed_gpu_h_pct, cancelled_gpu_h_pct and failed_gpu_h_pct of gpu_h, published with three decimals of the fraction; measured, TIMEOUT, NODE_FAIL and PREEMPTED count as failed, as they seem to in the summary, and jobs of other states in the whole only. NULL where the summary has none, as the outcomes of pai. Published rows of seren count 213,223 GPU jobs that its file lacks.';
+comment on macro table acme.clusters_compared is 'One row per cluster and origin. Rows with origin published hold the figures of cluster_summary.csv for seren, kalos, philly, helios and pai; rows with origin measured are computed from the jobs of seren and kalos. jobs counts all jobs. cpu_jobs counts jobs without a GPU and is NULL where cpu_jobs and gpu_jobs do not add up to jobs, as for pai, which counts tasks. All other columns describe GPU jobs. Measured run time is end - start and measured queueing delay is start - submit, or the published duration and queue with by_publisher. covered_pct is the percentage of GPU jobs with a known run time, NULL in published rows; jobs without one are left out of run time and gpu_h. Medians are interpolated; max_run_s and max_gpus are those of a single job. Published gpu_h is the sum of the completed, cancelled and failed GPU-hours. The outcome columns are percentages of gpu_jobs and of gpu_h; published ones have three decimals of the fraction. In measured rows TIMEOUT, NODE_FAIL and PREEMPTED count as failed, as they appear to in the summary, and jobs in other states count only in the total. Columns are NULL where the summary has no figure, such as the outcomes of pai. The published rows of seren count 213,223 GPU jobs that its job file does not contain.';

@@ -19,4 +19,4 @@ select
 from acme.telemetry_coverage
 order by cluster, source_table, metric;
 
-comment on macro table acme.coverage is 'First and last time, times and their gaps, devices, samples and empty cells, and the share of the published fleet, per metric.';
+comment on macro table acme.coverage is 'First and last time, number of times and gaps between them, devices, samples, empty cells, and share of the published fleet, per metric.';

@@ -38,7 +38,7 @@ with samples as (
         )
 ),
 
--- Both sides to four significant digits: a published value of five would lie beside the samples it stands for.
+-- Rounds both sides to four significant digits: published values with five digits would miss their samples.
 measured as (
     select
         case
@@ -76,7 +76,7 @@ shares as (
     group by points.curve, points.percentile, points.value
 )
 
--- At a value that many samples have, the curve rises from one share to the other, and each between fits.
+-- At a value shared by many samples, the curve rises from one share to the other; percentiles in between fit.
 select
     curve,
     count(*) as published_points,
@@ -90,4 +90,4 @@ from shares
 group by curve
 order by curve;
 
-comment on macro table acme.curve_distance is 'Points of the published curve, and the most percentage points that lie between it and the share of samples up to the same value, both to four significant digits; NULL where there are no samples.';
+comment on macro table acme.curve_distance is 'Number of points of the published curve, and the largest difference, in percentage points, between the curve and the share of samples up to the same value. Both sides are rounded to four significant digits. NULL where there are no samples.';

@@ -3,7 +3,7 @@
 -- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=run_s:log y=jobs_pct color=cluster with=every_value
--- column: jobs: GPU jobs that ran so long or less
+-- column: jobs: GPU jobs with at most this run time
 create or replace macro acme.duration_cdf(
     by_publisher boolean := false, every_value boolean := false
 ) as table
@@ -16,7 +16,7 @@ with powers as (
     where not every_value
 ),
 
--- Far fewer different durations than jobs, so that not every job meets every point.
+-- Groups jobs by run time, so that the join with the points stays small.
 durations as (
     select
         cluster,
@@ -37,7 +37,7 @@ ranked as (
     where lasted_s is not null
 ),
 
--- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         clusters.cluster,
@@ -66,4 +66,4 @@ inner join points on durations.cluster = points.cluster
 group by durations.cluster, points.point_s
 order by durations.cluster, points.point_s;
 
-comment on macro table acme.duration_cdf is 'GPU jobs that ran from start to end for so long or less, and their share of the cluster''s GPU jobs whose run is known: jobs that never started or had not ended are left out.';
+comment on macro table acme.duration_cdf is 'GPU jobs with a run time, from start to end, of at most the given value, and their share of the GPU jobs of the cluster whose run time is known. Jobs that never started or had not ended are left out.';

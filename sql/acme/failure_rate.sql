@@ -9,17 +9,17 @@
 -- param: preempted_fails: count a preempted job as failed
 -- param: by_type: one row for each type of work in a band of sizes, not one for all types
 -- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
--- column: jobs: Jobs of the type and band, those without a GPU left out unless asked for
+-- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed
--- column: failed_jobs_pct: Share of the jobs of the row that failed
--- column: held_gpu_h: GPU-hours from start to end, whatever the outcome
+-- column: failed_jobs_pct: Share of the jobs of the type and band that failed
+-- column: held_gpu_h: GPU-hours from start to end, for all outcomes
 create or replace macro acme.failure_rate(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,
     preempted_fails boolean := false,
     by_type boolean := true
 ) as table
--- The bands are those of unified.jobs.
+-- The bands of unified.jobs.
 with told as (
     select
         requested_gpus,
@@ -69,4 +69,4 @@ select
 from counted
 order by workload_type asc nulls last, least_gpus asc;
 
-comment on macro table acme.failure_rate is 'Jobs of the cluster per type of work, all types in one row named all where by_type is false, and per band of requested GPUs: no GPU, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; a band without jobs of the type has no row. failed_jobs ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked; failed_jobs_pct is their percentage of the row''s jobs. held_gpu_h is requested GPUs times end_time - start_time in hours, summed over the row''s jobs however they ended, NULL where none has both times; covered_pct is the percentage of the jobs that have both, and known_pct of those whose state is COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL or PREEMPTED. gpu_h_per_failure is held_gpu_h over failed_jobs, NULL where no job failed or the jobs held no GPU time.';
+comment on macro table acme.failure_rate is 'Jobs of the cluster by type of work (one row named all where by_type is false) and by band of requested GPUs: no GPU, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more. A band without jobs of the type has no row. failed_jobs ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED with preempted_fails. held_gpu_h is requested GPUs times end_time - start_time, summed over all jobs of the row whatever their outcome, and NULL where no job has both times. covered_pct is the percentage of jobs with both times; known_pct is the percentage of jobs whose state is COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL or PREEMPTED. gpu_h_per_failure is held_gpu_h divided by failed_jobs, NULL where no job failed or the jobs held no GPU time.';

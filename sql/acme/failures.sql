@@ -39,4 +39,4 @@ select
 from counted
 order by cluster;
 
-comment on macro table acme.failures is 'Jobs that ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED where asked, and their published GPU-hours, in percent of the cluster''s jobs and of their published GPU-hours.';
+comment on macro table acme.failures is 'Jobs that ended FAILED, TIMEOUT or NODE_FAIL (or PREEMPTED with preempted_fails) and their published GPU-hours, as counts and as percentages of the jobs and published GPU-hours of the cluster.';

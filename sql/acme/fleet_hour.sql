@@ -13,7 +13,7 @@ create or replace macro acme.fleet_hour(
     on_metric varchar := 'GPU_UTIL',
     from_time timestamp with time zone := null
 ) as table
--- Looked for only where it is not given; in order, as the least time is then found in a few blocks.
+-- Only read if from_time is NULL. With order by and limit, DuckDB reads few row groups.
 with first_hour as (
     select to_timestamp(3600 * ceil(epoch(time) / 3600)) as start_time
     from acme.gpu_metric
@@ -29,7 +29,7 @@ chosen_hour as (
     select start_time from first_hour
 ),
 
--- What is given stands here too, so that blocks of other hours are not read.
+-- Repeats the filter on from_time, so that DuckDB skips the row groups of other hours.
 samples as (
     select
         node,
@@ -60,4 +60,4 @@ inner join chosen_hour
 group by samples.node, samples.gpu
 order by samples.node, samples.gpu;
 
-comment on macro table acme.fleet_hour is 'Samples, empty cells, mean and maximum per GPU over the hour, in the metric''s unit.';
+comment on macro table acme.fleet_hour is 'Samples, empty cells, mean and maximum per GPU over the hour, in the unit of the metric.';

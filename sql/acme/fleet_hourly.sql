@@ -16,7 +16,7 @@ with started as (
     where cluster = on_cluster and requested_gpus > 0 and isfinite(start_time)
 ),
 
--- An hour that a job ends with is its last one, not the hour after.
+-- A job that ends on the full hour does not count in the following hour.
 spans as (
     select
         requested_gpus,
@@ -56,7 +56,7 @@ unended as (
     group by floor(start_s / 3600)
 ),
 
--- An empty cell is no sample of utilisation or power, but of errors it says that there was none.
+-- An empty cell is no sample of utilisation or power, but for error codes it means that there was no error.
 recorded_minutes as (
     select
         metric,
@@ -113,7 +113,7 @@ fleet as (
     where cluster = on_cluster
 ),
 
--- Jobs without telemetry, and telemetry without jobs, each have their hours.
+-- Includes hours with only jobs and hours with only telemetry.
 hours as (
     select hour from held
     union
@@ -145,4 +145,4 @@ left join power on hours.hour = power.hour
 left join errors on hours.hour = errors.hour
 order by hours.hour;
 
-comment on macro table acme.fleet_hourly is 'One row per hour in which a GPU job of the cluster ran for more than 0 s, or one started that has no end, or GPU_UTIL or POWER_USAGE of a GPU was sampled or its XID_ERRORS listed; hour is its begin, an instant, whole in UTC. held_gpus is the mean over the hour of the GPUs that jobs hold, 0 where none does, each the requested GPUs from start_time to end_time; held_gpus_pct is that in percent of the published fleet, 2,288 GPUs of Seren and 2,416 of Kalos; unended_jobs are GPU jobs that started in the hour and have no end, or one before their start, which are left out of held_gpus. mean_gpu_util_pct and mean_power_w are the means of all samples of GPU_UTIL, in percent, and of POWER_USAGE, in W, of all sampled GPUs, held by a job or not; NULL where there is no sample. onsets counts error codes that came up, as acme.xid_onset has them; NULL where no error codes were recorded in the hour. util_gpus_pct and power_gpus_pct are the GPUs with a sample in percent of the fleet; util_covered_pct, power_covered_pct and xid_covered_pct are the share of the hour''s 60 minutes in which a GPU was sampled, for error codes also with an empty cell, which says that there was none; 0 where telemetry does not cover the hour. Jobs and telemetry meet in the hour only: no row says what a job''s own GPUs did.';
+comment on macro table acme.fleet_hourly is 'One row per hour in which a GPU job of the cluster ran, a GPU job without an end started, GPU_UTIL or POWER_USAGE of a GPU was sampled, or its XID_ERRORS were recorded. hour is the start of the hour, on the full hour in UTC. held_gpus is the mean over the hour of the GPUs that jobs hold from start_time to end_time; held_gpus_pct is the same in percent of the published fleet (2,288 GPUs of Seren, 2,416 of Kalos). unended_jobs are GPU jobs that started in the hour and have no end, or an end before their start; held_gpus leaves them out. mean_gpu_util_pct and mean_power_w are means over all samples of GPU_UTIL and POWER_USAGE of all sampled GPUs, whether or not a job holds them; NULL without samples. onsets counts errors that started, as in acme.xid_onset; NULL where no error codes were recorded in the hour. util_gpus_pct and power_gpus_pct are the GPUs with a sample in percent of the fleet. util_covered_pct, power_covered_pct and xid_covered_pct are the share of the 60 minutes of the hour in which a GPU was sampled; for error codes an empty cell counts too, because it means that there was no error. Jobs and telemetry are joined by hour only: no row describes the GPUs of a particular job.';

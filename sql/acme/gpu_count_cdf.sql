@@ -2,14 +2,14 @@
 -- caveat: acme.paper_counts_more_jobs
 -- param: every_value: a row for each number that occurs in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value
--- column: jobs: GPU jobs that request so many GPUs or fewer
+-- column: jobs: GPU jobs that request at most this number of GPUs
 create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]) as at_most_gpus
     where not every_value
 ),
 
--- Few different sizes, so that not every job meets every point.
+-- Groups jobs by size, so that the join with the points stays small.
 sizes as (
     select
         cluster,
@@ -52,4 +52,4 @@ inner join points on sizes.cluster = points.cluster
 group by sizes.cluster, points.at_most_gpus
 order by sizes.cluster, points.at_most_gpus;
 
-comment on macro table acme.gpu_count_cdf is 'GPU jobs that ask for so many GPUs or fewer, their share of the cluster''s GPU jobs and of its GPU time, and the share of GPU time in jobs of so many GPUs or more.';
+comment on macro table acme.gpu_count_cdf is 'GPU jobs that request at most the given number of GPUs, their share of the GPU jobs and GPU-hours of the cluster, and the share of GPU-hours in jobs of at least that many GPUs.';

@@ -18,7 +18,7 @@ create or replace macro acme.gpu_day(
     on_gpu bigint := 0,
     on_day date := null
 ) as table
--- Looked for only where it is not given; in order, as the least name and time are then found in a few blocks.
+-- Only read if on_node or on_day is NULL. With order by and limit, DuckDB reads few row groups.
 with first_node as (
     select node
     from acme.gpu_metric
@@ -48,7 +48,7 @@ clock as (
     where clock = 'acme.telemetry'
 ),
 
--- A day where the clusters are begins before that of UTC.
+-- A day in UTC+8 starts before the same day in UTC.
 chosen_day as (
     select epoch(on_day) - local_offset_s as start_s
     from clock
@@ -59,8 +59,8 @@ chosen_day as (
     cross join clock
 ),
 
--- What is given stands here too, so that blocks of other nodes and days are not read: wherever a day is, it lies
--- within a day of UTC's.
+-- Repeats the filters on on_node and on_day, so that DuckDB skips other row groups; a local day lies within one day
+-- of the same day in UTC.
 samples as (
     select
         node,
@@ -87,4 +87,4 @@ inner join chosen_day
         and samples.time < to_timestamp(chosen_day.start_s + 86400)
 order by samples.time, samples.value;
 
-comment on macro table acme.gpu_day is 'The GPU''s samples of a day of UTC+8, in the metric''s unit; NULL where the publisher''s cell is empty.';
+comment on macro table acme.gpu_day is 'Samples of the GPU on one day of UTC+8, in the unit of the metric; NULL where the cell of the publisher is empty.';

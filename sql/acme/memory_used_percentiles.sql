@@ -15,7 +15,7 @@ with running as (
     from acme.gpu_memory_used_count
 )
 
--- The mean of the two samples in the middle, which are one where their number is odd.
+-- The mean of the two middle samples, which are the same sample if the count is odd.
 select
     cluster,
     (
@@ -27,4 +27,4 @@ from running
 group by cluster
 order by cluster;
 
-comment on macro table acme.memory_used_percentiles is 'Median over all samples of the memory in use, interpolated, in percent of 80 GiB, and the share of samples above 75 %, per cluster.';
+comment on macro table acme.memory_used_percentiles is 'Percentiles of GPU memory in use over all samples, interpolated, in percent of 80 GiB, and the share of samples above 75 %, per cluster.';

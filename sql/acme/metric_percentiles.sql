@@ -18,4 +18,4 @@ where
     and (every_value or percentile in (0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100))
 order by cluster, percentile;
 
-comment on macro table acme.metric_percentiles is 'The least value that so many percent of all samples do not exceed, in the metric''s unit, rounded to four significant digits where it is no whole number.';
+comment on macro table acme.metric_percentiles is 'The least value that so many percent of all samples do not exceed, in the unit of the metric. Values other than whole numbers are rounded to four significant digits.';

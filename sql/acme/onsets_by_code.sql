@@ -3,9 +3,9 @@
 -- param: on_cluster: cluster to count
 -- choices: on_cluster: seren kalos
 -- chart: bar x=xid y=onsets_per_gpu_day
--- column: nodes: Nodes that had the code
+-- column: nodes: Nodes with the error code
 create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as table
--- An empty cell is a GPU without an error, and so observed.
+-- An empty cell means that the GPU had no error, so the GPU was observed.
 with listed as (
     select
         time,
@@ -14,7 +14,7 @@ with listed as (
     where cluster = on_cluster and metric = 'XID_ERRORS'
 ),
 
--- Up to five minutes, as for power: who was not asked for longer may have had any code.
+-- A gap counts for at most five minutes, as for power: the state after that is unknown.
 held as (
     select
         gpus,
@@ -72,4 +72,4 @@ cross join observed
 left join acme.xid_code as code on counted.xid = code.xid
 order by counted.onsets desc, counted.xid asc;
 
-comment on macro table acme.onsets_by_code is 'One row per code that has an onset in the cluster, as acme.xid_onset has them: a change of XID_ERRORS from 0, empty or no sample to a code. meaning is NVIDIA''s name of the code, NULL where acme.xid_code does not list it; onsets, and their percentage of the cluster''s; bursts are the different bursts of acme.xid_burst, of any number of GPUs, that these onsets are in, so that many onsets in few bursts are few events; gpus and nodes that had one. observed_gpu_h, the same in each row, is how long the error codes of GPUs were recorded: at each time of the cluster''s XID_ERRORS all its listed GPUs, with a value or empty, times the seconds to its next time, 300 at the most, and none after the last; columns whose name is no address are left out. onsets_per_gpu_day is onsets per 24 of those hours, NULL where there are none.';
+comment on macro table acme.onsets_by_code is 'One row per error code that occurs in the cluster. An onset is a change of XID_ERRORS from 0, an empty cell or no sample to a code, as in acme.xid_onset. meaning is the name that NVIDIA gives the code, NULL where acme.xid_code does not list it. bursts counts the distinct bursts of acme.xid_burst that contain these onsets: many onsets in few bursts are few events. gpus and nodes count those with an onset. observed_gpu_h is the time during which error codes of GPUs were recorded, the same in each row: at each time of XID_ERRORS, the number of listed GPUs, with a value or an empty cell, times the seconds to the next time, at most 300, and 0 after the last. Columns whose name is not an address are left out. onsets_per_gpu_day is the number of onsets per 24 observed GPU-hours, NULL without observed time.';

@@ -17,4 +17,4 @@ select
 from acme.job_telemetry_overlap
 order by cluster;
 
-comment on macro table acme.overlap is 'Spans of jobs and of telemetry, the jobs that ran in both, and the failed ones that ended while error codes were recorded, per cluster.';
+comment on macro table acme.overlap is 'Time spans of jobs and of telemetry, jobs that ran during telemetry, and failed jobs that ended while error codes were recorded, per cluster.';

@@ -36,4 +36,4 @@ from days
 group by cluster, day_number
 order by cluster, day;
 
-comment on macro table acme.power_by_day is 'Energy of all GPUs over the time that samples cover, and the mean of the samples, per cluster and day in UTC+8.';
+comment on macro table acme.power_by_day is 'Energy of all GPUs over the time covered by samples, and mean of the power samples, per cluster and day in UTC+8.';

@@ -4,7 +4,7 @@
 -- caveat: acme.copied_curve
 -- caveat: acme.ipmi_is_seren_only
 -- chart: step x=value y=samples_pct color=origin
--- column: samples: Samples of the whole curve, the same number in each row
+-- column: samples: Samples of the whole curve, the same in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (
     select
@@ -40,7 +40,7 @@ with samples as (
         )
 ),
 
--- Both sides to four significant digits: a published value of five would lie beside the samples it stands for.
+-- Rounds both sides to four significant digits: published values with five digits would miss their samples.
 measured as (
     select
         case
@@ -65,7 +65,7 @@ published as (
     where trace = 'acme' and curve = on_curve
 ),
 
--- Where many samples have one value, the last of its percentiles is the share up to it.
+-- Where many samples have one value, its largest percentile is the share up to it.
 points as (
     select
         curve,
@@ -108,4 +108,4 @@ from beside
 cross join origins
 order by origins.origin desc, beside.value asc;
 
-comment on macro table acme.published_against_cdf is 'Two rows for each value of the published curve, to four significant digits, whole numbers too: origin is published or measured, and samples_pct the percentage of samples that do not exceed the value, as a cumulative distribution. Published, it is the largest percentile at which catalog.reference_curves, a thinned copy of the curve, has the value: at a value that many samples have, the true share may be a little more. Measured, it is by all samples of the metric here, to four significant digits too: GPU_UTIL, POWER_USAGE, GPU_TEMP, MEMORY_TEMP, SM_ACTIVE and SM_OCCUPANCY of GPUs, FB_USED in percent of 80 GiB, PIPE_TENSOR_ACTIVE for curve4_pct, NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION in percent, NODE_IB_SEND and NODE_IB_RECEIVE for ib_send and ib_receive, and Sys_Total_Power of GPU_AB and GPU_C for gpu_server_power_w, of CPU_D for cpu_server_power_w. Values have the unit that the name of the curve ends with, and for ib_send and ib_receive none that is stated. samples are all that are measured, NULL in published rows, whose number is not known; where it is 0, the measured samples_pct is NULL.';
+comment on macro table acme.published_against_cdf is 'Two rows per value of the published curve, rounded to four significant digits: one with origin published, one with origin measured. samples_pct is the percentage of samples that do not exceed the value. In published rows it is the largest percentile at which catalog.reference_curves, a thinned copy of the curve, has the value; where many samples share a value, the true share may be slightly larger. In measured rows it is computed from all samples of the metric, rounded to four significant digits too: GPU_UTIL, POWER_USAGE, GPU_TEMP, MEMORY_TEMP, SM_ACTIVE and SM_OCCUPANCY of GPUs, FB_USED in percent of 80 GiB, PIPE_TENSOR_ACTIVE for curve4_pct, NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION in percent, NODE_IB_SEND and NODE_IB_RECEIVE for ib_send and ib_receive, and Sys_Total_Power of GPU_AB and GPU_C for gpu_server_power_w, of CPU_D for cpu_server_power_w. The name of the curve ends with the unit of the values; ib_send and ib_receive have no stated unit. samples is the number of measured samples, NULL in published rows, where it is unknown; where it is 0, the measured samples_pct is NULL.';

@@ -16,4 +16,4 @@ select
 from acme.cluster_summary
 order by jobs desc, cluster asc;
 
-comment on macro table acme.published_summary is 'Run, wait and size of GPU jobs per cluster, as cluster_summary.csv has them: published, not measured here.';
+comment on macro table acme.published_summary is 'Run time, queueing delay and size of GPU jobs per cluster as printed in cluster_summary.csv. Nothing is measured here.';

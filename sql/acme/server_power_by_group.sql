@@ -15,4 +15,4 @@ select
 from acme.server_power_share
 order by server_group, has_memory_power;
 
-comment on macro table acme.server_power_by_group is 'Power of Seren''s servers per types of server: total, processors, memory, and the share of the rest, which holds the GPUs.';
+comment on macro table acme.server_power_by_group is 'Power of Seren''s servers by type of server: total, processors, memory, and the share of the rest, which includes the GPUs.';

@@ -19,4 +19,4 @@ where metric = on_metric
 group by cluster, metric
 order by cluster, metric;
 
-comment on macro table acme.share_at is 'Samples per cluster, and those of the value; samples that are no whole numbers are rounded to four significant digits before.';
+comment on macro table acme.share_at is 'Samples per cluster, and samples equal to the value. Samples that are not whole numbers are rounded to four significant digits first.';

@@ -19,4 +19,4 @@ where metric = on_metric
 group by cluster, metric
 order by cluster, metric;
 
-comment on macro table acme.share_over is 'Samples per cluster, and those above the value; samples that are no whole numbers are rounded to four significant digits before.';
+comment on macro table acme.share_over is 'Samples per cluster, and samples above the value. Samples that are not whole numbers are rounded to four significant digits first.';

@@ -38,4 +38,4 @@ select
 from counted
 order by cluster;
 
-comment on macro table acme.short_jobs is 'GPU jobs whose run from start to end is less than a limit, and their share of all the cluster''s GPU jobs; then the same over all jobs, those without a GPU too. Jobs that never started or had not ended have no run: they count among all, and not as short.';
+comment on macro table acme.short_jobs is 'GPU jobs with a run time below the limit and their share of all GPU jobs of the cluster, then the same over all jobs, including those without a GPU. Jobs that never started or had not ended have no run time: they count in the total but not as short.';

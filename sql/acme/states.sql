@@ -9,7 +9,7 @@
 -- param: by_outcome: completed, cancelled and failed, instead of the states as published
 -- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to; matters by outcome alone
 -- chart: bar x=final_state y=gpu_h_pct
--- column: jobs: Jobs of the cluster, those without a GPU left out unless asked for
+-- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.states(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,
@@ -56,4 +56,4 @@ select
 from with_totals
 order by final_state is null asc, jobs desc, final_state asc;
 
-comment on macro table acme.states is 'Jobs and their GPU-hours, recomputed from the timestamps, per final state as published or per outcome, and the percentages of all; NULL where neither is known.';
+comment on macro table acme.states is 'Jobs and their GPU-hours, computed from the timestamps, per published final state or per outcome, and the percentages of the total. The final state is NULL where neither is known.';

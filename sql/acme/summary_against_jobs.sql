@@ -61,7 +61,7 @@ kinds as (
     from acme.job
 ),
 
--- Sums of fractions are dear, so each job is in three of them, and not in as many as there are measures.
+-- Exact sums of doubles are expensive: sums each job three times, not once per measure.
 totals as (
     select
         cluster,
@@ -91,7 +91,7 @@ medians as (
     group by cluster, kind
 ),
 
--- By the publisher's own duration, queue and GPU time, so that what is compared is the population.
+-- Uses the published duration, queue and GPU time, so that only the population of jobs can differ.
 of_kinds as (
     select
         cluster,
@@ -228,4 +228,4 @@ select
 from beside
 order by cluster_place, measure_place;
 
-comment on macro table acme.summary_against_jobs is 'Each measure of cluster_summary.csv beside the same one of the job files, by the published durations, queues and GPU times; difference is how much more the job files have.';
+comment on macro table acme.summary_against_jobs is 'Each measure of cluster_summary.csv next to the same measure computed from the job files with the published durations, queues and GPU times. difference is the value from the job files minus the published value.';

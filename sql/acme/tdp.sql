@@ -10,4 +10,4 @@ select
 from acme.tdp_exceedance
 order by cluster;
 
-comment on macro table acme.tdp is 'Samples of power per cluster, those above 400 W, their share, and the largest.';
+comment on macro table acme.tdp is 'Power samples per cluster, samples above 400 W (the design power of an A100) and their share, and the largest sample.';

@@ -5,7 +5,7 @@
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 -- column: jobs: All jobs, with a GPU or without
--- column: gpu_h: GPU-hours of all GPU jobs whose run is known
+-- column: gpu_h: GPU-hours of all GPU jobs whose run time is known
 create or replace macro acme.totals(by_publisher boolean := false, with_total boolean := false) as table
 with clusters as (
     select
@@ -22,7 +22,7 @@ with clusters as (
     where with_total or known.cluster <> 'all'
 ),
 
--- How long each job lasted, and its GPU time, by the one rule or the other.
+-- Run time and GPU-hours of each job: published or measured.
 lasted as (
     select
         cluster,
@@ -33,7 +33,7 @@ lasted as (
     from acme.job
 )
 
--- Outward from the list, so that a cluster without jobs is there too.
+-- Left join: includes clusters without jobs.
 select
     clusters.cluster,
     count(lasted.cluster) as jobs,
@@ -48,4 +48,4 @@ left join lasted on clusters.part = lasted.cluster
 group by clusters.place, clusters.cluster
 order by clusters.place;
 
-comment on macro table acme.totals is 'Per cluster all jobs, those with and without a GPU; and of the GPU jobs the GPU-hours, the mean number of GPUs, the median run from start to end, and the users. GPU-hours and the median leave out jobs that never started or had not ended.';
+comment on macro table acme.totals is 'All jobs, jobs with and without a GPU, and, for GPU jobs, GPU-hours, mean number of GPUs, median run time from start to end, and users, per cluster. GPU-hours and the median leave out jobs that never started or had not ended.';

@@ -36,4 +36,4 @@ select
 from with_totals
 order by gpu_h desc nulls last, workload_type asc nulls last;
 
-comment on macro table acme.type_shares is 'GPU jobs and their GPU-hours, recomputed from the timestamps, per type of work; a job that never started has no GPU time.';
+comment on macro table acme.type_shares is 'GPU jobs and their GPU-hours, computed from the timestamps, per type of work. A job that never started has no GPU-hours.';

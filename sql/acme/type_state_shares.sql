@@ -8,7 +8,7 @@
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome
--- column: jobs: Jobs of the cluster, those without a GPU left out unless asked for
+-- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.type_state_shares(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,
@@ -54,4 +54,4 @@ select
 from with_totals
 order by workload_type asc nulls last, outcome asc nulls last;
 
-comment on macro table acme.type_state_shares is 'Jobs and their GPU-hours, recomputed from the timestamps, per type of work and outcome, in percent of all jobs and of all GPU time of the cluster; preempted is an outcome of its own unless it counts as failed.';
+comment on macro table acme.type_state_shares is 'Jobs and their GPU-hours, computed from the timestamps, per type of work and outcome, and the percentages of all jobs and GPU-hours of the cluster. preempted is a separate outcome unless it counts as failed.';

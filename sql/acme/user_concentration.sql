@@ -64,4 +64,4 @@ from counted
 group by cluster, counted.heaviest_pct
 order by cluster, counted.heaviest_pct;
 
-comment on macro table acme.user_concentration is 'Users with GPU jobs, the heaviest of them, the share of GPU jobs of those with the most jobs and of GPU time of those with the most GPU time, and the users with one GPU job.';
+comment on macro table acme.user_concentration is 'Number of users with GPU jobs, number of heaviest users, share of GPU jobs of the users with the most jobs, share of GPU-hours of the users with the most GPU-hours, and users with a single GPU job.';

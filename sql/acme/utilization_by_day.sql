@@ -8,7 +8,7 @@
 -- range: over_pct: 0 to 100
 -- chart: line x=day y=mean_pct color=cluster
 -- column: samples: Samples of the metric on the day
--- column: devices: GPUs with a sample
+-- column: devices: GPUs with a sample on the day
 create or replace macro acme.utilization_by_day(
     on_metric varchar := 'GPU_UTIL', over_pct double := 50
 ) as table
@@ -77,4 +77,4 @@ inner join recorded on days.cluster = recorded.cluster and days.day = recorded.d
 left join acme.cluster_capacity as fleet on days.cluster = fleet.cluster
 order by days.cluster, days.day;
 
-comment on macro table acme.utilization_by_day is 'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric, in percent; empty cells and columns whose name is no address are left out. mean_pct is the mean of all samples, zero_pct the share of them that are 0; median_gpu_pct is the median over GPUs, interpolated, of each GPU''s mean of the day, and gpus_over_pct the share of GPUs whose mean is above over_pct. devices are the GPUs with a sample, devices_pct their share of the published fleet, 2,288 in Seren and 2,416 in Kalos, and day_covered_pct the share of the day''s 1,440 minutes in which a GPU of the cluster has a sample: 100 where nothing of the day is missing.';
+comment on macro table acme.utilization_by_day is 'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric. Empty cells and columns whose name is not an address are left out. mean_pct is the mean of all samples and zero_pct the share of samples that are 0. median_gpu_pct is the interpolated median of the daily means per GPU, and gpus_over_pct the share of GPUs whose daily mean is above over_pct. devices counts GPUs with a sample; devices_pct is their share of the published fleet (2,288 in Seren, 2,416 in Kalos). day_covered_pct is the share of the 1,440 minutes of the day in which a GPU of the cluster has a sample; 100 means that no minute is missing.';

@@ -22,7 +22,7 @@ hours as (
 hours_of_day as (
     select
         cluster,
-        -- Before 1970, a remainder may be below 0.
+        -- Before 1970, a remainder may be negative.
         (cast(floor(start_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
         mean_pct,
         samples

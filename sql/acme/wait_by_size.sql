@@ -39,7 +39,7 @@ waits as (
     where requested_gpus > 0
 )
 
--- Outward from the bands, so that one without jobs is there too.
+-- Left join: includes bands without jobs.
 select
     clusters.cluster,
     bands.gpu_band,
@@ -57,4 +57,4 @@ left join waits on clusters.cluster = waits.cluster and bands.place = waits.plac
 group by clusters.cluster, bands.place, bands.gpu_band
 order by clusters.cluster, bands.place;
 
-comment on macro table acme.wait_by_size is 'Wait of GPU jobs from submission to start, its percentiles interpolated, per cluster and number of GPUs; a band that holds no job is there too.';
+comment on macro table acme.wait_by_size is 'Queueing delay of GPU jobs from submission to start, with interpolated percentiles, per cluster and band of requested GPUs. Bands without jobs are included.';

@@ -21,4 +21,4 @@ where cluster = on_cluster and requested_gpus > 0
 group by workload_type
 order by mean_wait_s desc, workload_type asc;
 
-comment on macro table acme.wait_by_type is 'Wait from submission to start of GPU jobs, its percentiles interpolated, and their GPU-hours, per type of work.';
+comment on macro table acme.wait_by_type is 'Queueing delay of GPU jobs from submission to start, with interpolated percentiles, and their GPU-hours, per type of work.';

@@ -5,7 +5,7 @@
 -- param: by_publisher: by the published queue, not by start - submit
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value
--- column: jobs: GPU jobs of the type that waited so long or less
+-- column: jobs: GPU jobs of the type with at most this queueing delay
 create or replace macro acme.wait_cdf(
     on_cluster varchar := 'seren', by_publisher boolean := true, every_value boolean := false
 ) as table
@@ -18,7 +18,7 @@ with powers as (
     where not every_value
 ),
 
--- Far fewer different waits than jobs, so that not every job meets every point.
+-- Groups jobs by queueing delay, so that the join with the points stays small.
 waits as (
     select
         workload_type,
@@ -39,7 +39,7 @@ ranked as (
     where waited_s is not null
 ),
 
--- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         types.workload_type,
@@ -68,4 +68,4 @@ inner join points on waits.workload_type is not distinct from points.workload_ty
 group by waits.workload_type, points.point_s
 order by waits.workload_type asc nulls last, points.point_s asc;
 
-comment on macro table acme.wait_cdf is 'GPU jobs that waited so long or less, and their share of the GPU jobs of their type whose wait is known.';
+comment on macro table acme.wait_cdf is 'GPU jobs with a queueing delay of at most the given value, and their share of the GPU jobs of the type whose queueing delay is known.';

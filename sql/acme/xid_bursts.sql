@@ -16,4 +16,4 @@ from acme.xid_burst
 where gpus >= min_gpus
 order by cluster, burst_start;
 
-comment on macro table acme.xid_bursts is 'Bursts of onsets no more than a minute apart: begin and end, onsets, GPUs, nodes, and codes.';
+comment on macro table acme.xid_bursts is 'Bursts: sequences of onsets at most one minute apart. Start and end, onsets, GPUs, nodes and error codes of each.';

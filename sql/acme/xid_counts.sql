@@ -12,4 +12,4 @@ where cluster = on_cluster
 group by xid
 order by onsets desc, xid asc;
 
-comment on macro table acme.xid_counts is 'Onsets per code, from none to a code, and the GPUs that had it.';
+comment on macro table acme.xid_counts is 'Onsets per error code (a change from no error to the code) and the GPUs on which they occurred.';

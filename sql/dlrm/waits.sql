@@ -19,4 +19,4 @@ where wait_s is not null and on_role in ('all', partition_name)
 group by partition_name
 order by role;
 
-comment on macro table dlrm.waits is 'Instances created in the trace per role, and the median, 99th percentile and longest of their waits.';
+comment on macro table dlrm.waits is 'Instances created within the trace, and interpolated percentiles of their queueing delay, per role.';

@@ -12,4 +12,4 @@ where stage = of_stage
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table genai.latency_by_hour is 'Minutes of containers and the median of their latencies per hour of the day in China.';
+comment on macro table genai.latency_by_hour is 'Container-minutes and latency percentiles per hour of the day in China.';

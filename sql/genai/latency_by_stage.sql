@@ -11,4 +11,4 @@ from genai.stage_latency
 group by stage
 order by stage;
 
-comment on macro table genai.latency_by_stage is 'Minutes of containers and containers per stage, and the median and 99th percentile of their latencies.';
+comment on macro table genai.latency_by_stage is 'Container-minutes, containers and latency percentiles per stage.';

@@ -11,4 +11,4 @@ from genai.container_minute
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table genai.use_by_hour is 'Containers per hour of the day in China, and the means of their GPU utilisation and memory.';
+comment on macro table genai.use_by_hour is 'Containers per hour of the day in China, and means of their GPU utilisation and memory.';

@@ -26,7 +26,7 @@ submitted as (
     group by all
 ),
 
--- A day that a job ends with is its last one, not the day after.
+-- A job that ends at midnight does not count on the following day.
 spans as (
     select
         cluster,
@@ -75,7 +75,7 @@ bounds as (
     group by cluster
 ),
 
--- Idle days are there too.
+-- Includes idle days.
 days as (
     select
         cluster,
@@ -107,4 +107,4 @@ left join held on days.cluster = held.cluster and days.day_number = held.day_num
 left join capacity on days.cluster = capacity.cluster and days.day_number = capacity.day_number
 order by days.cluster, days.day_number;
 
-comment on macro table helios.load_by_day is 'GPU jobs submitted, the GPUs that they request, and the GPUs that jobs hold from start to end, mean over the day, beside those of the cluster on that day, in local time; from the first to the last day on which a GPU job of the cluster is submitted or runs.';
+comment on macro table helios.load_by_day is 'GPU jobs submitted per day, GPUs that they request, GPUs that jobs hold from start to end (mean over the day), and GPUs of the cluster on that day. Days are in local time, from the first to the last day on which a GPU job of the cluster is submitted or runs.';

@@ -19,4 +19,4 @@ where cluster = on_cluster and requested_gpus > 0
 group by partition_name
 order by mean_run_s desc nulls last, vc asc;
 
-comment on macro table helios.run_by_vc is 'Run from start to end of GPU jobs, its mean and interpolated percentiles, per virtual cluster.';
+comment on macro table helios.run_by_vc is 'Run time of GPU jobs from start to end, with interpolated percentiles, per virtual cluster.';

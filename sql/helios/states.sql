@@ -3,7 +3,7 @@
 -- choices: on_cluster: all Earth Saturn Uranus Venus
 -- param: gpu_only: count only jobs that request a GPU
 -- chart: bar x=final_state y=gpu_h_pct
--- column: jobs: Jobs of the clusters asked for, those without a GPU left out unless asked for
+-- column: jobs: Jobs of the selected clusters, or their GPU jobs with gpu_only
 create or replace macro helios.states(on_cluster varchar := 'all', gpu_only boolean := true) as table
 with states as (
     select
@@ -34,4 +34,4 @@ select
 from with_totals
 order by jobs desc, final_state asc;
 
-comment on macro table helios.states is 'Jobs and their GPU-hours per outcome, and the percentages of all: TIMEOUT and NODE_FAIL count as failed, as the publisher has it, and SUSPENDED as unknown.';
+comment on macro table helios.states is 'Jobs and their GPU-hours per outcome, and the percentages of the total. Following the publisher, TIMEOUT and NODE_FAIL count as failed; SUSPENDED counts as unknown.';

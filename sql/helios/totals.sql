@@ -2,11 +2,11 @@
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 -- column: users: Users with a job
--- column: max_run_s: Longest run of a GPU job
--- column: mean_run_s: Mean run of GPU jobs
--- column: median_run_s: Median run of GPU jobs
--- column: mean_wait_s: Mean wait of GPU jobs
--- column: median_wait_s: Median wait of GPU jobs
+-- column: max_run_s: Longest run time of a GPU job
+-- column: mean_run_s: Mean run time of GPU jobs
+-- column: median_run_s: Median run time of GPU jobs
+-- column: mean_wait_s: Mean queueing delay of GPU jobs
+-- column: median_wait_s: Median queueing delay of GPU jobs
 create or replace macro helios.totals(with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,
@@ -28,4 +28,4 @@ group by grouping sets ((cluster), ())
 having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table helios.totals is 'Jobs without and with a GPU, users and GPU-hours per cluster; GPUs, run and wait are those of GPU jobs. A user of several clusters counts once in all of them together.';
+comment on macro table helios.totals is 'Jobs with and without a GPU, users and GPU-hours per cluster. GPUs, run time and queueing delay are those of GPU jobs. The total counts a user of several clusters once.';

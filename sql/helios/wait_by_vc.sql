@@ -20,4 +20,4 @@ where cluster = on_cluster and requested_gpus > 0
 group by partition_name
 order by mean_wait_s desc nulls last, vc asc;
 
-comment on macro table helios.wait_by_vc is 'Wait from submission to start of GPU jobs, its mean and interpolated percentiles, per virtual cluster; most wait for no second.';
+comment on macro table helios.wait_by_vc is 'Queueing delay of GPU jobs from submission to start, with interpolated percentiles, per virtual cluster. Most jobs have a queueing delay of 0 s.';

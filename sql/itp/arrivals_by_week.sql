@@ -11,11 +11,11 @@ with weeks as (
 
 select
     week,
-    -- Of weeks that a calendar has; elsewhere the submission is damaged.
+    -- NULL for weeks outside the calendar, where the submission is damaged.
     case when week between 0 and 1000 then date '2021-03-04' + cast(7 * week as integer) end as from_date,
     count(*) as jobs
 from weeks
 group by week
 order by week;
 
-comment on macro table itp.arrivals_by_week is 'Jobs submitted per seven days from the start of the collection, of all clusters; only weeks with jobs. from_date is the date that the week begins on, counted from 2021-03-04; the hour is unpublished, so that a date counted from there may be a day too early.';
+comment on macro table itp.arrivals_by_week is 'Jobs of all clusters submitted per seven days from the start of the collection. Weeks without jobs have no row. from_date is the date on which the week begins, counted from 2021-03-04; the hour of the start is unpublished, so it may be one day early.';

@@ -5,7 +5,7 @@
 create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
 with binned as (
     select
-        -- Without the rounding, a tightness of 0.6 would fall into the bin below: 0.6 / 0.1 is 5.99….
+        -- Without the rounding, a tightness of 0.6 falls into the bin below: 0.6 / 0.1 is 5.99….
         round(floor(round(tightness / bin_width, 9)) * bin_width, 9) as tightness_from,
         is_feasible_as_requested,
         gpu_h
@@ -22,4 +22,4 @@ from binned
 group by tightness_from
 order by tightness_from;
 
-comment on macro table itp.deadline_tightness is 'Jobs per bin of tightness, the time to the deadline over the run; below 1 a job cannot make it on the GPUs that it asked for.';
+comment on macro table itp.deadline_tightness is 'Jobs per bin of tightness, which is the time to the deadline divided by the run time. A job with a tightness below 1 cannot meet its deadline on the GPUs it requested.';

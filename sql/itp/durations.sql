@@ -17,4 +17,4 @@ group by grouping sets ((cluster), ())
 having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table itp.durations is 'Jobs and interpolated percentiles of their runs per ITP cluster.';
+comment on macro table itp.durations is 'Jobs and interpolated percentiles of their run time per ITP cluster.';

@@ -17,4 +17,4 @@ group by grouping sets ((cluster), ())
 having bool_or(with_total) or grouping(cluster) = 0
 order by grouping(cluster), cluster;
 
-comment on macro table itp.feasibility is 'Jobs that would meet their deadline if they started when they were submitted, tightness (the time to the deadline over the run), slack and needed speed-up, per cluster.';
+comment on macro table itp.feasibility is 'Jobs that would meet their deadline if they started at submission, and tightness (time to the deadline divided by run time), slack and needed speed-up, per cluster.';

@@ -18,4 +18,4 @@ select
 from itp.cluster_load
 order by cluster;
 
-comment on macro table itp.load is 'What each cluster was offered if every job had started when it was submitted: GPU-hours, and the mean and peak of the GPUs, beside the simulated capacity.';
+comment on macro table itp.load is 'GPU-hours, and mean and peak GPUs that the jobs of each cluster would hold if each started at submission, next to the simulated capacity.';

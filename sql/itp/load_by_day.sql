@@ -2,7 +2,7 @@
 -- caveat: itp.relative_clock
 -- param: on_cluster: cluster whose jobs count
 -- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
--- column: on_date: Date of the day, of which the first began at an unpublished hour of 2021-03-04
+-- column: on_date: Date on which the day begins; the first began at an unpublished hour of 2021-03-04
 -- chart: line x=on_date y=mean_offered_gpus rule=simulated_gpus
 create or replace macro itp.load_by_day(on_cluster varchar := 'cluster04') as table
 with load as (
@@ -16,7 +16,7 @@ with load as (
     where cluster = on_cluster
 ),
 
--- The last change, after which nothing runs, has no end: it counts for its day, with no time and no GPUs.
+-- The last change, after which no job runs, has no end: it counts on its day with 0 s and 0 GPUs.
 parts as (
     select
         from_s,
@@ -52,7 +52,7 @@ capacity as (
 
 select
     days.day,
-    -- Of days that a calendar has; elsewhere the submission is damaged.
+    -- NULL for days outside the calendar, where the submission is damaged.
     case when days.day between 0 and 7000 then date '2021-03-04' + cast(days.day as integer) end as on_date,
     days.gpu_s / 86400.0 as mean_offered_gpus,
     days.peak_offered_gpus,
@@ -63,4 +63,4 @@ left join arrivals on days.day = arrivals.day
 left join capacity on true
 order by days.day;
 
-comment on macro table itp.load_by_day is 'GPUs that a cluster''s jobs would hold if each had started when it was submitted, mean over the day and peak, and the jobs submitted; days count from the start of the collection, from the first submission to the last end; beside them the GPUs that the ElasticFlow simulation gives the cluster.';
+comment on macro table itp.load_by_day is 'GPUs that the jobs of a cluster would hold if each started at submission, as mean and peak of the day, and submitted jobs. Days count from the start of the collection, from the first submission to the last end. simulated_gpus is the capacity that the ElasticFlow simulation gives the cluster.';

@@ -34,4 +34,4 @@ select
 from shares
 order by requested_gpus;
 
-comment on macro table itp.size_mix is 'Jobs and GPU-hours per number of GPUs, and the shares of both, in percent.';
+comment on macro table itp.size_mix is 'Jobs and GPU-hours per number of requested GPUs, and their percentages of the total.';

@@ -10,4 +10,4 @@ select
     count(*) filter (where generated_differs) as generated_differs
 from itp.testbed_job;
 
-comment on macro table itp.testbed is 'The testbed''s jobs, their GPU-hours, the hours from the first submission to the last, how many of them cluster02 has, and how many have another model, batch size, number of iterations or deadline there.';
+comment on macro table itp.testbed is 'Jobs of the testbed, their GPU-hours, hours from the first submission to the last, number of jobs that cluster02 contains too, and number of those whose model, batch size, iterations or deadline differ there.';

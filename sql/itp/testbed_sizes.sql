@@ -9,4 +9,4 @@ from itp.testbed_job
 group by requested_gpus
 order by requested_gpus;
 
-comment on macro table itp.testbed_sizes is 'Jobs of the testbed per number of GPUs.';
+comment on macro table itp.testbed_sizes is 'Testbed jobs per number of requested GPUs.';

@@ -15,4 +15,4 @@ where model_name is not null
 group by model_name, batch_size, requested_gpus
 order by model_name, batch_size, requested_gpus;
 
-comment on macro table itp.throughput is 'Jobs, and generated iterations over the run: they give the publisher''s table of throughputs back, less what was cut to whole iterations.';
+comment on macro table itp.throughput is 'Jobs, and generated iterations divided by run time. The quotients reproduce the publisher''s table of throughputs, except for rounding down to whole iterations.';

@@ -19,4 +19,4 @@ select
     / nullif(sum(gpu_s), 0) as top_gpu_h_pct
 from ranked;
 
-comment on macro table itp.top_jobs is 'Jobs of all clusters, the largest of them by GPU-hours, and the share of all GPU-hours that these hold.';
+comment on macro table itp.top_jobs is 'Number of jobs of all clusters, number of largest jobs by GPU-hours, and their share of all GPU-hours.';

@@ -3,7 +3,7 @@
 -- values: in_variant: openb.pod.variant
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=pod_phase y=pct
--- column: pod_phase: Last phase that the pods were seen in
+-- column: pod_phase: Final phase of the pods
 -- column: milli_by_card: Thousandths of a GPU requested if every pod had one GPU
 -- column: capacity_milli: Thousandths of a GPU that the GPU nodes have
 -- column: by_card_pct: milli_by_card in percent of the capacity
@@ -38,4 +38,4 @@ from summed
 where with_total or not is_all
 order by is_all, summed.pod_phase;
 
-comment on macro table openb.allocation_share is 'GPU pods per last phase, and what they requested with and without all their GPUs in thousandths of a GPU and in percent of the capacity; a list without phases has one row, of no phase.';
+comment on macro table openb.allocation_share is 'GPU pods per final phase, and the GPUs they requested, counting one GPU or all GPUs of each pod, in thousandths of a GPU and in percent of the capacity. A pod list without phases has one row with phase NULL.';

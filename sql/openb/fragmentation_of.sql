@@ -31,7 +31,7 @@ classes as (
     where variant = in_variant
 ),
 
--- What a node has for a class: GPUs with room for it, what is free, and what of that is too little for it.
+-- Per node and class: GPUs with enough free capacity, free capacity, and the part on GPUs with too little.
 seen as (
     select
         residual.sn,
@@ -61,7 +61,7 @@ seen as (
         classes.popularity
 ),
 
--- All that is free on a node is fragmented for a class that it cannot run, and the slivers for one that it can.
+-- If a node cannot run a class, all its free capacity is fragmented; otherwise, only GPUs with too little.
 fragmented as (
     select
         variant,
@@ -97,4 +97,4 @@ select
 from fragmented
 cross join capacity;
 
-comment on macro table openb.fragmentation_of is 'What openb.fragmentation_share says of the empty cluster, for any table of what is free: task classes, GPUs of no use to the next pod, and their share of the capacity of all GPU nodes.';
+comment on macro table openb.fragmentation_of is 'The figures of openb.fragmentation_share for any table of free resources: task classes, GPUs that the next pod cannot use, and their share of the capacity of all GPU nodes.';

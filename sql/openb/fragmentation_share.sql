@@ -36,4 +36,4 @@ left join fragmented on classes.variant = fragmented.variant
 cross join capacity
 order by classes.variant;
 
-comment on macro table openb.fragmentation_share is 'Task classes per pod list, GPUs of the empty cluster that are of no use to the next pod, expected over the classes, and their share of the capacity.';
+comment on macro table openb.fragmentation_share is 'Task classes per pod list, expected number of GPUs of the empty cluster that the next pod cannot use, and their share of the capacity.';

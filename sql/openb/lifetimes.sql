@@ -6,13 +6,13 @@
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=median_run_s
--- column: pods: Pods of the phase, those without a GPU left out unless asked for
+-- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table
 with lives as (
     select
         pod_phase,
         run_s,
-        -- Of the lists without times nobody knows which pods were scheduled, nor when they were created.
+        -- Pod lists without times do not show which pods were scheduled, or when they were created.
         case when wait_s is null then end_s - submit_s end as unscheduled_s
     from openb.pod_lifecycle
     where variant = in_variant and (not gpu_only or requested_gpus > 0)
@@ -31,4 +31,4 @@ from lives
 group by pod_phase
 order by pod_phase;
 
-comment on macro table openb.lifetimes is 'Pods per last phase: how long they ran, from scheduling to deletion, and how long those lived that were never scheduled, from creation to deletion.';
+comment on macro table openb.lifetimes is 'Run time of pods from scheduling to deletion, and, for pods that were never scheduled, time from creation to deletion, per final phase.';

@@ -25,4 +25,4 @@ group by grouping sets ((model), ())
 having bool_or(with_total) or grouping(model) = 0
 order by grouping(model), model;
 
-comment on macro table openb.memory is 'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and what that makes together.';
+comment on macro table openb.memory is 'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and the resulting total.';

@@ -54,4 +54,4 @@ from used
 cross join span
 cross join capacity;
 
-comment on macro table openb.peak_concurrency is 'The most GPUs used at once, the first second of it, its share of the capacity; the mean from the first creation to the last deletion; GPU hours; and pods that still ran where the trace ends.';
+comment on macro table openb.peak_concurrency is 'Largest number of GPUs used at once, the first second of that peak and its share of the capacity; mean from the first creation to the last deletion; GPU-hours; and pods that still ran when the trace ended.';

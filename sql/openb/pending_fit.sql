@@ -5,7 +5,7 @@
 -- param: min_pods: leave out classes of fewer pods
 -- range: min_pods: 1 to 100000
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
--- column: nodes: Nodes of the model, or of all, the same in each class
+-- column: nodes: Nodes of the model, or of all models, the same for each class
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default',
     gpu_only boolean := true,
@@ -68,4 +68,4 @@ order by
     is_all asc,
     summed.model asc;
 
-comment on macro table openb.pending_fit is 'Pods of a list that were created and never scheduled (all were withdrawn), in classes of one request: GPUs, share of each in thousandths, GPU models that will do (NULL: any), CPU in thousandths of a core, memory in MiB. Per class, the largest first, and GPU model, with no GPU for nodes without one: the pods of the class, the same in each of its rows, the nodes in the list of all nodes, and those of them that would take one such pod if nothing else ran there, as they have at least as many GPUs, a model that will do, and the CPU and memory. A class whose total has 0 fits nowhere. Pods without a GPU fit on nodes with and without one. Without times in the pod list, or without the list of all nodes, the answer is empty.';
+comment on macro table openb.pending_fit is 'Pods of a list that were created and never scheduled (all were withdrawn), grouped into classes of equal requests: GPUs, share of each GPU in thousandths, acceptable GPU models (NULL: any), CPU in thousandths of a core, memory in MiB. One row per class, largest first, and GPU model (no GPU: nodes without one). unscheduled_pods is the number of pods of the class, the same in each of its rows; nodes counts nodes in the list of all nodes; fitting_nodes counts nodes that could run one such pod if they were empty: enough GPUs, an acceptable model, enough CPU and memory. A class whose total row has 0 fits nowhere. Pods without a GPU fit on nodes with and without one. The result is empty if the pod list has no times or the list of all nodes is missing.';

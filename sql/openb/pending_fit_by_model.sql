@@ -4,7 +4,7 @@
 -- param: gpu_only: count only pods that request a GPU
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=model y=fitting_pods
--- column: nodes: Nodes of the model, or of all, those without a GPU too
+-- column: nodes: Nodes of the model, or of all models including nodes without a GPU
 create or replace macro openb.pending_fit_by_model(
     in_variant varchar := 'default', gpu_only boolean := true, with_total boolean := false
 ) as table
@@ -23,7 +23,7 @@ with fits as (
     where variant = in_variant and (not gpu_only or num_gpu > 0)
 ),
 
--- A class that fits on several models counts once for all.
+-- A class that fits on several models counts once in the total.
 classes as (
     select
         num_gpu,
@@ -69,4 +69,4 @@ from models
 where with_total or not is_all
 order by is_all, models.model;
 
-comment on macro table openb.pending_fit_by_model is 'Per GPU model, with no GPU for nodes without one: its nodes in the list of all nodes; classes of one request (GPUs, share of each, models that will do, CPU, memory) among the pods that were created and never scheduled, and those that at least one of the nodes would take if nothing else ran there, as in openb.pending_fit; the pods of all classes, those of the classes that fit, those of the classes that do not, and the percentage that fits. A class may fit on several models: their pods do not add up. In the total it fits if it does on any node. Without times in the pod list, or without the list of all nodes, the answer is empty.';
+comment on macro table openb.pending_fit_by_model is 'Nodes per GPU model (no GPU: nodes without one) in the list of all nodes; classes of equal requests (GPUs, share of each, acceptable models, CPU, memory) among pods that were created and never scheduled, and the classes that at least one of the nodes could run if it were empty, as in openb.pending_fit; and the pods of all classes, of fitting and of unfit classes, and the percentage that fits. A class may fit on several models, so pods do not add up over models. In the total row a class fits if it fits on any node. The result is empty if the pod list has no times or the list of all nodes is missing.';

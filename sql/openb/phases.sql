@@ -4,7 +4,7 @@
 -- values: in_variant: openb.pod.variant
 -- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=pods
--- column: pods: Pods of the phase, those without a GPU left out unless asked for
+-- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
 with phases as (
     select
@@ -28,4 +28,4 @@ select
 from phases
 order by phases.pods desc, pod_phase asc;
 
-comment on macro table openb.phases is 'Pods per last phase, the GPUs that they requested, and their median wait and run.';
+comment on macro table openb.phases is 'Pods per final phase, the GPUs they requested, and percentiles of their queueing delay and run time.';

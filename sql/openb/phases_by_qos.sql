@@ -26,4 +26,4 @@ select
 from phases
 order by qos, pod_phase;
 
-comment on macro table openb.phases_by_qos is 'Pods per quality of service and last phase, and their share of the pods of that quality of service.';
+comment on macro table openb.phases_by_qos is 'Pods per quality of service and final phase, and their share of the pods of that quality of service.';

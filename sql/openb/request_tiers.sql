@@ -24,4 +24,4 @@ select
 from tiers
 order by mean_residual_gpu_milli, gpu_tier;
 
-comment on macro table openb.request_tiers is 'GPU pods per tier of sharing, the GPUs that they request, and what each leaves free on its card.';
+comment on macro table openb.request_tiers is 'GPU pods per sharing tier, the GPUs they request, and what each leaves free on its GPU.';

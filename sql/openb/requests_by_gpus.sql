@@ -45,7 +45,7 @@ select
     cast(totals.milli as bigint) as milli,
     100.0 * totals.milli / nullif(totals.all_milli, 0) as milli_pct
 from with_totals as totals
--- A part of a GPU has num_gpu 1 too, and stands before a whole one.
+-- A part of a GPU has num_gpu 1 too; sort it before a whole GPU.
 order by num_gpu asc, gpu_request desc;
 
-comment on macro table openb.requests_by_gpus is 'Pods per number of GPUs that they request, where below 1 is a part of one, and the thousandths of a GPU that they request.';
+comment on macro table openb.requests_by_gpus is 'Pods per number of requested GPUs (below 1: part of a GPU), and the thousandths of a GPU that they request.';

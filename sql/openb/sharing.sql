@@ -15,4 +15,4 @@ select
 from openb.pod
 where variant = in_variant and num_gpu > 0;
 
-comment on macro table openb.sharing is 'GPU pods, those that ask for less than a whole GPU, the mean of what these and all ask for of each GPU in thousandths, and pods that ask for half a GPU or less.';
+comment on macro table openb.sharing is 'GPU pods, pods that request less than a whole GPU, mean request per GPU in thousandths of these and of all GPU pods, and pods that request half a GPU or less.';

@@ -8,7 +8,7 @@
 -- param: from_day: first day that counts; all but 19 pods of the default list come after day 110
 -- range: from_day: 0 to 149
 -- chart: line x=day y=mean_gpu_capacity_pct
--- column: day: Days of 86,400 s since the zero of the list's clock, from 0
+-- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
 create or replace macro openb.use_by_day(in_variant varchar := 'default', from_day bigint := 110) as table
 with pods as (
     select
@@ -29,7 +29,7 @@ span as (
     from pods
 ),
 
--- The first creation begins the first day, though nothing runs yet.
+-- The first day starts with the first creation, although no pod runs yet.
 edges as (
     select
         first_s as from_s,
@@ -58,7 +58,7 @@ edges as (
     where scheduled_time is not null and deletion_time is not null
 ),
 
--- What happens in one second happens at once: a pod that ends and one that starts do not meet.
+-- Changes within one second apply together: a pod that ends and one that starts do not overlap.
 changes as (
     select
         edges.from_s,
@@ -158,4 +158,4 @@ from days
 cross join capacity
 order by days.day;
 
-comment on macro table openb.use_by_day is 'What the pods of a list hold while they run, from scheduling to deletion, per day of 86,400 seconds from the clock''s 0, the first pod''s creation, in gpushare20, 60, 80 and 100 the second''s: pods, the GPUs (fractions included), CPU cores and GiB of memory that they request, as a mean weighted by time and as a peak, and each of the last three in percent of the cluster, GPUs of the list of GPU nodes, CPU and memory of that of all nodes. covered_h is how much of the day lies between the list''s first creation and its last deletion; means are over that time, so that of the last day, which ends early, is not too low. A day between in which nothing runs has 0. Pods that were never scheduled hold nothing; a pod counts on each day that it runs, whatever day it was created; one that is deleted in the second of its scheduling is not seen. Days before from_day are left out. Without times in the list the answer is empty.';
+comment on macro table openb.use_by_day is 'Resources that the pods of a list hold from scheduling to deletion, per day of 86,400 seconds of the list''s clock, which starts at the creation of the first pod (of the second pod in gpushare20, 60, 80 and 100): pods, GPUs (including fractions), CPU cores and GiB of memory requested, as time-weighted mean and as peak, and the last three in percent of the cluster. The GPU capacity is that of the list of GPU nodes, CPU and memory that of the list of all nodes. covered_h is the part of the day between the first creation and the last deletion of the list; means are taken over that part, so the incomplete last day is not too low. A day in between without running pods has 0. Pods that were never scheduled hold nothing. A pod counts on every day on which it runs; a pod that is deleted in the second of its scheduling does not count. Days before from_day are left out. The result is empty if the list has no times.';

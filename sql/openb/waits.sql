@@ -15,4 +15,4 @@ select
 from openb.pod_lifecycle
 where variant = in_variant and (not gpu_only or requested_gpus > 0);
 
-comment on macro table openb.waits is 'Pods that were scheduled, and the median, percentiles and longest of their waits from creation; never_scheduled_pods were created and have no wait: they are in none of them. Lists without times have neither.';
+comment on macro table openb.waits is 'Scheduled pods, and percentiles of their queueing delay from creation. never_scheduled_pods were created and have no queueing delay, so no percentile includes them. A list without times has 0 of both.';

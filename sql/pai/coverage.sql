@@ -12,4 +12,4 @@ select
 from pai.join_coverage
 order by join_name;
 
-comment on macro table pai.coverage is 'Share of the rows of either side of each join that have a partner on the other, and how many have several.';
+comment on macro table pai.coverage is 'Share of the rows on each side of each join that have a partner on the other side, and the number of rows with several partners.';

@@ -21,4 +21,4 @@ where hour between from_hour and to_hour
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table pai.demand_by_hour_of_day is 'Means over the days of what the running instances planned, per hour of the day in China, and over how many hours. Left out are instances without an end, so that the means are too low by what they held: unended_instances started in these hours. The default is seven whole weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in China), where the publisher''s weekly plots begin, to 1743, short of the trace''s last two days.';
+comment on macro table pai.demand_by_hour_of_day is 'Means over the days of the resources that running instances requested, per hour of the day in China, and the number of hours averaged. Instances without an end are left out, so the means are too low; unended_instances is the number of them that started in these hours. The default covers seven whole weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in China), where the publisher''s weekly plots begin, to hour 1743. The last two days of the trace come after that.';

@@ -13,7 +13,7 @@ with parts as (
     select unnest(generate_series(1, in_parts)) as part
 ),
 
--- Tasks that start at one time are one row, as no part can tell them apart.
+-- One row for tasks with the same start, which are always in the same part.
 started as (
     select
         start_time,
@@ -33,7 +33,7 @@ times as (
     group by start_time
 ),
 
--- How much of the trace there was before, and all there is: in seconds, or in tasks.
+-- The part of the trace before each start, and the whole trace: in seconds or in tasks.
 passed as (
     select
         start_time,
@@ -48,7 +48,7 @@ passed as (
     from times
 ),
 
--- By time, the last start of all stands on the end of the last part, and belongs to it.
+-- With by_time, the last start coincides with the end of the last part and belongs to it.
 placed as (
     select
         start_time,
@@ -81,4 +81,4 @@ from parts
 left join counted on parts.part = counted.part
 order by parts.part;
 
-comment on macro table pai.failures_over_time is 'Tasks by the order of their start in each part of the trace, those that failed, and the share that failed: of all, of those that request a GPU, and of those that do not. Parts have equally many tasks, but for those that start at one time and so stay together, or are equally long. Tasks without a start are left out.';
+comment on macro table pai.failures_over_time is 'Tasks in order of their start, split into parts of the trace: tasks, failed tasks, and the share that failed of all tasks, of tasks that request a GPU and of tasks that do not. Parts have equally many tasks (tasks with the same start stay in one part) or, with by_time, equal length. Tasks without a start are left out.';

@@ -1,7 +1,7 @@
 -- Gang size distribution (PAI tasks and instances)
 -- param: gpu_only: count only gangs of tasks that request a GPU
 -- chart: step x=at_least:log y=instances_pct
--- column: tasks: Tasks of gangs of at least that size
+-- column: tasks: Tasks of gangs of at least this size
 -- column: tasks_pct: Share of the tasks of known size
 create or replace macro pai.gang_sizes(gpu_only boolean := false) as table
 with sizes as (
@@ -17,7 +17,7 @@ gangs as (
     where gang_size is not null and (not gpu_only or requests_gpu)
 ),
 
--- Outward from the list, so that a size that no gang reaches is there too.
+-- Left join: includes sizes that no gang reaches.
 reached as (
     select
         sizes.at_least,
@@ -39,4 +39,4 @@ select
 from reached
 order by at_least;
 
-comment on macro table pai.gang_sizes is 'Gangs of at least a size: their tasks, the instances that these launch, and the shares of both, over gangs of known size.';
+comment on macro table pai.gang_sizes is 'Tasks of gangs of at least the given size, the instances they launch, and the shares of both. Only gangs of known size count.';

@@ -33,7 +33,7 @@ counted as (
     group by place
 ),
 
--- Outward from the list, so that a band without tasks is there too.
+-- Left join: includes bands without tasks.
 listed as (
     select
         bands.place,
@@ -51,4 +51,4 @@ select
 from listed
 order by place;
 
-comment on macro table pai.gpu_request_bands is 'GPU tasks by the GPU that they request for each instance, in percent of one; a band holds its lower bound, not its upper one.';
+comment on macro table pai.gpu_request_bands is 'GPU tasks by the part of a GPU that each instance requests. A band includes its lower bound and excludes its upper bound.';

@@ -16,7 +16,7 @@ sides as (
     select unnest(['one', 'other']) as side
 ),
 
--- Either worker of a pair shares its GPU, but the pair counts once.
+-- Both workers of a pair share their GPU, but the pair counts once.
 sharing as (
     select
         pairs.machine,
@@ -49,4 +49,4 @@ from workers
 left join shared on workers.gpu_type is not distinct from shared.gpu_type
 order by workers.gpu_type;
 
-comment on macro table pai.gpu_sharing_by_type is 'Workers with a GPU, and those of them that ran on it together with another, per type of the machine''s GPUs, NULL where the machine is not specified; pairs, and the median of the time that they had in common.';
+comment on macro table pai.gpu_sharing_by_type is 'Workers with a GPU, and workers that shared it with another worker for some time, per GPU type of the machine, NULL where the machine has no specification; pairs of such workers, and percentiles of the time they ran together.';

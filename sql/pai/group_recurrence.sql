@@ -2,8 +2,8 @@
 -- caveat: pai.group_falls_back_to_user
 -- param: with_flagged: also count tasks whose job has no group, by user
 -- chart: step x=at_least:log y=tasks_pct
--- column: tasks: Tasks whose group, or user where there is none, has at least so many tasks
--- column: tasks_pct: Share of the tasks that have a group or a user
+-- column: tasks: Tasks whose group, or user without a group, has at least this number of tasks
+-- column: tasks_pct: Share of the tasks with a group or a user
 create or replace macro pai.group_recurrence(with_flagged boolean := true) as table
 with recurrences as (
     select unnest([1, 2, 5, 10, 50, 100, 1000]) as at_least
@@ -18,7 +18,7 @@ keyed as (
     group by recurrence_key
 ),
 
--- Few numbers, where there are hundreds of thousands of groups to lay against the list.
+-- Groups by number of tasks, because there are hundreds of thousands of groups.
 sized as (
     select
         occurrences,
@@ -44,4 +44,4 @@ select
 from reached
 order by at_least;
 
-comment on macro table pai.group_recurrence is 'Tasks whose group, or user where there is none, has at least so many tasks, and their share of all tasks that have either.';
+comment on macro table pai.group_recurrence is 'Tasks whose group (or user, for tasks without a group) has at least the given number of tasks, and their share of all tasks with a group or user.';

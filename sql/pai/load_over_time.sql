@@ -14,10 +14,10 @@
 -- param: to_hour: only periods that begin in this hour of the shifted clock or before
 -- range: to_hour: 0 to 100000
 -- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type
--- column: unended_instances: GPU instances that started then and have no end: left out
--- column: tasks: GPU tasks submitted then
--- column: tasks_with_size: GPU tasks that say how many instances they launch
--- column: never_started_tasks: GPU tasks submitted then without a launch or a started instance
+-- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
+-- column: tasks: GPU tasks submitted in the period
+-- column: tasks_with_size: GPU tasks that state a number of instances
+-- column: never_started_tasks: GPU tasks submitted in the period without a launched instance
 create or replace macro pai.load_over_time(
     every varchar := 'day',
     on_gpu_type varchar := 'any',
@@ -43,7 +43,7 @@ tasks as (
     where requested_gpus_per_instance > 0 and (on_gpu_type = 'any' or gpu_type = on_gpu_type)
 ),
 
--- A day begins at midnight in China.
+-- Days start at midnight in China.
 submitted as (
     select
         cast(floor((tasks.submit_s + clock.local_offset_s) / clock.period_s) as bigint) as period,
@@ -60,7 +60,7 @@ submitted as (
     group by all
 ),
 
--- Whole hours of the clock lie within one day of China's.
+-- A full hour of the clock lies within one day in China.
 hourly as (
     select
         *,
@@ -118,7 +118,7 @@ capacity as (
     from pai.cluster_capacity
 ),
 
--- Outward from the list, so that an idle period of a type is there too.
+-- Includes periods in which a type is idle.
 listed as (
     select
         periods.period,
@@ -174,4 +174,4 @@ from filled
 where period_start_s between 3600 * from_hour and 3600 * to_hour
 order by period_start_s, gpu_type;
 
-comment on macro table pai.load_over_time is 'Tasks that request a GPU, per day or hour of the clock in China and per type of GPU that the task was assigned, NULL where it has none: a row for each type that such a task has, or the one asked for, and each period from the first to the last in which one of the tasks asked for, of all their types together, was submitted, or a launch of one of their instances that has a start began, or ended later. period_start_s is the begin of the period in seconds of the shifted clock, weekday its day of the week in China, 1 Monday to 7 Sunday, and hour_of_day its hour there, NULL where periods are days; the trace begins and ends within its first and last period. tasks are those submitted in the period, by the start of the task; tasks without one are left out. submitted_gpus is what they request, inst_num times plan_gpu / 100, over the tasks_with_size that have an inst_num. held_gpus is what instances held, whenever their task was submitted: GPUs planned per instance, mean over the whole period, over all launches with a start and a later end, re-runs included; unended_instances are the launches that started in the period and have no later end, and so are held nowhere. capacity_gpus are the GPUs of the machines of that type, NULL for none, and held_pct is held_gpus in percent of them. The wait, from the start of the task to the first start of an instance, is that of the tasks submitted in the period, by median and interpolated 90th percentile; never_started_tasks of them have no instance with a start, and so no wait: they are in neither.';
+comment on macro table pai.load_over_time is 'GPU tasks per day or hour of the clock in China and per assigned GPU type (NULL: none). There is a row for each type and each period between the first and the last in which a selected task of any type was submitted, or a launch of its instances started or had not ended. period_start_s is the start of the period in seconds of the shifted clock, weekday its day of the week in China (1 Monday to 7 Sunday) and hour_of_day its hour there, NULL where periods are days. The first and the last period are covered only in part. tasks counts tasks whose start lies in the period; tasks without a start are left out. submitted_gpus is the sum of inst_num times plan_gpu / 100 over the tasks_with_size that have an inst_num. held_gpus is the mean over the period of the GPUs requested by running instances, whenever their task was submitted, over all launches with a start and a later end, including re-runs. unended_instances counts launches that started in the period without a later end; held_gpus never includes them. capacity_gpus counts the GPUs of the machines of the type (NULL for none); held_pct is held_gpus in percent of it. Queueing delay runs from the start of the task to the first start of an instance and is reported for tasks submitted in the period, as interpolated percentiles; never_started_tasks have no instance with a start, so no percentile includes them.';

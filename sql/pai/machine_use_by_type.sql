@@ -1,6 +1,6 @@
 -- Machine utilisation by GPU type (PAI machines)
 -- chart: bar x=gpu_type y=mean_gpu_pct
--- column: workers: Workers that the machines were seen by
+-- column: workers: Workers on which the figures are based
 create or replace macro pai.machine_use_by_type() as table
 select
     gpu_type,
@@ -13,4 +13,4 @@ select
 from pai.machine_use
 order by gpu_type;
 
-comment on macro table pai.machine_use_by_type is 'Use of the whole machine while workers run on it, per type of its GPUs: the machines and workers it was seen by, the machine-hours seen, the mean CPU use of a machine, the mean use of one of its GPUs and the mean load of a machine. Metrics are means over the life of each worker, and lives on one machine overlap: a second of a machine counts once, in equal parts for the workers that ran on it then. What a machine does without such a worker is not seen. A type without GPUs, or of machines that machine_spec lacks, has no use of GPUs. Left out are workers without a start, without an end after it, or without an instance.';
+comment on macro table pai.machine_use_by_type is 'Utilisation of whole machines while workers run on them, per GPU type: machines and workers observed, observed machine-hours, mean CPU utilisation of a machine, mean utilisation of one of its GPUs and mean load of a machine. The metrics are means over the lifetime of each worker, and lifetimes on one machine overlap: each second of a machine counts once, split equally among the workers running on it. Times without a worker are not observed. Machines without a GPU or without a row in machine_spec have no GPU utilisation. Workers without a start, a later end or an instance are left out.';

@@ -18,4 +18,4 @@ group by grouping sets ((gpu_type), ())
 having bool_or(with_total) or grouping(gpu_type) = 0
 order by grouping(gpu_type), gpu_type;
 
-comment on macro table pai.machines is 'Machines, GPUs, CPU cores and memory per type of GPU; CPU stands for machines without one.';
+comment on macro table pai.machines is 'Machines, GPUs, CPU cores and memory per GPU type. The type CPU stands for machines without a GPU.';

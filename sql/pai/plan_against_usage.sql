@@ -2,7 +2,7 @@
 -- param: min_workers: only tasks of which the sensors saw so many workers or more
 -- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct
--- column: tasks: Tasks with a plan, a sensor and a known machine
+-- column: tasks: Tasks with a request, sensor data and a known machine
 create or replace macro pai.plan_against_usage(min_workers integer := 1) as table
 with tasks as (
     select
@@ -26,7 +26,7 @@ margins as (
             else tasks.memory_margin_of_capacity
         end as margin
     from resources
-    -- Each resource has its line, also where no task has so many workers.
+    -- Left join: each resource has a row, even if no task has that many workers.
     left join tasks on true
 )
 
@@ -40,4 +40,4 @@ from margins
 group by resource
 order by resource;
 
-comment on macro table pai.plan_against_usage is 'Share of tasks whose workers used less, or more, than planned: CPU, GPU and memory; tasks with a plan, a sensor and a known machine.';
+comment on macro table pai.plan_against_usage is 'Share of tasks whose workers used less, or more, CPU, GPU and memory than requested, and the median margin. Only tasks with a request, sensor data and a known machine count.';

@@ -29,7 +29,7 @@ requests as (
     from pai.task
 ),
 
--- Tasks ask for few different amounts: these are counted, and the places in their order, from 0, found by the counts.
+-- Tasks request few distinct amounts: counts them, and derives the ranks, from 0, from the counts.
 amounts as (
     select
         resource,
@@ -50,7 +50,7 @@ placed as (
     from amounts
 ),
 
--- A quantile that is a parameter of the query is none that DuckDB takes.
+-- DuckDB accepts only constants as quantiles, not a parameter of the query.
 wanted as (
     select
         resource,
@@ -86,4 +86,4 @@ from resources
 left join bounds on resources.resource = bounds.resource
 order by resources.resource;
 
-comment on macro table pai.request_percentiles is 'Interpolated percentiles of what tasks request for each instance, over the tasks that do; of GPUs, over the tasks that ask for more than none.';
+comment on macro table pai.request_percentiles is 'Interpolated percentiles of the resources that tasks request per instance. Tasks without a request are left out; for GPUs, also tasks that request 0.';

@@ -4,8 +4,8 @@
 -- caveat: pai.tasks_without_instances
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type
--- column: instances: Launches of instances of such tasks
--- column: tasks: Tasks with an instance on machines of the type, or with none
+-- column: instances: Launches of instances of the tasks
+-- column: tasks: Tasks with an instance on machines of the type, or without an instance
 create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table
 with asked as (
     select
@@ -27,7 +27,7 @@ placed as (
     group by instance.job_name, instance.task_name, spec.gpu_type
 ),
 
--- Outward from what was asked: a task without an instance got no type, but asked for one.
+-- Left join: includes tasks without an instance, which requested a type but got none.
 cells as (
     select
         asked.requested_gpu_type,
@@ -39,7 +39,7 @@ cells as (
     group by asked.requested_gpu_type, placed.machine_gpu_type
 ),
 
--- Not the sum of the cells: a task whose instances are on several types is in several of them.
+-- Not the sum of the cells: a task with instances on several types is in several cells.
 requests as (
     select
         requested_gpu_type,
@@ -63,4 +63,4 @@ order by
     cells.instances desc,
     cells.machine_gpu_type asc nulls last;
 
-comment on macro table pai.requested_against_assigned_type is 'Tasks, those that request a GPU or all, by the type of GPU that their job asked for, NULL where it named none or has no tag, and by the type of the machines that their launches were on, as machine_spec gives it, CPU for machines without a GPU, NULL for launches that name no machine or one that machine_spec lacks, and for tasks without a launch. tasks are those with at least one launch there, or without any: one whose launches are on several types counts in the row of each, so that tasks_pct, the share of all tasks with that request, may add up to more than 100. instances are rows of the instance table, re-runs and waiting ones included, and instances_pct their share of those of all tasks with that request. NULL where these tasks have no launch. There is no row where there is no task.';
+comment on macro table pai.requested_against_assigned_type is 'Tasks (only those that request a GPU with gpu_only) by the GPU type that their job requested, NULL where it requested none or has no tag, and by the GPU type of the machines of their launches according to machine_spec: CPU for machines without a GPU, NULL for launches without a machine or whose machine is missing from machine_spec, and for tasks without a launch. A task whose launches are on several types counts in the row of each, so tasks_pct, the share of all tasks with that request, may add up to more than 100. instances counts rows of the instance table, including re-runs and waiting ones; instances_pct is their share of the rows of all tasks with that request, NULL where these tasks have no launch. Combinations without tasks have no row.';

@@ -3,13 +3,13 @@
 -- caveat: pai.plan_gpu_null_is_cpu_task
 -- caveat: pai.shifted_clock
 -- chart: bar x=task_name y=held_gpu_h
--- column: instances: Instances that the role's tasks launch
+-- column: instances: Instances that the tasks of the role launch
 -- column: tasks: Tasks of the role, with a GPU or without
 -- column: jobs: Jobs that have a task of the role
--- column: tasks_with_wait: Tasks of the role whose wait is known
--- column: tasks_with_run: Tasks of the role whose run is known
+-- column: tasks_with_wait: Tasks of the role whose queueing delay is known
+-- column: tasks_with_run: Tasks of the role whose run time is known
 create or replace macro pai.roles() as table
--- The wait is that of pai.task_wait.
+-- The queueing delay is that of pai.task_wait.
 with tasks as (
     select
         job_name,
@@ -90,4 +90,4 @@ from counted
 left join jobs on counted.task_name is not distinct from jobs.task_name
 order by counted.tasks desc, counted.task_name asc nulls last;
 
-comment on macro table pai.roles is 'All tasks, with a GPU and without, by task_name, which is the role in the job: tasks, the jobs that have one of that role, those of these jobs that have several tasks, of whatever role, and the tasks that request a GPU. Over the tasks_with_size, those that say how many instances they launch, the sum, mean and median of these, and the GPUs requested: inst_num times plan_gpu / 100, fractions included, 0 for tasks without a GPU. The median wait is over the tasks_with_wait, from the start of the task to the first start of an instance; the median run over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, NULL where there is none, and held_gpu_h_pct its share of that of all roles.';
+comment on macro table pai.roles is 'All tasks, with and without a GPU, by task_name, which is the role within the job: tasks, jobs with a task of the role, jobs among these with several tasks of any role, and tasks that request a GPU. instances, mean_instances, median_instances and requested_gpus (inst_num times plan_gpu / 100, including fractions, 0 for tasks without a GPU) cover the tasks_with_size that state a number of instances. Queueing delay, from the start of the task to the first start of an instance, covers the tasks_with_wait. Run time, from the first start of an instance to the last end, covers the tasks_with_run: Terminated or Failed tasks with both times. held_gpu_h is requested GPUs per instance times the time from start to end, over all launches with a start and a later end, including re-runs, NULL where there is none; held_gpu_h_pct is its share of the total.';

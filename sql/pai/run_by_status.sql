@@ -2,7 +2,7 @@
 -- caveat: pai.plan_is_per_instance
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=status y=median_run_s
--- column: tasks: Tasks of the status, those without a GPU left out unless asked for
+-- column: tasks: Tasks of the status, or its GPU tasks with gpu_only
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (
     select
@@ -27,4 +27,4 @@ where not gpu_only or requested_gpus_per_instance > 0
 group by status
 order by status asc nulls last;
 
-comment on macro table pai.run_by_status is 'Tasks per status, those of them whose instances have a start and an end, the time from the first start to the last end, the GPU-hours that their instances held, and those that all instances would have held from the first start to the last end.';
+comment on macro table pai.run_by_status is 'Tasks per status, tasks whose instances have a start and an end, percentiles of the time from the first start to the last end, GPU-hours that the instances held, and GPU-hours that all instances would have held from the first start to the last end.';

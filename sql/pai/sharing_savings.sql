@@ -14,7 +14,7 @@ with savings as (
     where hour between from_hour and to_hour
 ),
 
--- Equal savings may differ in their last digits, which come of adding up.
+-- Rounds before sorting: equal sums may differ in their last digits.
 ranked as (
     select
         *,
@@ -32,4 +32,4 @@ select
     min(case when place = 1 then hour end) as peak_hour
 from ranked;
 
-comment on macro table pai.sharing_savings is 'GPUs that running instances planned, against those that they would hold if no GPU could be shared: means over the hours, and the first hour of the greatest saving.';
+comment on macro table pai.sharing_savings is 'GPUs that running instances requested, compared with the GPUs they would hold if no GPU could be shared: means over the hours, and the first hour of the largest saving.';

@@ -15,4 +15,4 @@ order by
     entries desc,
     status asc nulls last;
 
-comment on macro table pai.status_counts is 'Jobs, tasks and instances by status, and each status'' share of its level.';
+comment on macro table pai.status_counts is 'Jobs, tasks and instances per status, and the share of each status within its level.';

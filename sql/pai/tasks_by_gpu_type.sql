@@ -2,7 +2,7 @@
 -- caveat: pai.gpu_type_is_assigned
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=gpu_type y=share_pct
--- column: tasks: Tasks that were assigned the type
+-- column: tasks: Tasks to which the type was assigned
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table
 with types as (
     select
@@ -22,4 +22,4 @@ select
 from types
 order by types.tasks desc, gpu_type asc;
 
-comment on macro table pai.tasks_by_gpu_type is 'Tasks per assigned type of GPU, their share of all tasks with a type, and the share of them that failed.';
+comment on macro table pai.tasks_by_gpu_type is 'Tasks per assigned GPU type, their share of all tasks with a type, and the share of them that failed.';

@@ -72,4 +72,4 @@ select
 from counted
 order by place;
 
-comment on macro table pai.totals is 'How many there are of each: jobs, tasks, those that request a GPU, launches of instances, workers, workers that the sensors saw, users, users of jobs with a group tag, machines and GPUs.';
+comment on macro table pai.totals is 'Number of jobs, tasks, tasks that request a GPU, instance launches, workers, workers with sensor data, users, users of jobs with a group tag, machines and GPUs.';

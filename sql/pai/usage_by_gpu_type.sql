@@ -1,7 +1,7 @@
 -- Used share of requested resources by GPU type (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
 -- chart: bar x=gpu_type y=median_gpu_use_of_plan
--- column: workers: Workers that sensors saw
+-- column: workers: Workers with sensor data
 create or replace macro pai.usage_by_gpu_type() as table
 with shares as (
     select
@@ -23,4 +23,4 @@ from shares
 group by gpu_type
 order by gpu_type;
 
-comment on macro table pai.usage_by_gpu_type is 'Used over planned CPU, GPU and memory of the workers that sensors saw, per type of GPU that their task was assigned: interpolated percentiles, 1 where all that was planned is used.';
+comment on macro table pai.usage_by_gpu_type is 'Interpolated percentiles of used divided by requested CPU, GPU and memory of the workers with sensor data, per GPU type assigned to their task; 1 means that all of the request is used.';

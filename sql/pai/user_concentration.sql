@@ -19,4 +19,4 @@ select
     max(instances) filter (where instance_rank > users - floor(users / 2)) as bottom_half_max_instances
 from ranked;
 
-comment on macro table pai.user_concentration is 'Users, the heaviest of them, their share of all users'' instances, and the most instances of any user in the half with the fewest.';
+comment on macro table pai.user_concentration is 'Number of users, number of heaviest users, their share of all instances, and the largest number of instances of a user in the half of the users with the fewest instances.';

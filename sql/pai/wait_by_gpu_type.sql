@@ -5,7 +5,7 @@
 -- param: min_gpus: only tasks that request so many GPUs per instance or more
 -- range: min_gpus: 0 to 1000
 -- chart: box x=gpu_type y=wait_s:log
--- column: tasks: Tasks that were assigned the type and started
+-- column: tasks: Started tasks to which the type was assigned
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
 with asked as (
     select
@@ -47,4 +47,4 @@ from asked
 left join waited on asked.gpu_type is not distinct from waited.gpu_type
 order by asked.gpu_type;
 
-comment on macro table pai.wait_by_gpu_type is 'Tasks that started, and interpolated percentiles of their waits from the launch of the task to that of its first instance, per assigned type of GPU; never_started_tasks have no launch or no instance with one, and so no wait: they are in no percentile.';
+comment on macro table pai.wait_by_gpu_type is 'Started tasks, and interpolated percentiles of their queueing delay from the launch of the task to the launch of its first instance, per assigned GPU type. never_started_tasks have no launch or no launched instance, so no percentile includes them.';

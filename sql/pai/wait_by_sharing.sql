@@ -1,7 +1,7 @@
 -- Queueing delay on shared and whole GPUs (PAI GPU tasks)
 -- caveat: pai.tasks_without_instances
 -- chart: box x=request y=wait_s:log
--- column: tasks: GPU tasks that started
+-- column: tasks: Started GPU tasks
 create or replace macro pai.wait_by_sharing() as table
 with asked as (
     select
@@ -50,4 +50,4 @@ from asked
 left join waited on asked.request = waited.request
 order by asked.request;
 
-comment on macro table pai.wait_by_sharing is 'GPU tasks that started, and interpolated percentiles of their waits from the launch of the task to that of its first instance: those that request less than one GPU per instance, and those that request one or more; never_started_tasks have no launch or no instance with one, and so no wait: they are in no percentile.';
+comment on macro table pai.wait_by_sharing is 'Started GPU tasks, and interpolated percentiles of their queueing delay from the launch of the task to the launch of its first instance: tasks that request less than one GPU per instance, and tasks that request one or more. never_started_tasks have no launch or no launched instance, so no percentile includes them.';

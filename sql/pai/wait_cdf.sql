@@ -4,8 +4,8 @@
 -- caveat: pai.tasks_without_instances
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of round ones
 -- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value
--- column: tasks: GPU tasks of the type that started and waited so long or less
--- column: never_started_tasks: GPU tasks of the type without a launch or a started instance, the same number in each row
+-- column: tasks: Started GPU tasks of the type with at most this queueing delay
+-- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row
 create or replace macro pai.wait_cdf(every_value boolean := false) as table
 with round_waits as (
     select
@@ -24,7 +24,7 @@ asked as (
     group by gpu_type
 ),
 
--- A few thousand different waits, so that not every task meets every point.
+-- Groups tasks by queueing delay, so that the join with the points stays small.
 waits as (
     select
         gpu_type,
@@ -44,7 +44,7 @@ ranked as (
     from waits
 ),
 
--- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         asked.gpu_type,
@@ -60,7 +60,7 @@ points as (
     group by gpu_type, floor(round(5 * rank_pct, 6))
 ),
 
--- A type of which no task started has no wait, and stands here once for each point.
+-- Left join: includes types of which no task started.
 counted as (
     select
         asked.gpu_type,
@@ -83,4 +83,4 @@ select
 from counted
 order by gpu_type, point_s;
 
-comment on macro table pai.wait_cdf is 'Of the GPU tasks of an assigned type that started, those that waited so long or less from launch to their first instance, and their share; never_started_tasks of the type, the same number in each row, have no launch or no instance with one, and so no wait: they are in no share. Tasks without a type are left out.';
+comment on macro table pai.wait_cdf is 'Started GPU tasks of an assigned GPU type whose queueing delay, from launch to their first instance, is at most the given value, and their share of the started tasks of the type. never_started_tasks of the type have no launch or no launched instance, so no share includes them; the number is the same in each row. Tasks without a type are left out.';

@@ -5,7 +5,7 @@
 -- range: top: 1 to 1000000
 -- chart: bar x=class y=wasted_gpu_h
 -- column: tasks: GPU tasks of the class
--- column: held_gpu_h: GPU-hours that the class held
+-- column: held_gpu_h: GPU-hours held by the class
 create or replace macro pai.waste(per varchar := 'user', top integer := 20) as table
 with tasks as (
     select
@@ -38,7 +38,7 @@ totals as (
     group by class
 ),
 
--- Equal waste may differ in its last digits, which come of adding up.
+-- Rounds before sorting: equal sums may differ in their last digits.
 ranked as (
     select
         *,
@@ -63,4 +63,4 @@ from ranked
 where place <= top
 order by place;
 
-comment on macro table pai.waste is 'Tasks that request a GPU, by the user, the group of their job, the type of GPU assigned or the workload tag; class is NULL for tasks that have none, and counts as one of those listed. held_gpu_h is what they planned: GPUs per instance times the time from start to end, over all launches with a start and a later end, NULL where there is none. The rest is known only of measured_workers: those whose GPU use a sensor measured and whose run, the one that the publisher''s rule keeps of a worker_name, has a start and a later end. Of their runs are measured_gpu_h planned, used_gpu_h used, by the mean over the worker''s life, and wasted_gpu_h planned but not used, over the workers that used less than planned. What others used above their plan is no negative waste, but over_plan_gpu_h: measured_gpu_h + over_plan_gpu_h = used_gpu_h + wasted_gpu_h. wasted_pct is wasted_gpu_h in percent of measured_gpu_h, wasted_of_all_pct in percent of that of all classes, listed or not; measured_pct is measured_gpu_h in percent of held_gpu_h: how much the sensors cover. Where no worker was measured, held_gpu_h stands alone, measured_gpu_h is 0, and used, wasted and over plan are NULL. The top ones by wasted_gpu_h (rounded to six digits, then by name), the greatest first, NULL last.';
+comment on macro table pai.waste is 'GPU tasks by user, group of the job, assigned GPU type or workload tag. class is NULL for tasks without one, and such tasks count as one class. held_gpu_h is requested GPUs per instance times the time from start to end, over all launches with a start and a later end, NULL where there is none. The other columns cover the measured_workers: workers whose GPU use a sensor measured and whose run, the one that the publisher''s rule keeps per worker_name, has a start and a later end. measured_gpu_h is the GPU time these requested, used_gpu_h the GPU time they used according to the mean over the lifetime of the worker, and wasted_gpu_h the requested but unused GPU time of workers that used less than requested. Use above the request is not negative waste but over_plan_gpu_h: measured_gpu_h + over_plan_gpu_h = used_gpu_h + wasted_gpu_h. wasted_pct is wasted_gpu_h in percent of measured_gpu_h; wasted_of_all_pct is in percent of the waste of all classes, listed or not; measured_pct is measured_gpu_h in percent of held_gpu_h, that is, how much the sensors cover. Where no worker was measured, measured_gpu_h is 0 and used, wasted and over-plan GPU-hours are NULL. Classes are sorted by wasted_gpu_h (rounded to six digits, then by name), largest first, NULL last.';

@@ -8,9 +8,9 @@
 -- param: per: what to tell workers apart by
 -- choices: per: gpu_type workload
 -- chart: bar x=class y=median_gpu_memory_gb
--- column: class: Type of GPU or workload, NULL for workers without
+-- column: class: GPU type or workload tag, NULL for workers without one
 create or replace macro pai.worker_memory_and_network(per varchar := 'gpu_type') as table
--- Outward from the workers: those without a sensor are what the answer does not cover.
+-- Counts all workers, because those without a sensor show how much the sensors cover.
 with counted as (
     select
         case per when 'gpu_type' then gpu_type else workload end as class,
@@ -20,7 +20,7 @@ with counted as (
     group by class
 ),
 
--- Read only where they are asked for.
+-- Read only if per is workload.
 workloads as (
     select
         job_name,
@@ -99,4 +99,4 @@ from counted
 left join used on counted.class is not distinct from used.class
 order by counted.class asc nulls last;
 
-comment on macro table pai.worker_memory_and_network is 'Workers of tasks that request a GPU, one per worker_name, placed by the run that the publisher''s rule keeps, per type of GPU that the task was assigned or per workload tag of its job; class is NULL for those without. Of those whose sensor row has the figure, in percent of the workers (…_known_pct), the median and the interpolated 90th and 99th percentile, each worker counting once, however long it ran: of the GPU memory used in GB, mean over the worker''s life; of its peak in GB, the maximum over the life; and of the bytes read from and written to the network, a mean over the life whose interval the publisher does not name and which its notebook takes for bytes per second. Workers of which the sensors saw that they used nothing count with 0. Percentiles are NULL where no worker has the figure.';
+comment on macro table pai.worker_memory_and_network is 'Workers of tasks that request a GPU, one per worker_name, located by the run that the publisher''s rule keeps, per GPU type assigned to the task or per workload tag of the job; class is NULL for workers without one. For each figure, the percentage of workers whose sensor row has it (…_known_pct) and its interpolated percentiles; each worker counts once, however long it ran. GPU memory is in GB: the mean over the lifetime of the worker, and the peak, its maximum. Bytes read from and written to the network are means over the lifetime over an interval that the publisher does not name; its notebook treats them as bytes per second. Workers that used nothing count with 0. Percentiles are NULL where no worker has the figure.';

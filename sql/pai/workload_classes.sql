@@ -2,11 +2,11 @@
 -- caveat: pai.status_mix_drifts
 -- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=workload y=held_gpu_h
--- column: tasks: Tasks of the workload, those without a GPU left out unless asked for
+-- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
 -- column: jobs: Jobs with a task of the workload
--- column: tasks_with_run: Tasks of the workload whose run is known
+-- column: tasks_with_run: Tasks of the workload whose run time is known
 create or replace macro pai.workload_classes(gpu_only boolean := true) as table
--- The wait is that of pai.task_wait.
+-- The queueing delay is that of pai.task_wait.
 with asked as (
     select
         job_name,
@@ -83,4 +83,4 @@ select
 from with_totals
 order by with_totals.jobs desc, workload asc nulls last;
 
-comment on macro table pai.workload_classes is 'Tasks, those that request a GPU or all, by the workload tag of their job, NULL where it has none: few jobs have one, and they are no random sample. jobs are those that have such a task, jobs_pct their share of all jobs that have one, and tagged_jobs_pct, the same number in each row, the share of the jobs with a tag. known_pct is the share of the tasks whose outcome is known, Terminated or Failed, and failed_of_known_pct the share of these that failed. held_gpu_h is the GPUs planned per instance times the time from start to end, over all launches with a start and a later end, re-runs included, NULL where there is none, and held_gpu_h_pct its share of that of all rows. measured_pct is the part of held_gpu_h, in percent, of the workers whose GPU use a sensor measured, in the run that the publisher''s rule keeps of a worker_name, if that has a start and a later end; used_of_plan_pct is what these used, by the mean over the worker''s life, in percent of that part, use above the plan included. The median run is over the tasks_with_run, from the first start of an instance to the last end, of tasks that are Terminated or Failed and have both; the median and interpolated 90th percentile of the wait, from the start of the task to the first start of an instance, over the tasks_with_wait. Where no worker was measured, measured_pct is 0 and used_of_plan_pct NULL; a percentage of nothing, as of GPU time where none was held, and a percentile of no task are NULL.';
+comment on macro table pai.workload_classes is 'Tasks (only those that request a GPU with gpu_only) by the workload tag of their job, NULL for jobs without a tag. Few jobs have one, and they are not a random sample. jobs counts jobs with such a task, jobs_pct is their share of all jobs with one, and tagged_jobs_pct, the same in each row, the share of jobs with a tag. known_pct is the share of tasks whose outcome is known (Terminated or Failed) and failed_of_known_pct the share of these that failed. held_gpu_h is requested GPUs per instance times the time from start to end, over all launches with a start and a later end, including re-runs, NULL where there is none; held_gpu_h_pct is its share of the total. measured_pct is the percentage of held_gpu_h held by workers whose GPU use a sensor measured, in the run that the publisher''s rule keeps per worker_name, if it has a start and a later end; used_of_plan_pct is the GPU time these workers used according to the mean over their lifetime, in percent of their requested GPU time, including use above the request. Run time, from the first start of an instance to the last end, covers the tasks_with_run: Terminated or Failed tasks with both times. Queueing delay, from the start of the task to the first start of an instance, covers the tasks_with_wait. Percentiles are interpolated. Where no worker was measured, measured_pct is 0 and used_of_plan_pct NULL. Percentages of 0 and percentiles of no tasks are NULL.';

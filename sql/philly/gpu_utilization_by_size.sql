@@ -1,9 +1,9 @@
 -- GPU utilisation by job size and status (Philly jobs)
 -- chart: bar x=gpu_band y=mean_gpu_pct color=published_status
--- column: jobs: Jobs with a measured minute
--- column: gpu_minutes: Minutes of their GPUs with a measured use
--- column: mean_gpu_pct: Mean use of their GPUs over these minutes
--- column: idle_gpu_pct: Share of these minutes in which the GPU's use is 0
+-- column: jobs: Jobs with a measured GPU-minute
+-- column: gpu_minutes: Measured GPU-minutes of the jobs
+-- column: mean_gpu_pct: Mean GPU utilisation over the measured GPU-minutes of the jobs
+-- column: idle_gpu_pct: Share of the measured GPU-minutes of the jobs with a utilisation of 0
 create or replace macro philly.gpu_utilization_by_size() as table
 select
     job.gpu_band,
@@ -17,4 +17,4 @@ inner join philly.job_run as job on used.job_id = job.job_id
 group by job.gpu_band, job.published_status
 order by min(job.allocated_gpus), job.published_status;
 
-comment on macro table philly.gpu_utilization_by_size is 'Mean use of the GPUs of jobs over the measured minutes of their attempts, per band of the GPUs of the first attempt and per status, if the job log keeps the clock of the measurements.';
+comment on macro table philly.gpu_utilization_by_size is 'Mean GPU utilisation of jobs over the measured minutes of their attempts, per band of GPUs of the first attempt and per status. This assumes that the job log and the measurements use the same clock.';

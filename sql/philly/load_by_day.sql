@@ -1,9 +1,9 @@
 -- Allocated GPUs and capacity per day (Philly jobs)
 -- chart: line x=day y=held_gpus rule=capacity_gpus
--- column: day: Day of the job log, whose zone is not written
+-- column: day: Day of the job log, whose time zone is not stated
 -- column: jobs: Jobs submitted on the day
 -- column: capacity_gpus: GPUs that the machines are listed with
--- column: held_pct: Held_gpus in percent of the listed GPUs
+-- column: held_pct: Held GPUs in percent of the listed GPUs
 create or replace macro philly.load_by_day() as table
 with submitted as (
     select
@@ -14,7 +14,7 @@ with submitted as (
     group by all
 ),
 
--- A day that an attempt ends with is its last one, not the day after.
+-- An attempt that ends at midnight does not count on the following day.
 spans as (
     select
         allocated_gpus,
@@ -53,7 +53,7 @@ bounds as (
     from seen
 ),
 
--- Idle days are there too.
+-- Includes idle days.
 days as (
     select unnest(generate_series(first_day, last_day)) as day_number
     from bounds
@@ -77,4 +77,4 @@ left join submitted on days.day_number = submitted.day_number
 left join held on days.day_number = held.day_number
 order by days.day_number;
 
-comment on macro table philly.load_by_day is 'Jobs submitted, and the GPUs that attempts hold from start to end, mean over the day, beside those of the machine list; from the first to the last day on which a job is submitted or runs.';
+comment on macro table philly.load_by_day is 'Jobs submitted per day, GPUs that attempts hold from start to end (mean over the day), and GPUs of the machine list; from the first to the last day on which a job is submitted or runs.';

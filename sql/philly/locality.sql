@@ -2,10 +2,10 @@
 -- param: min_gpus: only attempts on so many GPUs or more
 -- range: min_gpus: 0 to 4096
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct
--- column: machines: Machines that an attempt is placed on
--- column: attempts_pct: Share of the attempts on so many GPUs
--- column: gpu_minutes: Minutes of GPUs with a measured use while such attempts ran
--- column: mean_gpu_pct: Mean use of the GPUs over these minutes
+-- column: machines: Machines on which an attempt is placed
+-- column: attempts_pct: Share of the attempts on this number of GPUs
+-- column: gpu_minutes: Measured GPU-minutes of the attempts
+-- column: mean_gpu_pct: Mean GPU utilisation over the measured GPU-minutes of the attempts
 create or replace macro philly.locality(min_gpus integer := 2) as table
 with placed as (
     select
@@ -43,4 +43,4 @@ select
 from counted
 order by allocated_gpus, machines;
 
-comment on macro table philly.locality is 'Attempts per number of GPUs and of machines that they are spread over, the share of those on so many GPUs, their median run, and the mean use of their GPUs by the minute.';
+comment on macro table philly.locality is 'Attempts per number of GPUs and number of machines, their share of the attempts on that number of GPUs, percentiles of their run time, and the mean utilisation of their GPUs over measured minutes.';

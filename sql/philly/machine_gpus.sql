@@ -1,7 +1,7 @@
 -- Listed and observed GPUs of machines (Philly machines)
 -- chart: bar x=listed_gpus y=machines color=disagrees
--- column: machines: Machines that have these numbers of GPUs
--- column: disagrees: Whether more GPUs of them were used or measured than listed
+-- column: machines: Machines with these numbers of GPUs
+-- column: disagrees: Whether more GPUs were used or measured than listed
 create or replace macro philly.machine_gpus() as table
 with machines as (
     select
@@ -22,4 +22,4 @@ from machines
 group by listed_gpus, used_gpus, measured_gpus, disagrees
 order by listed_gpus nulls last, used_gpus nulls last, measured_gpus nulls last;
 
-comment on macro table philly.machine_gpus is 'Machines by the GPUs that the machine list gives them, the different ones that attempts used, and those with a measured use; NULL where the list, the log or the measurements do not name the machine.';
+comment on macro table philly.machine_gpus is 'Machines by number of GPUs in the machine list, of distinct GPUs that attempts used, and of GPUs with measured utilisation. NULL where the list, the log or the measurements do not name the machine.';

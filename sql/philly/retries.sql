@@ -1,7 +1,7 @@
 -- Retries and their GPU-hours by job size (Philly jobs)
 -- chart: bar x=gpu_band y=retried_pct
 -- column: jobs: Jobs of the band
--- column: gpu_h: GPU-hours of all their attempts
+-- column: gpu_h: GPU-hours of all attempts of the jobs
 create or replace macro philly.retries() as table
 select
     gpu_band,
@@ -16,4 +16,4 @@ where attempts > 0
 group by gpu_band
 order by min(allocated_gpus);
 
-comment on macro table philly.retries is 'Jobs with an attempt per band of the GPUs of the first, the percentage that had another, the mean number of those, and the percentage of the GPU-hours in attempts that another followed.';
+comment on macro table philly.retries is 'Jobs with an attempt per band of GPUs of the first attempt, percentage of jobs with another attempt, mean number of further attempts, and percentage of GPU-hours in attempts that were followed by another.';

@@ -1,6 +1,6 @@
 -- Run time by final status (Philly jobs)
 -- chart: box x=published_status y=run_s:log
--- column: jobs: Jobs of the status whose run is known
+-- column: jobs: Jobs of the status whose run time is known
 create or replace macro philly.run_by_status() as table
 select
     published_status,
@@ -17,4 +17,4 @@ where run_s is not null
 group by published_status
 order by published_status asc nulls last;
 
-comment on macro table philly.run_by_status is 'Run from the start of the first attempt to the end of the last, its mean and interpolated percentiles, per status.';
+comment on macro table philly.run_by_status is 'Run time from the start of the first attempt to the end of the last, with interpolated percentiles, per status.';

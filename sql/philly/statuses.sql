@@ -32,4 +32,4 @@ select
 from with_totals
 order by jobs desc, published_status asc;
 
-comment on macro table philly.statuses is 'Jobs and the GPU-hours of all their attempts per status, and the percentages of all.';
+comment on macro table philly.statuses is 'Jobs and the GPU-hours of all their attempts per status, and the percentages of the total.';

@@ -2,13 +2,13 @@
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=vc y=gpu_h
 -- column: users: Users with a job
--- column: mean_gpus: Mean of the GPUs of jobs with an attempt
--- column: median_gpus: Median of the same
--- column: max_gpus: Most GPUs of a job's first attempt
--- column: mean_run_s: Mean run of the jobs whose run is known
--- column: median_run_s: Median of the same
--- column: mean_wait_s: Mean wait of the jobs whose wait is known
--- column: median_wait_s: Median of the same
+-- column: mean_gpus: Mean number of GPUs of jobs with an attempt
+-- column: median_gpus: Median number of GPUs of jobs with an attempt
+-- column: max_gpus: Largest number of GPUs of a first attempt
+-- column: mean_run_s: Mean run time of jobs whose run time is known
+-- column: median_run_s: Median run time of jobs whose run time is known
+-- column: mean_wait_s: Mean queueing delay of jobs whose queueing delay is known
+-- column: median_wait_s: Median queueing delay of jobs whose queueing delay is known
 create or replace macro philly.totals(with_total boolean := false) as table
 select
     coalesce(vc, 'all') as vc,
@@ -31,4 +31,4 @@ group by grouping sets ((vc), ())
 having bool_or(with_total) or grouping(vc) = 0
 order by grouping(vc) asc, gpu_h desc nulls last, vc asc;
 
-comment on macro table philly.totals is 'Jobs, those without an attempt and those whose run is known, users, attempts and GPU-hours per virtual cluster; GPUs are those of first attempts. A user of several virtual clusters counts once in all of them together.';
+comment on macro table philly.totals is 'Jobs, jobs without an attempt, jobs whose run time is known, users, attempts and GPU-hours per virtual cluster. GPUs are those of first attempts. The total counts a user of several virtual clusters once.';

@@ -1,10 +1,10 @@
 -- GPU, CPU and memory utilisation per day (Philly machines)
 -- chart: line x=day y=mean_gpu_pct
 -- column: day: Day in UTC
--- column: machines: Machines of which any use was listed, if only as offline
--- column: mean_cpu_pct: Mean use of the processors, over the hours of machines
--- column: mean_memory_pct: Mean of the memory in use, over the hours of machines
--- column: idle_gpu_pct: Share of the minutes of GPUs in which the use is 0
+-- column: machines: Machines with any recorded minute, including minutes marked offline
+-- column: mean_cpu_pct: Mean CPU utilisation over machine-hours
+-- column: mean_memory_pct: Mean memory utilisation over machine-hours
+-- column: idle_gpu_pct: Share of the measured GPU-minutes with a utilisation of 0
 create or replace macro philly.utilization_by_day() as table
 with hours as (
     select
@@ -30,4 +30,4 @@ from hours
 group by day_number
 order by day_number;
 
-comment on macro table philly.utilization_by_day is 'Mean use of all measured GPUs by the minute and the share of minutes without any, and of processors and memory, over all machines, on each day in UTC.';
+comment on macro table philly.utilization_by_day is 'Mean utilisation of all measured GPUs by minute and share of minutes without any, and mean utilisation of processors and memory over all machines, per day in UTC.';

@@ -3,7 +3,7 @@
 -- range: from_hour: 0 to 100000
 -- chart: line x=hour_start_s y=jobs color=job_type
 -- column: jobs: Jobs submitted in the hour
--- column: requested_gpus: GPUs that they request
+-- column: requested_gpus: GPUs that the submitted jobs request
 create or replace macro spot.arrivals_by_hour(from_hour bigint := 1) as table
 with arrivals as (
     select
@@ -48,4 +48,4 @@ cross join types
 left join arrivals on shown.hour_number = arrivals.hour_number and types.job_type = arrivals.job_type
 order by shown.hour_number, types.job_type;
 
-comment on macro table spot.arrivals_by_hour is 'Jobs submitted and the GPUs that they request, per hour from the first submission to the last and type of job. The clock begins at an unknown hour of the day.';
+comment on macro table spot.arrivals_by_hour is 'Jobs submitted and the GPUs they request, per hour from the first to the last submission and per type of job. The hour of day at which the clock starts is unknown.';

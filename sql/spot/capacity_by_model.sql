@@ -2,7 +2,7 @@
 -- caveat: spot.models_are_hidden
 -- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=gpu_model y=gpus
--- column: gpu_model: GPU model, or all of them
+-- column: gpu_model: GPU model, or all
 -- column: gpus: GPUs of the nodes
 create or replace macro spot.capacity_by_model(with_total boolean := false) as table
 select
@@ -16,4 +16,4 @@ group by grouping sets ((gpu_model), ())
 having bool_or(with_total) or grouping(gpu_model) = 0
 order by grouping(gpu_model), gpu_model;
 
-comment on macro table spot.capacity_by_model is 'Nodes, those with 8 GPUs, GPUs and CPU cores per GPU model.';
+comment on macro table spot.capacity_by_model is 'Nodes, nodes with 8 GPUs, GPUs and CPU cores per GPU model.';

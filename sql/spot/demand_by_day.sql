@@ -4,7 +4,7 @@
 -- choices: on_job_type: all HP Spot
 -- chart: line x=day_start_s y=demanded_gpus rule=capacity_gpus facet=gpu_model
 create or replace macro spot.demand_by_day(on_job_type varchar := 'all') as table
--- A day that a job ends with is its last one, not the day after.
+-- A job that ends at midnight does not count on the following day.
 with spans as (
     select
         gpu_model,
@@ -68,4 +68,4 @@ left join demanded on days.day_number = demanded.day_number and models.gpu_model
 left join capacity on models.gpu_model = capacity.gpu_model
 order by days.day_number, models.gpu_model;
 
-comment on macro table spot.demand_by_day is 'GPUs that jobs ask for if each had run from its submission for its duration, mean over the day, per GPU model, beside those of the model; days count from the first submission to the last such end. More may be demanded than there are.';
+comment on macro table spot.demand_by_day is 'GPUs that jobs would hold if each ran from its submission for its duration, mean over the day, and capacity, per GPU model. Days count from the first submission to the last such end. Demand may exceed the capacity.';

@@ -36,4 +36,4 @@ select
 from with_totals
 order by gpu_model, job_type;
 
-comment on macro table spot.gpu_time_by_type is 'Jobs, the organisations that pay them and their GPU-hours, per GPU model that they request and type of job, and the percentages of all.';
+comment on macro table spot.gpu_time_by_type is 'Jobs, organisations that pay for them and GPU-hours, per requested GPU model and type of job, and the percentages of the total.';

@@ -1,17 +1,16 @@
 -- Job size distribution and GPU-hours by size (spot jobs)
 -- param: every_value: a row for each number that occurs in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value
--- column: at_most_gpus: Most GPUs that a job counted here requests
--- column: jobs: Jobs of the type that request so many GPUs or fewer
--- column: jobs_pct: The same in percent of the jobs of the type
--- column: gpu_h_pct: GPU-hours of these jobs in percent of those of the type
+-- column: jobs: Jobs of the type that request at most this number of GPUs
+-- column: jobs_pct: Share of the jobs of the type
+-- column: gpu_h_pct: Share of the GPU-hours of the type
 create or replace macro spot.size_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
     where not every_value
 ),
 
--- Few different sizes, so that not every job meets every point.
+-- Groups jobs by size, so that the join with the points stays small.
 sizes as (
     select
         job_type,
@@ -51,4 +50,4 @@ inner join points on sizes.job_type = points.job_type
 group by sizes.job_type, points.at_most_gpus
 order by sizes.job_type, points.at_most_gpus;
 
-comment on macro table spot.size_cdf is 'Jobs whose workers together ask for so many GPUs or fewer, and their share of the jobs and of the GPU time of their type.';
+comment on macro table spot.size_cdf is 'Jobs whose workers together request at most the given number of GPUs, and their share of the jobs and GPU-hours of the type.';

@@ -27,7 +27,7 @@ with started as (
         case when by_partition then partition_name end as partition_name,
         censored_run_on and is_censored as runs_on,
         case when offered then submit_s else submit_s + wait_s end as start_s,
-        -- What ends without a start was withdrawn; what completed must have had one.
+        -- A job that ended without a start was withdrawn, unless it completed.
         case
             when
                 not offered
@@ -41,13 +41,13 @@ with started as (
     where trace = in_trace and requested_gpus > 0
 ),
 
--- As the trace tells it, whether offered or not.
+-- The recorded times, with and without offered.
 trace_end as (
     select max(greatest(submit_s, submit_s + wait_s, submit_s + wait_s + run_s, end_s)) as trace_end_s
     from started
 ),
 
--- Instances of one job do not all run from its start to its end: it holds its GPU time, spread over its run.
+-- Not all instances of a job run from its start to its end: spreads its GPU time evenly over its run time.
 jobs as (
     select
         started.trace,
@@ -128,7 +128,7 @@ placed as (
     from edges
 ),
 
--- What changes in an hour holds for all hours from it on, less the part of the hour that was over before.
+-- A change applies from its hour on, less the part of that hour before the change.
 hourly_changes as (
     select
         cluster,
@@ -227,7 +227,7 @@ running as (
     )
 ),
 
--- Where none is let wait, nobody can tell of a queue.
+-- There is no queue if no job waits.
 means as (
     select
         trace,
@@ -269,4 +269,4 @@ left join capacity
         and means.partition_name is not distinct from capacity.partition_name
 order by means.cluster nulls first, means.partition_name nulls first, means.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace, hour by hour of its own clock and per cluster, or per cluster and partition if by_partition: from the first hour in which any of them is submitted, starts or ends to the last, the same hours for each cluster or partition. All are means over the hour, each job counted for the seconds of it: running_jobs and the held_gpus of them, from start (submission and wait) to start and run, where a job holds its GPU time spread evenly over its run, and its requested GPUs where no GPU time is known; queued_jobs and the queued_gpus that they request, from submission to start. A job that never started, with neither wait nor run, waits until its end if that is known, unless it completed. If offered, each job starts when it was submitted, nothing is told of a queue (NULL), and more GPUs may be held than there are; otherwise a trace without waits has no rows. A job without a known run is left out from its start on: unended_jobs of them start in the hour; if censored_run_on, those that still ran when the trace ended hold their requested GPUs to the last submission, start or end of any GPU job that the trace tells, offered or not, and are not unended. placed_pct of the GPU jobs of the cluster or partition are placed with a start and an end, or as waiting without a start; the rest is missing here, in part or whole. capacity_gpus are the GPUs of the cluster or partition, for ITP those of a simulation, NULL where the trace tells none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are not shown; jobs that began before it count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts or ends. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs from start (submission plus queueing delay) to start plus run time. A job holds its GPU-hours spread evenly over its run time, or its requested GPUs where its GPU-hours are unknown. queued_jobs and queued_gpus, the GPUs that they request, cover jobs from submission to start. A job that never started, with neither queueing delay nor run time, waits until its end if that is known, unless it completed. With offered, each job starts at its submission, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without queueing delays has no rows. A job without a known run time is left out from its start on; unended_jobs counts such jobs by the hour of their start. With censored_run_on, jobs that still ran when the trace ended hold their requested GPUs until the last submission, start or end of any GPU job of the trace, offered or not, and are not unended. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';

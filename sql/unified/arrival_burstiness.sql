@@ -5,8 +5,8 @@
 -- param: burst_s: a job within so many seconds of the same user's previous one belongs to a burst
 -- range: burst_s: 0 to 1000000
 -- chart: point x=trace y=dispersion color=cluster
--- column: jobs: Jobs with a submission, without those that are skipped, and without those that request no GPU unless asked for
--- column: skipped_jobs: Jobs of these that came first and are left out
+-- column: jobs: Jobs with a submission, except skipped jobs; only GPU jobs with gpu_only
+-- column: skipped_jobs: First jobs of the cluster, which are left out
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true, skip_first_pct double := 1, burst_s double := 60
 ) as table
@@ -94,7 +94,7 @@ squares as (
     group by trace, cluster
 ),
 
--- Hours without a job have no row: what they add to a sum over all hours is known without them.
+-- Hours without a job have no row: the formula below adds their part of the sums.
 products as (
     select
         earlier.trace,
@@ -181,11 +181,11 @@ select
 from counted
 inner join squares
     on counted.trace = squares.trace and counted.cluster is not distinct from squares.cluster
--- A day that was not seen twice tells nothing of days, nor a week of weeks.
+-- NULL unless at least two days, or two weeks, are covered.
 left join by_lag
     on counted.trace = by_lag.trace and counted.cluster is not distinct from by_lag.cluster
 inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrival_burstiness is 'Jobs with a submission per cluster, only those that request a GPU if gpu_only, without those that came first, which skipped_jobs counts: skip_first_pct of them, rounded down to a whole number, in order of submission and then of job_id. hours are all hours of the trace''s own clock from that of the first job to that of the last, both as whole ones, and hours without a job too; mean_hourly_jobs and max_hourly_jobs are the mean and the most of the jobs in an hour. dispersion is their population variance over their mean: 1 where jobs come independently at a constant rate, more in bursts, or where the rate changes over the day; cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h say how far an hour resembles that of the day and of the week before: the products of both deviations from the mean, added up over all pairs of hours so far apart, over the squares of all deviations; 0 where nothing repeats, NULL where fewer than 48 or 336 hours are counted or all are the same. user_burst_pct are the jobs that came at most burst_s seconds after the previous one of the same user, among those counted in the cluster, in percent of the jobs whose user is known, which are with_user_pct of all; NULL where no user is known. with_submission_pct of the cluster''s jobs have a submission; the others are left out.';
+comment on macro table unified.arrival_burstiness is 'Jobs with a submission per cluster. skip_first_pct percent of them, rounded down, are left out in order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s own clock from that of the first job to that of the last, including hours without a job; mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same hour of the previous day and week: the sum of products of deviations from the mean over all pairs of hours that far apart, over the sum of squared deviations; 0 without repetition, NULL if fewer than 48 or 336 hours are counted or all hours are equal. user_burst_pct is the percentage of jobs with a known user that came at most burst_s seconds after the previous job of that user in the cluster; with_user_pct is the percentage of jobs with a known user; user_burst_pct is NULL where no user is known. with_submission_pct is the percentage of jobs of the cluster with a submission; the others are left out.';

@@ -2,7 +2,7 @@
 -- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
 -- range: skip_first_pct: 0 to 99
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
--- column: jobs: Jobs with a submission, without those that are skipped
+-- column: jobs: Jobs with a submission, except skipped jobs
 create or replace macro unified.arrivals(skip_first_pct double := 1) as table
 with in_order as (
     select
@@ -27,7 +27,7 @@ arrived as (
     where place > floor(submitted_jobs * skip_first_pct / 100)
 ),
 
--- From the first to the last is what all gaps add up to, without adding them up.
+-- The gaps add up to the time from the first to the last submission.
 spans as (
     select
         trace,
@@ -38,7 +38,7 @@ spans as (
     group by trace, cluster
 ),
 
--- Each deviation over the mean, before it is squared: so the squares stay small, whatever the unit.
+-- Divides each deviation by the mean before squaring it, so that the squares stay small in any unit.
 counted as (
     select
         arrived.trace,
@@ -68,4 +68,4 @@ select
 from counted
 order by trace, cluster nulls first;
 
-comment on macro table unified.arrivals is 'Jobs with a submission per cluster without those that came first, which skipped_jobs counts, the days from the first of them to the last, the gaps between one and the next, and the percentage submitted in the same second as another; cv_gap is the standard deviation of the gaps over their mean: 1 where jobs come at a constant rate and independently, more in bursts, or where the rate changes over the day.';
+comment on macro table unified.arrivals is 'Jobs with a submission per cluster, without the first ones, which skipped_jobs counts; days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day.';

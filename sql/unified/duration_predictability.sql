@@ -3,8 +3,8 @@
 -- param: last_jobs: a median is that of so many jobs that ended last, or of all if there were fewer
 -- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace
--- column: predictor: The last run of the same user, group or trace, or the median of the last ones: last of user, median of user, and so on
--- column: jobs: Jobs of the trace, the same number for each predictor
+-- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on
+-- column: jobs: Jobs of the trace, the same for each predictor
 create or replace macro unified.duration_predictability(
     gpu_only boolean := true, last_jobs bigint := 5
 ) as table
@@ -17,7 +17,7 @@ with counted as (
         group_id,
         submit_s,
         run_s,
-        -- Where no end is told, a job ended at its earliest as if it had not waited.
+        -- Where the end is unknown, assumes that the job did not wait, the earliest possible end.
         coalesce(end_s, submit_s + run_s) as end_s,
         submit_s is not null and coalesce(run_s, 0) > 0 and not coalesce(is_censored, false) as is_whole
     from unified.jobs
@@ -43,7 +43,7 @@ histories as (
     select unnest(['user', 'group', 'trace']) as history
 ),
 
--- A job belongs to a history by each key that it has: its user, its group, and the trace for all.
+-- A job belongs to the history of its user, of its group, and of the trace.
 keyed as (
     select
         jobs.trace,
@@ -94,7 +94,7 @@ events as (
     where history_key is not null
 ),
 
--- A job that ends in the second of a submission is not known to it yet.
+-- A job that ends in the second of a submission does not count as ended yet.
 known as (
     select
         trace,
@@ -114,7 +114,7 @@ steps as (
     select unnest(generate_series(0, last_jobs - 1)) as back
 ),
 
--- What the last jobs tell after each end.
+-- The predictions after each end of a job.
 told as (
     select
         ended.trace,
@@ -220,4 +220,4 @@ cross join predictors
 left join errors on traces.trace = errors.trace and predictors.predictor = errors.predictor
 order by traces.trace, predictors.predictor;
 
-comment on macro table unified.duration_predictability is 'How well the runs of jobs that ended before a job was submitted tell how long it runs itself, per trace and predictor: the run of the one of them that ended last, or the median run of the last_jobs that ended last (of all, if there were fewer; the mean of the two in the middle, if their number is even), each of those of the same user, of the same group, or of the whole trace, whatever the cluster. jobs are all jobs of the trace, or those that request a GPU if gpu_only; whole_run_pct of them have a submission and a run above 0 s that the trace''s end does not cut off: these alone are predicted, and learnt from. A job ended before if its end is less than the submission, and where no end is told (ITP), its submission and run together stand for it, as if it had not waited. Of jobs that ended in one second, the one that was submitted last ended last, and then the one with the greater cluster and job_id. predicted_jobs are those with at least one such job before them, covered_pct of those with a whole run. The error is the absolute difference of predicted and true run over the true one: median_error and p90_error are its median and 90th percentile, interpolated between neighbours, as ratios; within_factor_2_pct of the predictions are at least half and at most twice the run. Predictors cover different jobs; errors are NULL where nothing is predicted, as in traces without users or groups.';
+comment on macro table unified.duration_predictability is 'How well the run times of jobs that ended before a job was submitted predict its run time, per trace and predictor. The predictor is the run time of the job that ended last, or the median run time of the last_jobs jobs that ended last (of all, if there were fewer), among jobs of the same user, of the same group, or of the trace, in any cluster. jobs counts all jobs of the trace, or those that request a GPU with gpu_only. whole_run_pct is the percentage of them with a submission and a run time above 0 s that the end of the trace does not cut off; only these are predicted and used for prediction. A job counts as ended if its end is less than the submission; where the end is unknown (ITP), submission plus run time replaces it, as if the job had not waited. Of jobs that ended in the same second, the one submitted last counts as last, then the one with the greater cluster and job_id. predicted_jobs counts jobs with at least one such earlier job; covered_pct is their share of the jobs with a whole run time. The error is the absolute difference of predicted and actual run time over the actual one, as a ratio, with interpolated percentiles; within_factor_2_pct is the percentage of predictions between half and twice the actual run time. Predictors cover different jobs; errors are NULL where nothing is predicted, as in traces without users or groups.';

@@ -2,7 +2,7 @@
 -- param: gpu_only: count only jobs that request a GPU
 -- param: preempted_fails: count a preempted job as failed
 -- param: by_workload: tell kinds of work apart
--- column: workload: Kind of work, NULL where kinds are not told apart or the job has none
+-- column: workload: Workload tag, NULL without by_workload and for jobs without one
 create or replace macro unified.failure_cost(
     gpu_only boolean := true, preempted_fails boolean := false, by_workload boolean := false
 ) as table
@@ -58,4 +58,4 @@ from counted
 inner join totals on counted.trace = totals.trace
 order by counted.trace, counted.workload nulls last, counted.outcome, counted.least_gpus nulls last;
 
-comment on macro table unified.failure_cost is 'Jobs, only those that request a GPU if gpu_only, per trace, kind of work if by_workload (NULL otherwise, and for jobs without one), outcome and band of sizes, by all GPUs that a job requests together: their number, and their share of all jobs of the trace that are counted; the GPU-hours they held, and their share of the GPU time that all counted jobs of the trace held. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown, where a preempted job counts as failed if preempted_fails. uncovered_pct of the jobs of the row have no GPU time that is known, and add nothing to it; where none has one, held_gpu_h and gpu_time_pct are NULL. censored_pct of the jobs still ran when the trace ended, so that their GPU time is cut off or missing.';
+comment on macro table unified.failure_cost is 'Jobs per trace, workload (with by_workload; otherwise, and for jobs without one, NULL), outcome and band of all GPUs that a job requests: jobs and their share of all counted jobs of the trace, and the GPU-hours they held and their share of the GPU-hours of all counted jobs of the trace. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown; preempted jobs count as failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct is the percentage of jobs that still ran when the trace ended, whose GPU-hours are incomplete or missing.';

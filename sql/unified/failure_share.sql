@@ -49,4 +49,4 @@ select
 from counted
 order by trace, cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs per cluster, the percentage whose outcome is known, those that failed in percent of all and of the known, and those cancelled; of the GPU time held by jobs of known outcome the percentage in failed ones, which have a GPU time in covered_failed_pct of the cases; and the percentage of all GPU time in jobs that the trace''s end cuts off. NULL where no outcome is known.';
+comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs and of jobs with a known outcome, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentage of all GPU-hours in jobs that the end of the trace cuts off. NULL where no outcome is known.';

@@ -3,8 +3,8 @@
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
--- column: heaviest_pct: Percentage of GPU jobs that count as the heaviest
--- column: top_gpu_time_pct: Share of the GPU time held that the heaviest jobs held
+-- column: heaviest_pct: Percentage of GPU jobs that count as the largest
+-- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
 create or replace macro unified.gpu_time_concentration(
     top_pct double := 1, every_pct boolean := false
 ) as table
@@ -27,7 +27,7 @@ ranked as (
     where requested_gpus > 0
 ),
 
--- Jobs that are among the heaviest from the same percentage on, together: not each job a hundred times.
+-- Groups the jobs that enter the heaviest at the same percentage, to avoid a hundred rows per job.
 parts as (
     select
         trace,
@@ -59,4 +59,4 @@ cross join cuts
 group by parts.trace, cuts.heaviest_pct
 order by parts.trace, cuts.heaviest_pct;
 
-comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, how many of them are the given part, rounded up, and the percentage of the GPU time held that those with most of it held; the percentage of the jobs that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';
+comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentage of these GPU-hours in jobs that the end of the trace cuts off.';

@@ -12,4 +12,4 @@ where hour_of_day is not null
 group by trace, hour_of_day
 order by trace, hour_of_day;
 
-comment on macro table unified.hour_profile is 'Jobs per hour of the day where the cluster is, of the traces whose clock tells it.';
+comment on macro table unified.hour_profile is 'Jobs per hour of the day at the location of the cluster. Traces whose clock does not give the local time are left out.';

@@ -2,7 +2,7 @@
 -- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
 -- range: min_run_s: 0 to 100000000
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of nine percentiles
--- column: percentile: Percentile; of every value, the percentage of runs that do not exceed it
+-- column: percentile: Percentage of run times that do not exceed run_s
 -- chart: step x=run_s:log y=percentile color=trace with=every_value
 create or replace macro unified.run_cdf(min_run_s double := 600, every_value boolean := false) as table
 with percentiles as (
@@ -19,7 +19,7 @@ gpu_jobs as (
     where requested_gpus > 0
 ),
 
--- A job without a run may be shorter than the least, or longer: only those with one are in the percentiles.
+-- A job without a run time may be shorter or longer than min_run_s, so the percentiles leave it out.
 counted as (
     select
         trace,
@@ -39,7 +39,7 @@ ranked as (
     where run_s >= min_run_s
 ),
 
--- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         ranked.trace,
@@ -68,4 +68,4 @@ from points
 inner join counted on points.trace = counted.trace
 order by points.trace, points.percentile;
 
-comment on macro table unified.run_cdf is 'Percentiles of the run of GPU jobs per trace, in seconds, over jobs of the same least length: the shortest run that so many percent do not exceed; or, if every_value, runs that occur, with the percentage of runs that do not exceed each. covered_pct of the trace''s GPU jobs have a run; censored_pct of those counted still ran when the trace ended, and ran longer than is known.';
+comment on macro table unified.run_cdf is 'Percentiles of the run time of GPU jobs per trace, over jobs of at least min_run_s: the shortest run time that so many percent of the jobs do not exceed; or, with every_value, observed run times with the percentage of jobs that do not exceed each. covered_pct is the percentage of GPU jobs of the trace with a run time; censored_pct is the percentage of the counted jobs that still ran when the trace ended, whose run time is longer than recorded.';

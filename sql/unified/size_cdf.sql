@@ -7,7 +7,7 @@ with powers as (
     where not every_value
 ),
 
--- Jobs of one size together, so that the sizes are counted, and not each job thirteen times.
+-- Groups jobs by size, so that the join with the points stays small.
 loads as (
     select
         trace,
@@ -30,7 +30,7 @@ ranked as (
     from loads
 ),
 
--- The first of the sizes in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first size in each fifth of a percent, and the last size: exact to a fifth of a percent.
 sizes as (
     select
         traces.trace,
@@ -61,4 +61,4 @@ inner join sizes on loads.trace = sizes.trace
 group by loads.trace, sizes.at_most_gpus
 order by loads.trace, sizes.at_most_gpus;
 
-comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request so many GPUs or fewer, and of the GPU time held by such jobs, per trace; a PAI job is a task, all its instances together. Of all GPU jobs of the trace, the percentage that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';
+comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request at most the given number of GPUs, and of the GPU-hours that they held, per trace. A PAI job is a task with all its instances. covered_pct is the percentage of GPU jobs of the trace with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off.';

@@ -1,7 +1,7 @@
 -- Rank correlation with job size (GPU jobs of all traces)
 -- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=measure y=rank_correlation color=trace
--- column: measure: What is set against the size of a job: run_s, wait_s, or failed
+-- column: measure: Quantity correlated with the size of the job: run_s, wait_s or failed
 -- column: jobs: GPU jobs that have the measure
 create or replace macro unified.size_correlation(preempted_fails boolean := false) as table
 with measured as (
@@ -30,7 +30,7 @@ with measured as (
     where requested_gpus > 0 and status <> 'unknown'
 ),
 
--- Equal values share the mean of their places.
+-- Equal values share their mean rank.
 ranked as (
     select
         trace,
@@ -54,4 +54,4 @@ from ranked
 group by trace, measure
 order by trace, measure;
 
-comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, all instances together, with its run, its wait, and whether it failed, per trace: over its GPU jobs that have a run, that have a wait, whose outcome is known. 1 where the larger job always has the larger value, 0 where size tells nothing; jobs of equal values share the mean of their places. NULL where all of them are alike.';
+comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no effect. Jobs with equal values share their mean rank. NULL where all values are equal.';

@@ -109,7 +109,7 @@ beside as (
         end as published
     from unified.summary as summary
     cross join measures
-    -- The table has clusters of other traces beside its own, by the name of either.
+    -- The table also lists other traces, by the name of the cluster or of the trace.
     inner join acme.cluster_summary as published
         on coalesce(summary.cluster, summary.trace) = lower(published.id)
 )
@@ -124,4 +124,4 @@ select
 from beside
 order by trace, cluster, measure_place;
 
-comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv beside the same one measured on the jobs here, of the clusters that both have; difference is how much more is measured; NULL where the table has none.';
+comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters that both contain. difference is the measured value minus the published value, NULL where the table has none.';

@@ -34,10 +34,10 @@ select
     median_run_s,
     median_wait_s,
     100.0 * known_jobs / jobs as known_pct,
-    -- Where no outcome is known, nobody can tell.
+    -- NULL, not 0, where no outcome is known.
     case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
     100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
 from counted
 order by trace, cluster;
 
-comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run and wait per trace and cluster. covered_pct of the jobs have a GPU time, and censored_gpu_time_pct of that is of jobs that the trace''s end cuts off; known_pct of the jobs have a known outcome; failed are percentages of all, and of the known. NULL where a trace does not record it.';
+comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';

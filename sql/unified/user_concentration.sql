@@ -3,7 +3,7 @@
 -- range: top_pct: 0 to 100
 -- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
--- column: top_gpu_time_pct: Share of the GPU time held that the heaviest users held
+-- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
 create or replace macro unified.user_concentration(
     top_pct double := 5, every_pct boolean := false
 ) as table
@@ -60,4 +60,4 @@ cross join cuts
 group by ranked.trace, cuts.heaviest_pct
 order by ranked.trace, cuts.heaviest_pct;
 
-comment on macro table unified.user_concentration is 'Users with GPU jobs per trace that tells its users, how many of them are the given part, rounded up, and the percentage of the GPU time held by all that the heaviest held; one name on two clusters of a trace is one user. The percentage of their jobs that have a GPU time, and of that time the percentage of jobs that the trace''s end cuts off.';
+comment on macro table unified.user_concentration is 'Number of users with GPU jobs per trace that records users, number of heaviest users (the given percentage, rounded up), and the percentage of all GPU-hours that they held. The same name on two clusters of a trace is one user. covered_pct is the percentage of their jobs with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off.';

@@ -4,7 +4,7 @@
 -- values: in_trace: unified.jobs.trace
 -- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of seven percentiles
 -- column: jobs: GPU jobs of the band
--- column: percentile: Percentile; of every value, the percentage of the band's jobs that waited no longer
+-- column: percentile: Percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(
     in_trace varchar := 'openb', every_value boolean := false
 ) as table
@@ -32,11 +32,11 @@ counted as (
         100.0 * (count(*) - count(wait_s)) / count(*) as without_wait_pct
     from sized
     group by trace, size_band
-    -- A trace that records no wait has none to be put in order.
+    -- Leaves out bands without any queueing delay.
     having count(wait_s) > 0
 ),
 
--- A job that never started waited longer than any that did.
+-- A job that never started counts as waiting longer than all started jobs.
 ranked as (
     select
         size_band,
@@ -46,7 +46,7 @@ ranked as (
     from sized
 ),
 
--- The first of the values in each fifth of a percent, and the last of all: the curve is no further off than that.
+-- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         ranked.size_band,
@@ -76,4 +76,4 @@ from points
 inner join counted on points.size_band = counted.size_band
 order by counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the wait of a trace''s GPU jobs per band of sizes, in seconds: the shortest wait that so many percent do not exceed, of all jobs of the band; or, if every_value, waits that occur, with the percentage of those jobs that waited no longer. without_wait_pct of them have no wait, most because they never started; they count as waiting longer than all others, so that a percentile that falls among them is NULL.';
+comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, over all jobs of the band: the shortest queueing delay that so many percent of the jobs do not exceed; or, with every_value, observed queueing delays with the percentage of jobs that do not exceed each. without_wait_pct is the percentage of jobs without a queueing delay, most of which never started. They count as waiting longer than all others, so a percentile that falls among them is NULL. A trace that records no queueing delays, such as ITP, has no rows.';

@@ -28,7 +28,7 @@ weekdays as (
     select unnest(generate_series(1, 7)) as weekday
 ),
 
--- Mondays up to a day, less those before the first one. Day 0 was a Thursday, so that day -3 was a Monday.
+-- Weekdays up to the last day, less those before the first. Day 0 was a Thursday, so day -3 was a Monday.
 covered as (
     select
         spans.trace,
@@ -54,4 +54,4 @@ left join counted on covered.trace = counted.trace and covered.weekday = counted
 where covered.days > 0
 order by covered.trace, covered.weekday;
 
-comment on macro table unified.weekday_profile is 'Per day of the week where the cluster is, 1 Monday to 7 Sunday: how many such days there are from the first submission to the last, the first and the last day as whole ones; the jobs submitted on them, their mean per such day, and their share of all jobs of the trace. Traces whose clock does not tell the weekday are left out, as are jobs without a submission.';
+comment on macro table unified.weekday_profile is 'Jobs per day of the week at the location of the cluster (1 Monday to 7 Sunday): number of such days from the first submission to the last, counting the first and the last day as whole days, jobs submitted on them, jobs per such day, and share of all jobs of the trace. Traces whose clock does not give the weekday and jobs without a submission are left out.';

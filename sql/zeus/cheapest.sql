@@ -42,4 +42,4 @@ from hardest
 qualify row_number() over (partition by dataset, network order by cost_j, batch_size, power_limit_w) = 1
 order by dataset, network;
 
-comment on macro table zeus.cheapest is 'The configuration of least cost per data set: eta times energy plus (1 - eta) times the largest power limit times time, among those whose every run reached the hardest target that any did.';
+comment on macro table zeus.cheapest is 'The configuration of least cost per data set among the configurations in which every run reached the hardest target that any of them reached. The cost is eta times energy plus (1 - eta) times the largest power limit times time.';

@@ -16,4 +16,4 @@ where dataset = of_dataset
 group by target_metric
 order by target_metric;
 
-comment on macro table zeus.epochs_by_target is 'Training runs of all batch sizes, those that reached the target, and the mean of the epochs that these took.';
+comment on macro table zeus.epochs_by_target is 'Training runs of all batch sizes, runs that reached the target, and the mean of their epochs.';

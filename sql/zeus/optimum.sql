@@ -46,4 +46,4 @@ from compared
 where place = 1
 order by dataset, network;
 
-comment on macro table zeus.optimum is 'The configuration of least cost per data set, eta times energy plus (1 - eta) times the largest power limit times time, beside the cost of the default batch size at the largest power limit.';
+comment on macro table zeus.optimum is 'The configuration of least cost per data set, and the cost of the default batch size at the largest power limit. The cost is eta times energy plus (1 - eta) times the largest power limit times time.';

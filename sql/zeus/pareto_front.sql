@@ -17,4 +17,4 @@ from zeus.pareto
 where gpu = on_gpu and dataset = of_dataset
 order by time_to_accuracy_s, energy_to_accuracy_j, batch_size, power_limit_w;
 
-comment on macro table zeus.pareto_front is 'All configurations whose every run reached the default target, fastest first, and whether they are on the Pareto front.';
+comment on macro table zeus.pareto_front is 'All configurations in which every run reached the default target, fastest first, and whether each is on the Pareto front of time and energy.';

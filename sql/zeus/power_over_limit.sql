@@ -12,4 +12,4 @@ from zeus.power
 group by gpu
 order by gpu;
 
-comment on macro table zeus.power_over_limit is 'Rows of the power trace whose average power lies above the limit, all rows, and the largest ratio of average power to limit.';
+comment on macro table zeus.power_over_limit is 'Rows of the power trace whose average power is above the limit, all rows, and the largest ratio of average power to limit.';

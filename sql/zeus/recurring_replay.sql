@@ -81,7 +81,7 @@ oracles as (
     where place = 1
 ),
 
--- Without a default there is nothing to compare with; where it is, it is among what every policy may choose.
+-- Without a default configuration there is no comparison; every policy may choose the default.
 workloads as (
     select
         defaults.dataset,
@@ -116,7 +116,7 @@ schedule as (
     group by dataset
 ),
 
--- A job that took twice the mean in PAI takes twice the time and the energy here, as in the publisher's simulator.
+-- As in the publisher's simulator, a job that took twice the mean in PAI takes twice the time and energy.
 replayed as (
     select
         workloads.dataset,
@@ -142,7 +142,7 @@ replayed as (
     left join schedule on workloads.dataset = schedule.dataset
 ),
 
--- What one training takes is no sum: the total has none of it.
+-- Figures of one training do not add up, so the total row leaves them out.
 summed as (
     select
         dataset,
@@ -193,4 +193,4 @@ from summed
 where with_total or not is_all
 order by is_all, dataset, network;
 
-comment on macro table zeus.recurring_replay is 'The jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; one of another data set is left out), replayed as trainings to the default target on the chosen GPU, per data set. Each training takes the mean epochs of its runs, times the time per epoch and average power of its configuration, and only configurations whose every run reached the target count. default is the publisher''s default batch size, or the largest that was profiled on the GPU, if that is less, at the largest power limit in the GPU''s file; oracle is the configuration of least cost, eta times energy plus (1 - eta) times that limit times time, of equal ones that of the smaller batch size, then of the lower limit; policy is the one of least cost among the batch sizes at the largest limit (batch_only), among the limits at the default batch size (power_only), or the default or the oracle itself. baseline_energy_j, policy_energy_j and oracle_energy_j are the joules of one training, known without the schedule too. Where the default did not reach its target or was not measured on the GPU, what the others choose and take is NULL too. The total has no configuration and no joules. Energy in kWh and hours are those of one training times runtime_ratio, a job''s run over the mean of its data set, summed over the replayed jobs: those with a ratio, of a data set whose default reached its target on the GPU; NULL if there is none. The two last columns are the percentage of default_energy_kwh that is saved, NULL without replayed jobs. A group counts once in each data set that it has jobs of. Every job chooses alike: what a search for the best configuration costs is not in it. One GPU per training is assumed, as it was measured.';
+comment on macro table zeus.recurring_replay is 'Jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; jobs of other data sets are left out), replayed as trainings to the default target on the chosen GPU, per data set. Each training takes the mean epochs of its runs, times the time per epoch and average power of its configuration; only configurations in which every run reached the target count. default is the publisher''s default batch size, or the largest profiled on the GPU if that is smaller, at the largest power limit in the GPU''s file. oracle is the configuration of least cost: eta times energy plus (1 - eta) times that limit times time; of equal costs the smaller batch size, then the lower limit. policy is the configuration of least cost among the batch sizes at the largest limit (batch_only), among the limits at the default batch size (power_only), or the default or the oracle itself. baseline_energy_j, policy_energy_j and oracle_energy_j are joules of one training and do not depend on the schedule. Where the default did not reach its target or was not measured on the GPU, the columns of the other policies are NULL too. The total row has no configuration and no joules. Energy in kWh and hours are those of one training times runtime_ratio (run time of a job over the mean of its data set), summed over the replayed jobs: jobs with a ratio, of a data set whose default reached its target on the GPU; NULL without such jobs. policy_saved_pct and oracle_saved_pct are the percentages of default_energy_kwh saved, NULL without replayed jobs. A group counts once in each data set in which it has jobs. All jobs use the same configuration; the cost of searching for it is not included. Each training uses one GPU, as measured.';

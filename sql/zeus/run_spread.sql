@@ -63,7 +63,7 @@ profiled as (
     where power_limit = max_power_w
 ),
 
--- A run that never arrives has no time to the target: it would be missing where the spread is widest.
+-- A run that misses the target has no time to it, and leaving it out would hide the largest spread.
 priced as (
     select
         chosen.dataset,
@@ -113,4 +113,4 @@ inner join priced
         and chosen.target_metric = priced.target_metric
 order by chosen.dataset, chosen.network, chosen.optimizer, chosen.batch_size, chosen.target_metric;
 
-comment on macro table zeus.run_spread is 'Training runs per data set, network, optimizer and batch size to the publisher''s default target, or to every target: all runs, those that reached the target, and of these the fewest, the median, the mean and the most epochs; all NULL if none did. cv_reached_epochs is their sample standard deviation, with one less than their number as divisor, over their mean: NULL if fewer than two reached it. Time and energy to accuracy are these epochs times the seconds, and times the joules (seconds by average power), of one epoch on the chosen GPU at the largest power limit in its file, the means without a prefix: NULL unless every run reached the target, and where the configuration was not measured there. An epoch was measured once, so all spread is that of the epochs, and cv_reached_epochs is also that of time and energy.';
+comment on macro table zeus.run_spread is 'Training runs per data set, network, optimizer and batch size to the publisher''s default target, or to every target: all runs, runs that reached the target, and the minimum, median, mean and maximum of their epochs, NULL if none did. cv_reached_epochs is the sample standard deviation (divisor n - 1) of these epochs over their mean, NULL if fewer than two runs reached the target. Time and energy to accuracy are these epochs times the seconds and joules (seconds times average power) of one epoch on the chosen GPU at the largest power limit in its file; columns without a prefix are means. They are NULL unless every run reached the target, and where the configuration was not measured on the GPU. An epoch was measured once, so all spread comes from the epochs, and cv_reached_epochs also applies to time and energy.';

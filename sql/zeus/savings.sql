@@ -23,4 +23,4 @@ from zeus.saving
 where gpu = on_gpu
 order by dataset, network;
 
-comment on macro table zeus.savings is 'Energy to the publisher''s default target at its default batch size and the largest power limit, and the shares of it that the best other choices save; of the time, what the fastest configuration saves.';
+comment on macro table zeus.savings is 'Energy to the publisher''s default target at the default batch size and the largest power limit, the shares of it that the best other choices save, and the share of time that the fastest configuration saves.';

@@ -19,4 +19,4 @@ group by grouping sets ((dataset), ())
 having bool_or(with_total) or grouping(dataset) = 0
 order by grouping(dataset), dataset;
 
-comment on macro table zeus.train_coverage is 'Rows of the training trace per data set; a row is a run and a target. The total counts batch sizes and targets per data set.';
+comment on macro table zeus.train_coverage is 'Rows of the training trace per data set; a row is a run and a target. The total counts batch sizes and targets separately for each data set.';
