@@ -1,47 +1,49 @@
-"""The names that a command line completes: traces, tables, views, caveats, named queries, parameters.
+"""Read the names that shell completion offers: traces, tables, views, caveats, queries and parameters.
 
-They are read off the package's own files, and those of the user in a warehouse's folder `local`. No database
-is opened: it has to be quick at each press of a key. So it parses no SQL, and imports nothing but the
-declarations of the tables.
+Completion must be fast, so these functions read the files of the package, and of `local` in a warehouse,
+without opening a database or parsing SQL.
 """
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from tracehouse.ingest import traces
 
 _PACKAGE = Path(__file__).parents[1]
 _VIEWS, _QUERIES, _TRACES = _PACKAGE / "views", _PACKAGE / "sql", Path(traces.__file__).parent
-# Below a warehouse: files of the user's own, in folders as here.
+# The folder below a warehouse with the user's own views and queries.
 OWN = "local"
 _NAME = re.compile(r"\w+\.\w+")
 _PARAM = re.compile(r"^-- param: (\w+): (.*)$", re.M)
+_SIGNATURE = re.compile(r"macro [\w.]+\((.*?)\)\s*as table", re.S | re.I)
+_DEFAULT = re.compile(r"(\w+) [\w ]+(?:\([\d, ]+\))? := ('[^']*'|[^,)\s]+)")
 
 
 def trace_names() -> list[str]:
-    """Every trace."""
+    """Return the name of every trace."""
     return sorted(path.stem for path in _TRACES.glob("[a-z]*.py"))
 
 
 def query_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Every named query, those of a warehouse's user too, and the question that it answers."""
-    for path in _found(_QUERIES, warehouse, "*/*.sql"):
+    """Yield the name and title of every query, including the user's own queries in a warehouse."""
+    for path in _files(_QUERIES, warehouse, "*/*.sql"):
         yield f"{path.parent.name}.{path.stem}", _title(path)
 
 
 def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Every view by its plain name, those of a warehouse's user too, and what it holds."""
+    """Yield the unversioned name and title of every view, including the user's own views in a warehouse."""
     newest: dict[str, Path] = {}
-    for path in _found(_VIEWS, warehouse, "*/*.v*.sql"):
+    for path in _files(_VIEWS, warehouse, "*/*.v*.sql"):
         newest[f"{path.parent.name}.{path.name.split('.')[0]}"] = path
     for name, path in newest.items():
         yield name, _title(path)
 
 
 def table_names() -> Iterator[tuple[str, str]]:
-    """Every base table, and what one of its rows stands for."""
+    """Yield the name and grain of every base table."""
     from tracehouse.ingest.declarations import all_traces
 
     for trace in all_traces().values():
@@ -50,7 +52,7 @@ def table_names() -> Iterator[tuple[str, str]]:
 
 
 def caveat_names() -> Iterator[tuple[str, str]]:
-    """Every caveat, and what goes wrong."""
+    """Yield the name and the consequence of every caveat."""
     for path in sorted(_VIEWS.glob("*/caveats.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
@@ -58,26 +60,48 @@ def caveat_names() -> Iterator[tuple[str, str]]:
 
 
 def parameters_of(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:
-    """The parameters of a named query: name, meaning, and values that it may have, the default first."""
+    """Yield the name, meaning and values of each parameter of a query, the default value first."""
     schema, _, name = query.partition(".")
-    paths = list(_found(_QUERIES, warehouse, f"{schema}/{name}.sql")) if _NAME.fullmatch(query) else []
+    paths = list(_files(_QUERIES, warehouse, f"{schema}/{name}.sql")) if _NAME.fullmatch(query) else []
     if not paths:
         return
     text = paths[0].read_text(encoding="utf-8", errors="replace")
-    for parameter, meaning in _PARAM.findall(text):
-        default = re.search(rf"\b{parameter} [^:]+:= ('[^']*'|[^,)\s]+)", text)
+    own = dict(_PARAM.findall(text))
+    shared = shared_parameters(schema) if paths[0].is_relative_to(_QUERIES) else {}
+    signature = _SIGNATURE.search(text)
+    for parameter, default in _DEFAULT.findall(signature[1] if signature else ""):
+        meaning, (key, limit) = shared.get(parameter, ("", ("", "")))
         choices = re.search(rf"^-- choices: {parameter}: (.*)$", text, re.M)
-        value = default[1].strip("'") if default else "null"
+        value = default.strip("'")
         values = [value] if value not in ("", "null") else []
-        values += choices[1].split() if choices else ["true", "false"] if value in ("true", "false") else []
-        yield parameter, meaning, list(dict.fromkeys(values))
+        if choices or key == "choices":
+            values += (choices[1] if choices else limit).split()
+        elif value in ("true", "false"):
+            values += ["true", "false"]
+        yield parameter, own.get(parameter, meaning), list(dict.fromkeys(values))
 
 
-def _found(ours: Path, warehouse: Path | None, pattern: str) -> Iterator[Path]:
-    """Files of a room of ours, and those of the user in the folder of its name."""
-    yield from sorted(ours.glob(pattern))
+@cache
+def shared_parameters(schema: str) -> Mapping[str, tuple[str, tuple[str, str]]]:
+    """Return the meaning and the limit of the parameters that several queries of a schema share.
+
+    A limit is the key and text of a header line, such as ("range", "0 to 1"), both empty if there is none.
+    A row without a schema holds for every schema that has no row of its own.
+    """
+    found = {}
+    with (_QUERIES / "parameters.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["schema"] in ("", schema):
+                key, _, text = row["limit"].partition(": ")
+                found[row["parameter"]] = (row["meaning"], (key, text))
+    return found
+
+
+def _files(folder: Path, warehouse: Path | None, pattern: str) -> Iterator[Path]:
+    """Yield the files of a folder of the package, then those in the user's folder of the same name."""
+    yield from sorted(folder.glob(pattern))
     if warehouse:
-        yield from sorted((warehouse / OWN / ours.name).glob(pattern))
+        yield from sorted((warehouse / OWN / folder.name).glob(pattern))
 
 
 def _title(path: Path) -> str:

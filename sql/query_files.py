@@ -42,6 +42,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.sql.names import shared_parameters
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
 
@@ -192,15 +193,17 @@ def given_by_chart(name: str) -> dict[str, str]:
 
 
 def read_query_file(path: Path) -> QueryFile:
-    """Parse one query file. Raises DefinitionError where it breaks the project's rules for queries."""
-    query = parsed_query_file(path, path.read_text())
-    _check_described(query)
-    return query
+    """Parse a query file of this package.
+
+    A parameter without a `param` line, or without a limit, takes it from parameters.csv. Raises
+    DefinitionError where the file breaks the project's rules for queries.
+    """
+    return parsed_query_file(path, path.read_text(), is_ours=True)
 
 
 @cache
-def parsed_query_file(path: Path, text: str) -> QueryFile:
-    """Parse the text of one query file. Raises DefinitionError where it does not hold what its name says."""
+def parsed_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
+    """Parse the text of one query file. Raises DefinitionError where it is not a macro of the file's name."""
     header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
@@ -215,7 +218,7 @@ def parsed_query_file(path: Path, text: str) -> QueryFile:
         text=text,
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
-        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path)),
+        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path, is_ours)),
         meanings=_meanings(header, path),
         references=references(tree, path),
         sha256=sql_hash(statement),
@@ -265,54 +268,52 @@ def _axis(text: str) -> Axis:
     return Axis(text.removesuffix(":log"), text.endswith(":log"))
 
 
-def _parameters(signature: str, header: Header, path: Path) -> Iterator[Parameter]:
-    """The parameters between a macro's brackets: `name type := default, …)`."""
+def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> Iterator[Parameter]:
+    """Parse the parameters between the brackets of a macro: `name type := default, …)`."""
     meanings = dict(_keyed(header.all("param")))
-    limits = {key: dict(_keyed(header.all(key))) for key in _LIMITS}
+    limits = [(name, key, text) for key in _LIMITS for name, text in _keyed(header.all(key))]
     found = []
     for tokens in _by_comma(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
             raise DefinitionError(f"{path}: write each parameter as `name type := default`")
-        name = tokens[0].text
         kind = " ".join(token.text for token in tokens[1:assign]).upper()
         default = signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip()
-        found.append(Parameter(name, kind, default, meanings.get(name, "")))
-    unknown = {name for known in (meanings, *limits.values()) for name in known} - {p.name for p in found}
+        found.append(Parameter(tokens[0].text, kind, default, meanings.get(tokens[0].text, "")))
+    unknown = {*meanings, *(name for name, _, _ in limits)} - {parameter.name for parameter in found}
     if unknown:
         raise DefinitionError(f"{path}: there is no parameter {min(unknown)}")
+    shared = shared_parameters(path.parent.name) if is_ours else {}
     for parameter in found:
-        its_limits = {
-            key: texts[parameter.name] for key, texts in limits.items() if texts.get(parameter.name)
-        }
-        yield _limited(parameter, its_limits, path)
+        meaning, limit = shared.get(parameter.name, ("", ("", "")))
+        own = [(key, text) for name, key, text in limits if name == parameter.name and text]
+        described = replace(parameter, meaning=parameter.meaning or meaning)
+        if len(own) > 1:
+            raise DefinitionError(f"{path}: give one limit for {parameter.name}, not {len(own)}")
+        key, text = own[0] if own else limit
+        if is_ours:
+            _check_described(described, key, path)
+        yield _limited(described, key, text, path)
 
 
-def _check_described(query: QueryFile) -> None:
-    """Raise DefinitionError where the file does not say what a parameter means, or what it may be."""
-    limited = {name for key in _LIMITS for name, text in _keyed(query.header.all(key)) if text}
-    for parameter in query.parameters:
-        name = parameter.name
-        if not parameter.meaning:
-            raise DefinitionError(f"{query.path}: say what the parameter means: `-- param: {name}: …`")
-        if name not in limited and parameter.type != "BOOLEAN":
-            ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
-            raise DefinitionError(f"{query.path}: say what {name} may be, by one of {ways}")
+def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
+    """Raise DefinitionError where the meaning or the limit of a parameter is missing."""
+    name = parameter.name
+    if not parameter.meaning:
+        raise DefinitionError(f"{path}: describe the parameter: `-- param: {name}: …`")
+    if not limit and parameter.type != "BOOLEAN":
+        ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
+        raise DefinitionError(f"{path}: limit the values of {name} by one of {ways}")
 
 
-def _limited(parameter: Parameter, limits: Mapping[str, str], path: Path) -> Parameter:
-    """A parameter with what its header lines say that it may be."""
-    if not limits:
-        return parameter
-    if len(limits) > 1:
-        raise DefinitionError(f"{path}: say what {parameter.name} may be in one way, not in {len(limits)}")
-    [(key, text)] = limits.items()
+def _limited(parameter: Parameter, key: str, text: str, path: Path) -> Parameter:
+    """Return a parameter with the limit of one header line."""
     if key == "choices":
         return replace(parameter, choices=tuple(text.split()))
     if key == "range":
         return replace(parameter, range=_range(text, parameter.type, path))
     if key == "values" and not _COLUMN.fullmatch(text):
-        raise DefinitionError(f"{path}: write values as those of a `schema.table.column`, not {text!r}")
+        raise DefinitionError(f"{path}: write values as `schema.table.column`, not {text!r}")
     return replace(parameter, values_of=text) if key == "values" else parameter
 
 

@@ -1,7 +1,5 @@
 -- Inter-arrival times and burstiness (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: on_cluster: cluster to look at
--- choices: on_cluster: seren kalos
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
 -- Uses seconds and hours since 1970, which do not depend on the time zone of the client.
@@ -15,7 +13,7 @@ with submitted as (
     where cluster = on_cluster and requested_gpus > 0 and isfinite(submit_time)
 ),
 
-beside_others as (
+gaps as (
     select
         submit_time,
         in_hour,
@@ -33,15 +31,15 @@ mean as (
 
 select
     count(*) as jobs,
-    min(beside_others.submit_time) as first_submit,
-    max(beside_others.submit_time) as last_submit,
+    min(gaps.submit_time) as first_submit,
+    max(gaps.submit_time) as last_submit,
     max(mean.gap_s) as mean_gap_s,
     -- Divides each deviation by the mean before squaring it, so that the squares stay small in any unit.
-    sqrt(favg(power(beside_others.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
-    100.0 * count(*) filter (where beside_others.jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
-    max(beside_others.jobs_in_hour) as busiest_hour_jobs,
-    count(*) / nullif(max(beside_others.in_hour) - min(beside_others.in_hour) + 1, 0) as mean_hour_jobs
-from beside_others
+    sqrt(favg(power(gaps.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
+    100.0 * count(*) filter (where gaps.jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
+    max(gaps.jobs_in_hour) as busiest_hour_jobs,
+    count(*) / nullif(max(gaps.in_hour) - min(gaps.in_hour) + 1, 0) as mean_hour_jobs
+from gaps
 cross join mean;
 
 comment on macro table acme.arrivals is 'Number of GPU jobs, mean gap between consecutive submissions, coefficient of variation of the gaps, share of jobs submitted in the same second as another job, and jobs in the busiest and the mean hour.';

@@ -5,7 +5,6 @@
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.failure_needs_a_rule
--- param: by_publisher: measure by the published duration, queue and GPU time, which on Kalos may include the queue, not by the timestamps
 -- chart: bar x=cluster y=mean_run_s color=origin
 -- column: jobs: All jobs, as published or measured
 -- column: cpu_jobs: Jobs without a GPU, as published or measured
@@ -42,7 +41,7 @@ with published as (
 ),
 
 -- Run time, queueing delay and GPU-hours of each job: published or measured.
-lasted as (
+timed_jobs as (
     select
         cluster,
         requested_gpus,
@@ -65,7 +64,7 @@ outcomes as (
         count(waited_s) as waited_jobs,
         fsum(waited_s) as wait_s,
         fsum(lasted_gpu_h) as gpu_h
-    from lasted
+    from timed_jobs
     where is_gpu_job
     group by cluster, outcome
 ),
@@ -99,7 +98,7 @@ counted as (
         avg(requested_gpus) filter (where is_gpu_job) as mean_gpus,
         median(requested_gpus) filter (where is_gpu_job) as median_gpus,
         max(requested_gpus) filter (where is_gpu_job) as max_gpus
-    from lasted
+    from timed_jobs
     group by cluster
 ),
 
@@ -130,7 +129,7 @@ measured as (
     left join totals on counted.cluster = totals.cluster
 ),
 
-beside as (
+combined as (
     select * from measured
     union all
     select * from published
@@ -158,7 +157,7 @@ select
     completed_gpu_h_pct,
     cancelled_gpu_h_pct,
     failed_gpu_h_pct
-from beside
+from combined
 order by
     case cluster when 'seren' then 1 when 'kalos' then 2 when 'philly' then 3 when 'helios' then 4 else 5 end,
     origin;

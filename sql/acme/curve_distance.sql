@@ -1,6 +1,4 @@
 -- Distance from a published distribution (Acme telemetry)
--- param: on_curve: published distribution
--- choices: on_curve: kalos.gpu_util_pct kalos.gpu_memory_used_pct kalos.gpu_power_w kalos.gpu_temp_c kalos.memory_temp_c kalos.sm_active_pct kalos.sm_occupancy_pct kalos.curve4_pct kalos.node_cpu_util_pct kalos.node_memory_util_pct seren.gpu_util_pct seren.gpu_memory_used_pct seren.gpu_power_w seren.gpu_temp_c seren.memory_temp_c seren.sm_active_pct seren.sm_occupancy_pct seren.curve4_pct seren.node_cpu_util_pct seren.node_memory_util_pct seren.ib_send seren.ib_receive seren.gpu_server_power_w seren.cpu_server_power_w
 -- caveat: acme.copied_curve
 -- caveat: acme.ipmi_is_seren_only
 create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_pct') as table

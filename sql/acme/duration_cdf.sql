@@ -1,7 +1,5 @@
 -- Run time distribution by cluster (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=run_s:log y=jobs_pct color=cluster with=every_value
 -- column: jobs: GPU jobs with at most this run time
 create or replace macro acme.duration_cdf(

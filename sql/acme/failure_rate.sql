@@ -3,11 +3,7 @@
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed
--- param: by_type: one row for each type of work in a band of sizes, not one for all types
+-- param: by_type: one row per type of work and band instead of one per band
 -- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
 -- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed
@@ -20,7 +16,7 @@ create or replace macro acme.failure_rate(
     by_type boolean := true
 ) as table
 -- The bands of unified.jobs.
-with told as (
+with classified as (
     select
         requested_gpus,
         case
@@ -52,7 +48,7 @@ counted as (
         count(outcome) as known_jobs,
         count(*) filter (where has_failed) as failed_jobs,
         fsum(gpu_h) as held_gpu_h
-    from told
+    from classified
     group by workload_type, size_band
 )
 

@@ -2,13 +2,11 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to
 -- chart: bar x=cluster y=failed_gpu_h_pct
 create or replace macro acme.failures(
     gpu_only boolean := true, preempted_fails boolean := false
 ) as table
-with told as (
+with classified as (
     select
         cluster,
         published_gpu_h,
@@ -26,7 +24,7 @@ counted as (
         count(*) filter (where has_failed) as failed_jobs,
         fsum(published_gpu_h) as gpu_h,
         coalesce(fsum(published_gpu_h) filter (where has_failed), 0) as failed_gpu_h
-    from told
+    from classified
     group by cluster
 )
 

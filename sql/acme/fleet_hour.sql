@@ -1,9 +1,6 @@
 -- Telemetry of each GPU in one hour (Acme GPUs)
--- param: on_cluster: cluster of the GPUs
--- choices: on_cluster: seren kalos
--- param: on_metric: what was measured
 -- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
--- param: from_time: begin of the hour; NULL for the first full hour of the metric
+-- param: from_time: start of the hour; NULL for the first full hour of the metric
 -- range: from_time: 2023-01-01 to 2024-01-01
 -- caveat: acme.telemetry_units_by_convention
 -- chart: point x=node y=mean_value

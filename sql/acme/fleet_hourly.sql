@@ -2,8 +2,6 @@
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
--- param: on_cluster: cluster to look at
--- choices: on_cluster: seren kalos
 -- chart: line x=hour y=held_gpus
 create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as table
 with started as (

@@ -1,6 +1,6 @@
 -- Job size distribution and GPU-hours by size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: every_value: a row for each number that occurs in place of powers of two
+-- param: every_value: one row per observed job size instead of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value
 -- column: jobs: GPU jobs that request at most this number of GPUs
 create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table

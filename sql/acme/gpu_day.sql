@@ -1,13 +1,10 @@
 -- Telemetry of one GPU on one day (Acme GPUs)
--- param: on_cluster: cluster of the GPU
--- choices: on_cluster: seren kalos
--- param: on_metric: what was measured
 -- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
 -- param: on_node: address of the node; NULL for the first by name
 -- values: on_node: acme.gpu_metric.node
--- param: on_gpu: GPU on its node; NULL where the publisher names the node only
+-- param: on_gpu: number of the GPU on its node; NULL for samples that name only the node
 -- range: on_gpu: 0 to 7
--- param: on_day: day in UTC+8; NULL for the metric's first
+-- param: on_day: day in UTC+8; NULL for the first day of the metric
 -- range: on_day: 2023-01-01 to 2023-12-31
 -- caveat: acme.telemetry_units_by_convention
 -- chart: line x=time y=value

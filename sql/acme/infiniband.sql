@@ -17,7 +17,7 @@ with known as (
     cross join (values ('NODE_IB_SEND'), ('NODE_IB_RECEIVE')) as metrics (metric)
 ),
 
-of_nodes as (
+node_sums as (
     select
         cluster,
         metric,
@@ -34,7 +34,7 @@ of_nodes as (
     group by cluster, metric, node
 ),
 
-of_metrics as (
+metric_sums as (
     select
         cluster,
         metric,
@@ -48,7 +48,7 @@ of_metrics as (
         max(largest) as largest,
         median(total / nullif(samples, 0)) as median_node_value,
         max(total / nullif(samples, 0)) as busiest_node_value
-    from of_nodes
+    from node_sums
     group by cluster, metric
 ),
 
@@ -68,23 +68,23 @@ percentiles as (
 select
     known.cluster,
     known.metric,
-    coalesce(of_metrics.nodes, 0) as nodes,
-    100.0 * coalesce(of_metrics.nodes, 0) / known.nodes as nodes_pct,
-    of_metrics.first_time,
-    of_metrics.last_time,
-    cast(coalesce(of_metrics.samples, 0) as bigint) as samples,
-    cast(coalesce(of_metrics.empty_samples, 0) as bigint) as empty_samples,
-    100.0 * of_metrics.zeros / nullif(of_metrics.samples, 0) as zero_pct,
-    of_metrics.total / nullif(of_metrics.samples, 0) as mean_value,
-    of_metrics.total / nullif(of_metrics.samples - of_metrics.zeros, 0) as mean_busy_value,
+    coalesce(metric_sums.nodes, 0) as nodes,
+    100.0 * coalesce(metric_sums.nodes, 0) / known.nodes as nodes_pct,
+    metric_sums.first_time,
+    metric_sums.last_time,
+    cast(coalesce(metric_sums.samples, 0) as bigint) as samples,
+    cast(coalesce(metric_sums.empty_samples, 0) as bigint) as empty_samples,
+    100.0 * metric_sums.zeros / nullif(metric_sums.samples, 0) as zero_pct,
+    metric_sums.total / nullif(metric_sums.samples, 0) as mean_value,
+    metric_sums.total / nullif(metric_sums.samples - metric_sums.zeros, 0) as mean_busy_value,
     percentiles.median_value,
     percentiles.p90_value,
     percentiles.p99_value,
-    of_metrics.largest as max_value,
-    of_metrics.median_node_value,
-    of_metrics.busiest_node_value
+    metric_sums.largest as max_value,
+    metric_sums.median_node_value,
+    metric_sums.busiest_node_value
 from known
-left join of_metrics on known.cluster = of_metrics.cluster and known.metric = of_metrics.metric
+left join metric_sums on known.cluster = metric_sums.cluster and known.metric = metric_sums.metric
 left join percentiles on known.cluster = percentiles.cluster and known.metric = percentiles.metric
 order by known.cluster, known.metric;
 

@@ -1,8 +1,6 @@
 -- Percentiles of a telemetry metric (Acme telemetry)
--- param: on_metric: what was measured
--- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION NODE_IB_SEND NODE_IB_RECEIVE
 -- caveat: acme.medians_differ_from_paper
--- param: every_value: all 201 percentiles of acme.metric_cdf in place of eleven
+-- param: every_value: all 201 percentiles of acme.metric_cdf instead of eleven
 -- chart: step x=value y=percentile color=cluster with=every_value
 create or replace macro acme.metric_percentiles(
     on_metric varchar := 'GPU_UTIL', every_value boolean := false

@@ -1,7 +1,5 @@
 -- Error onsets per GPU-day by Xid code (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
 -- chart: bar x=xid y=onsets_per_gpu_day
 -- column: nodes: Nodes with the error code
 create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as table
@@ -30,7 +28,7 @@ observed as (
     from held
 ),
 
-came_up as (
+cluster_onsets as (
     select
         cluster,
         node,
@@ -48,7 +46,7 @@ counted as (
         count(distinct concat_ws('-', onset.node, onset.gpu)) as gpus,
         count(distinct onset.node) as nodes,
         count(distinct burst.burst_start) as bursts
-    from came_up as onset
+    from cluster_onsets as onset
     left join acme.xid_burst as burst
         on
             onset.cluster = burst.cluster

@@ -1,6 +1,4 @@
 -- Published and measured distributions (Acme telemetry)
--- param: on_curve: published distribution
--- choices: on_curve: kalos.gpu_util_pct kalos.gpu_memory_used_pct kalos.gpu_power_w kalos.gpu_temp_c kalos.memory_temp_c kalos.sm_active_pct kalos.sm_occupancy_pct kalos.curve4_pct kalos.node_cpu_util_pct kalos.node_memory_util_pct seren.gpu_util_pct seren.gpu_memory_used_pct seren.gpu_power_w seren.gpu_temp_c seren.memory_temp_c seren.sm_active_pct seren.sm_occupancy_pct seren.curve4_pct seren.node_cpu_util_pct seren.node_memory_util_pct seren.ib_send seren.ib_receive seren.gpu_server_power_w seren.cpu_server_power_w
 -- caveat: acme.copied_curve
 -- caveat: acme.ipmi_is_seren_only
 -- chart: step x=value y=samples_pct color=origin
@@ -76,7 +74,7 @@ points as (
     group by curve, cluster, value
 ),
 
-beside as (
+compared as (
     select
         points.curve,
         points.cluster,
@@ -95,17 +93,17 @@ origins as (
 )
 
 select
-    beside.curve,
-    beside.cluster,
+    compared.curve,
+    compared.cluster,
     origins.origin,
-    beside.value,
+    compared.value,
     case origins.origin
-        when 'published' then beside.published_pct
-        else beside.measured_pct
+        when 'published' then compared.published_pct
+        else compared.measured_pct
     end as samples_pct,
-    case when origins.origin = 'measured' then beside.samples end as samples
-from beside
+    case when origins.origin = 'measured' then compared.samples end as samples
+from compared
 cross join origins
-order by origins.origin desc, beside.value asc;
+order by origins.origin desc, compared.value asc;
 
 comment on macro table acme.published_against_cdf is 'Two rows per value of the published curve, rounded to four significant digits: one with origin published, one with origin measured. samples_pct is the percentage of samples that do not exceed the value. In published rows it is the largest percentile at which catalog.reference_curves, a thinned copy of the curve, has the value; where many samples share a value, the true share may be slightly larger. In measured rows it is computed from all samples of the metric, rounded to four significant digits too: GPU_UTIL, POWER_USAGE, GPU_TEMP, MEMORY_TEMP, SM_ACTIVE and SM_OCCUPANCY of GPUs, FB_USED in percent of 80 GiB, PIPE_TENSOR_ACTIVE for curve4_pct, NODE_CPU_UTILIZATION and NODE_MEMORY_UTILIZATION in percent, NODE_IB_SEND and NODE_IB_RECEIVE for ib_send and ib_receive, and Sys_Total_Power of GPU_AB and GPU_C for gpu_server_power_w, of CPU_D for cpu_server_power_w. The name of the curve ends with the unit of the values; ib_send and ib_receive have no stated unit. samples is the number of measured samples, NULL in published rows, where it is unknown; where it is 0, the measured samples_pct is NULL.';

@@ -1,7 +1,5 @@
 -- Share of samples above a value (Acme telemetry)
--- param: on_metric: what was measured
--- choices: on_metric: GPU_TEMP GPU_UTIL MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION NODE_IB_SEND NODE_IB_RECEIVE
--- param: over_value: value, in the metric's unit
+-- param: over_value: value, in the unit of the metric
 -- range: over_value: 0 to 1000000000000000
 -- chart: bar x=cluster y=over_pct
 create or replace macro acme.share_over(

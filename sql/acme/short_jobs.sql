@@ -1,14 +1,13 @@
 -- Share of short jobs by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- param: under_s: a job is short if its run, in seconds, is less
+-- param: under_s: a job is short if its run time in seconds is below this
 -- range: under_s: 0 to 100000000
--- param: by_publisher: by the published duration, which on Kalos may include the queue, not by end - start
 -- chart: bar x=cluster y=short_pct
 create or replace macro acme.short_jobs(
     under_s double := 300, by_publisher boolean := false
 ) as table
-with lasted as (
+with timed_jobs as (
     select
         cluster,
         requested_gpus,
@@ -23,7 +22,7 @@ counted as (
         count(*) filter (where requested_gpus > 0 and lasted_s < under_s) as short_jobs,
         count(*) as all_jobs,
         count(*) filter (where lasted_s < under_s) as all_short_jobs
-    from lasted
+    from timed_jobs
     group by cluster
 )
 

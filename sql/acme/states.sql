@@ -3,11 +3,8 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
--- param: gpu_only: count only jobs that request a GPU
--- param: by_outcome: completed, cancelled and failed, instead of the states as published
--- param: preempted_fails: count a preempted job as failed, as cluster_summary.csv seems to; matters by outcome alone
+-- param: by_outcome: group by outcome (completed, cancelled, failed) instead of the published state
+-- param: preempted_fails: count preempted jobs as failed; has an effect only with by_outcome
 -- chart: bar x=final_state y=gpu_h_pct
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.states(

@@ -92,7 +92,7 @@ medians as (
 ),
 
 -- Uses the published duration, queue and GPU time, so that only the population of jobs can differ.
-of_kinds as (
+kinds_of_cluster as (
     select
         cluster,
         kind,
@@ -112,28 +112,28 @@ of_kinds as (
     group by cluster, kind
 ),
 
-of_all as (
+job_counts as (
     select
         cluster,
         sum(jobs) as jobs
-    from of_kinds
+    from kinds_of_cluster
     group by cluster
 ),
 
 counted as (
     select
         clusters.cluster,
-        of_all.jobs as job_num,
+        job_counts.jobs as job_num,
         coalesce(cpu.jobs, 0) as cpu_job_num,
         coalesce(gpu.jobs, 0) as gpu_job_num,
         gpu.mean_duration_s as avg_run_time_gpu,
         gpu.mean_queue_s as avg_que_time_gpu,
-        of_gpu.mean_gpus as avg_gpu_num,
-        of_gpu.duration_s as med_run_time_gpu,
-        of_gpu.queue_s as med_que_time_gpu,
-        of_gpu.median_gpus as med_gpu_num,
-        of_gpu.longest_s as max_run_time_gpu,
-        of_gpu.most_gpus as max_gpu,
+        gpu_medians.mean_gpus as avg_gpu_num,
+        gpu_medians.duration_s as med_run_time_gpu,
+        gpu_medians.queue_s as med_que_time_gpu,
+        gpu_medians.median_gpus as med_gpu_num,
+        gpu_medians.longest_s as max_run_time_gpu,
+        gpu_medians.most_gpus as max_gpu,
         gpu.completed as complete_rate_gpu,
         gpu.cancelled as cancel_rate_gpu,
         gpu.failed as fail_rate_gpu,
@@ -142,20 +142,20 @@ counted as (
         gpu.failed_of_gpu_s as fail_rate_gpu_time,
         cpu.mean_duration_s as avg_run_time_cpu,
         cpu.mean_queue_s as avg_que_time_cpu,
-        of_cpu.duration_s as med_run_time_cpu,
-        of_cpu.queue_s as med_que_time_cpu,
+        cpu_medians.duration_s as med_run_time_cpu,
+        cpu_medians.queue_s as med_que_time_cpu,
         cpu.completed as complete_rate_cpu,
         cpu.cancelled as cancel_rate_cpu,
         cpu.failed as fail_rate_cpu
     from clusters
-    inner join of_all on clusters.cluster = of_all.cluster
-    left join of_kinds as gpu on clusters.cluster = gpu.cluster and gpu.kind = 'gpu'
-    left join of_kinds as cpu on clusters.cluster = cpu.cluster and cpu.kind = 'cpu'
-    left join medians as of_gpu on clusters.cluster = of_gpu.cluster and of_gpu.kind = 'gpu'
-    left join medians as of_cpu on clusters.cluster = of_cpu.cluster and of_cpu.kind = 'cpu'
+    inner join job_counts on clusters.cluster = job_counts.cluster
+    left join kinds_of_cluster as gpu on clusters.cluster = gpu.cluster and gpu.kind = 'gpu'
+    left join kinds_of_cluster as cpu on clusters.cluster = cpu.cluster and cpu.kind = 'cpu'
+    left join medians as gpu_medians on clusters.cluster = gpu_medians.cluster and gpu_medians.kind = 'gpu'
+    left join medians as cpu_medians on clusters.cluster = cpu_medians.cluster and cpu_medians.kind = 'cpu'
 ),
 
-beside as (
+compared as (
     select
         clusters.place as cluster_place,
         clusters.cluster,
@@ -225,7 +225,7 @@ select
     from_summary,
     from_jobs,
     from_jobs - from_summary as difference
-from beside
+from compared
 order by cluster_place, measure_place;
 
 comment on macro table acme.summary_against_jobs is 'Each measure of cluster_summary.csv next to the same measure computed from the job files with the published durations, queues and GPU times. difference is the value from the job files minus the published value.';

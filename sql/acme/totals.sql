@@ -1,8 +1,6 @@
 -- Jobs, GPU-hours and users by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- param: by_publisher: by the published duration and GPU time, which on Kalos may include the queue, not by end - start
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 -- column: jobs: All jobs, with a GPU or without
 -- column: gpu_h: GPU-hours of all GPU jobs whose run time is known
@@ -23,7 +21,7 @@ with clusters as (
 ),
 
 -- Run time and GPU-hours of each job: published or measured.
-lasted as (
+timed_jobs as (
     select
         cluster,
         user_id,
@@ -36,15 +34,15 @@ lasted as (
 -- Left join: includes clusters without jobs.
 select
     clusters.cluster,
-    count(lasted.cluster) as jobs,
-    count(*) filter (where lasted.requested_gpus > 0) as gpu_jobs,
-    count(*) filter (where lasted.requested_gpus = 0) as cpu_jobs,
-    fsum(lasted.lasted_gpu_h) filter (where lasted.requested_gpus > 0) as gpu_h,
-    avg(lasted.requested_gpus) filter (where lasted.requested_gpus > 0) as mean_gpus,
-    median(lasted.lasted_s) filter (where lasted.requested_gpus > 0) as median_run_s,
-    count(distinct lasted.user_id) filter (where lasted.requested_gpus > 0) as users
+    count(timed_jobs.cluster) as jobs,
+    count(*) filter (where timed_jobs.requested_gpus > 0) as gpu_jobs,
+    count(*) filter (where timed_jobs.requested_gpus = 0) as cpu_jobs,
+    fsum(timed_jobs.lasted_gpu_h) filter (where timed_jobs.requested_gpus > 0) as gpu_h,
+    avg(timed_jobs.requested_gpus) filter (where timed_jobs.requested_gpus > 0) as mean_gpus,
+    median(timed_jobs.lasted_s) filter (where timed_jobs.requested_gpus > 0) as median_run_s,
+    count(distinct timed_jobs.user_id) filter (where timed_jobs.requested_gpus > 0) as users
 from clusters
-left join lasted on clusters.part = lasted.cluster
+left join timed_jobs on clusters.part = timed_jobs.cluster
 group by clusters.place, clusters.cluster
 order by clusters.place;
 

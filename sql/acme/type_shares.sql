@@ -2,8 +2,6 @@
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
 -- chart: bar x=workload_type y=gpu_h_pct
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.type_shares(on_cluster varchar := 'seren') as table

@@ -3,10 +3,6 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=workload_type y=gpu_h_pct color=outcome
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.type_state_shares(

@@ -1,8 +1,5 @@
 -- GPU-hour share of the heaviest users (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: top_pct: how many users count as the heaviest, in percent of the cluster's
--- range: top_pct: 0 to 100
--- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct
 create or replace macro acme.user_concentration(
     top_pct double := 5, every_pct boolean := false

@@ -2,9 +2,8 @@
 -- caveat: acme.telemetry_units_by_convention
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
--- param: on_metric: what was measured
 -- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE
--- param: over_pct: a GPU is busy if its mean of the day is above so many percent
+-- param: over_pct: a GPU is busy if its daily mean is above this percentage
 -- range: over_pct: 0 to 100
 -- chart: line x=day y=mean_pct color=cluster
 -- column: samples: Samples of the metric on the day

@@ -1,6 +1,5 @@
 -- Queueing delay by job size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: by_publisher: by the published queue, not by start - submit
 -- chart: box x=gpu_band y=wait_s:log facet=cluster
 -- column: jobs: GPU jobs of the band
 create or replace macro acme.wait_by_size(by_publisher boolean := true) as table

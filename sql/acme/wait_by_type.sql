@@ -1,7 +1,5 @@
 -- Queueing delay by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
--- param: on_cluster: cluster to look at
--- choices: on_cluster: seren kalos
 -- chart: box x=workload_type y=wait_s:log
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.wait_by_type(on_cluster varchar := 'seren') as table

@@ -1,9 +1,5 @@
 -- Queueing delay distribution by workload type (Acme GPU jobs)
 -- caveat: acme.types_differ_by_cluster
--- param: on_cluster: cluster to look at
--- choices: on_cluster: seren kalos
--- param: by_publisher: by the published queue, not by start - submit
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value
 -- column: jobs: GPU jobs of the type with at most this queueing delay
 create or replace macro acme.wait_cdf(

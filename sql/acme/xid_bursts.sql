@@ -1,5 +1,5 @@
 -- Bursts of GPU errors (Acme GPUs)
--- param: min_gpus: only bursts of so many GPUs or more
+-- param: min_gpus: smallest number of GPUs of a burst to include
 -- range: min_gpus: 1 to 10000
 -- chart: point x=burst_start y=gpus color=cluster
 create or replace macro acme.xid_bursts(min_gpus bigint := 10) as table

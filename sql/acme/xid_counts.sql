@@ -1,6 +1,4 @@
 -- Error onsets and affected GPUs by Xid code (Acme GPUs)
--- param: on_cluster: cluster to count
--- choices: on_cluster: seren kalos
 -- chart: bar x=xid y=onsets
 create or replace macro acme.xid_counts(on_cluster varchar := 'kalos') as table
 select

@@ -1,5 +1,5 @@
 -- Queueing delay by role (DLRM instances)
--- param: on_role: CN, HN or all
+-- param: on_role: role of the instances: CN, HN or all
 -- choices: on_role: all CN HN
 -- chart: box x=role y=wait_s:log
 -- column: instances: Instances created in the trace

@@ -1,6 +1,6 @@
 -- Served and failed requests per day (GenAI requests)
 -- caveat: genai.requests_in_both_files
--- param: of_type: kind of task, or all
+-- param: of_type: type of task, or all
 -- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING
 -- chart: line x=day y=requests
 create or replace macro genai.requests_by_day(of_type varchar := 'all') as table

@@ -1,5 +1,5 @@
 -- Allocated GPUs and capacity per day (Helios GPU jobs)
--- param: on_cluster: cluster to look at, or all
+-- param: on_cluster: cluster to report on, or all
 -- choices: on_cluster: all Earth Saturn Uranus Venus
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
 -- column: jobs: GPU jobs submitted on the day
@@ -54,7 +54,7 @@ held as (
     group by cluster, day_number
 ),
 
-seen as (
+covered_days as (
     select
         cluster,
         day_number
@@ -71,7 +71,7 @@ bounds as (
         cluster,
         min(day_number) as first_day,
         max(day_number) as last_day
-    from seen
+    from covered_days
     group by cluster
 ),
 

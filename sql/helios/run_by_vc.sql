@@ -1,6 +1,4 @@
 -- Run time by virtual cluster (Helios GPU jobs)
--- param: on_cluster: cluster to look at
--- choices: on_cluster: Earth Saturn Uranus Venus
 -- chart: box x=vc y=run_s:log
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.run_by_vc(on_cluster varchar := 'Venus') as table

@@ -1,5 +1,4 @@
 -- Jobs, GPU-hours and users by cluster (Helios jobs)
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 -- column: users: Users with a job
 -- column: max_run_s: Longest run time of a GPU job

@@ -1,7 +1,4 @@
 -- GPU-hour share of the heaviest users (Helios GPU jobs)
--- param: top_pct: how many users count as the heaviest, in percent of the cluster's
--- range: top_pct: 0 to 100
--- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_h_pct color=cluster with=every_pct
 -- column: users: Users with a GPU job
 create or replace macro helios.user_concentration(

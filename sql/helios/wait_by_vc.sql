@@ -1,7 +1,5 @@
 -- Queueing delay by virtual cluster (Helios GPU jobs)
 -- caveat: helios.gpus_change_daily
--- param: on_cluster: cluster to look at
--- choices: on_cluster: Earth Saturn Uranus Venus
 -- chart: box x=vc y=wait_s:log
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.wait_by_vc(on_cluster varchar := 'Venus') as table

@@ -1,6 +1,5 @@
 -- Run time by cluster (ITP jobs)
 -- caveat: itp.small_clusters
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=median_run_s
 create or replace macro itp.durations(with_total boolean := false) as table
 select

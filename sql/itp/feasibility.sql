@@ -1,5 +1,4 @@
 -- Feasibility of generated deadlines (ITP jobs)
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=feasible_pct
 create or replace macro itp.feasibility(with_total boolean := false) as table
 select

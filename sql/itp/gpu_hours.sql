@@ -1,7 +1,6 @@
 -- Jobs and GPU-hours by cluster (ITP jobs)
--- param: min_gpus: only jobs on so many GPUs or more
+-- param: min_gpus: smallest number of GPUs of a job to include
 -- range: min_gpus: 0 to 10000
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=cluster y=gpu_h
 create or replace macro itp.gpu_hours(min_gpus integer := 1, with_total boolean := false) as table
 select

@@ -1,7 +1,5 @@
 -- Offered GPUs and job arrivals per day (ITP jobs)
 -- caveat: itp.relative_clock
--- param: on_cluster: cluster whose jobs count
--- choices: on_cluster: cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
 -- column: on_date: Date on which the day begins; the first began at an unpublished hour of 2021-03-04
 -- chart: line x=on_date y=mean_offered_gpus rule=simulated_gpus
 create or replace macro itp.load_by_day(on_cluster varchar := 'cluster04') as table

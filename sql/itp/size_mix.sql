@@ -1,7 +1,7 @@
 -- Jobs and GPU-hours by job size (ITP jobs)
 -- caveat: itp.clusters_differ_in_kind
 -- caveat: itp.num_gpu_requested_or_used
--- param: on_cluster: cluster that ran the jobs, or all
+-- param: on_cluster: cluster to report on, or all
 -- choices: on_cluster: all cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
 -- chart: bar x=requested_gpus y=gpu_h_pct
 create or replace macro itp.size_mix(on_cluster varchar := 'all') as table

@@ -1,7 +1,6 @@
 -- GPU-hour share of the largest jobs (ITP jobs)
 -- caveat: itp.gpu_hours_are_concentrated
--- param: top_pct: how many jobs count as the largest, in percent of all
--- range: top_pct: 0 to 100
+-- param: top_pct: percentage of jobs that count as the largest
 create or replace macro itp.top_jobs(top_pct double := 1) as table
 with ranked as (
     select

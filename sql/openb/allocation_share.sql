@@ -1,7 +1,4 @@
 -- Requested GPU capacity by final phase (openb GPU pods)
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=pod_phase y=pct
 -- column: pod_phase: Final phase of the pods
 -- column: milli_by_card: Thousandths of a GPU requested if every pod had one GPU

@@ -1,7 +1,6 @@
 -- Nodes and capacity by GPU model (openb nodes)
--- param: in_list: node list to count
+-- param: in_list: node list to report on
 -- choices: in_list: gpu_node all_node
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=model y=gpus
 create or replace macro openb.capacity_by_model(
     in_list varchar := 'gpu_node', with_total boolean := false

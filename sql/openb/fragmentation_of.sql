@@ -2,10 +2,9 @@
 -- engine: duckdb (query_table: a function takes no name of a table elsewhere)
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
--- param: residual_table: table or view of what is free on each GPU, with the columns of openb.empty_residual
+-- param: residual_table: table or view of the free resources of each GPU, with the columns of openb.empty_residual
 -- any: residual_table: a table of your own, which only the DuckDB shell can make
--- param: in_variant: pod list that says which pods are to be expected
--- values: in_variant: openb.pod.variant
+-- param: in_variant: pod list that defines the expected pods
 create or replace macro openb.fragmentation_of(
     residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
 ) as table
@@ -32,7 +31,7 @@ classes as (
 ),
 
 -- Per node and class: GPUs with enough free capacity, free capacity, and the part on GPUs with too little.
-seen as (
+fits as (
     select
         residual.sn,
         residual.model,
@@ -78,7 +77,7 @@ fragmented as (
                 else free_gpu_milli
             end
         ) / 1000 as fragmented_gpus
-    from seen
+    from fits
     group by variant
 ),
 

@@ -2,9 +2,6 @@
 -- caveat: openb.pending_is_withdrawn
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.running_outcome_unknown
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=median_run_s
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table

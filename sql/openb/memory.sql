@@ -1,6 +1,5 @@
 -- Assumed GPU memory by GPU model (openb nodes)
 -- caveat: openb.gpu_models_undisclosed
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=model y=memory_gb
 create or replace macro openb.memory(with_total boolean := false) as table
 with models as (

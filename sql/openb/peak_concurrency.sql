@@ -1,6 +1,4 @@
 -- Peak and mean allocated GPUs (openb pods)
--- param: in_variant: pod list to replay
--- values: in_variant: openb.pod.variant
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table
 with steps as (
     select

@@ -1,10 +1,6 @@
 -- Fitting nodes by request and model (unscheduled openb pods)
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
--- param: min_pods: leave out classes of fewer pods
+-- param: min_pods: smallest number of pods of a class to include
 -- range: min_pods: 1 to 100000
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- column: nodes: Nodes of the model, or of all models, the same for each class
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default',

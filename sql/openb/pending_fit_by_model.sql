@@ -1,8 +1,4 @@
 -- Fitting pods by GPU model (unscheduled openb pods)
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=model y=fitting_pods
 -- column: nodes: Nodes of the model, or of all models including nodes without a GPU
 create or replace macro openb.pending_fit_by_model(

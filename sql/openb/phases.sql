@@ -1,8 +1,5 @@
 -- Pods, queueing delay and run time by phase (openb pods)
 -- caveat: openb.running_outcome_unknown
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
 -- chart: bar x=pod_phase y=pods
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table

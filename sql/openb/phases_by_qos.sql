@@ -1,9 +1,6 @@
 -- Final phases by quality of service (openb pods)
 -- caveat: openb.running_outcome_unknown
 -- caveat: openb.count_gpu_pods
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
 -- chart: stack x=qos y=pods color=pod_phase
 create or replace macro openb.phases_by_qos(
     in_variant varchar := 'default', gpu_only boolean := false

@@ -1,6 +1,4 @@
 -- Pods by tier of requested GPU share (openb GPU pods)
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_tier y=pods
 -- column: pods: GPU pods of the tier
 create or replace macro openb.request_tiers(in_variant varchar := 'default') as table

@@ -1,8 +1,6 @@
 -- Pods by number of requested GPUs (openb pods)
 -- caveat: openb.variants_are_resampled
 -- caveat: openb.gpu_milli_is_per_gpu
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
 -- chart: bar x=gpu_request y=pods_pct
 create or replace macro openb.requests_by_gpus(in_variant varchar := 'default') as table
 with labelled as (

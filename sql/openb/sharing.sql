@@ -2,8 +2,6 @@
 -- caveat: openb.variants_are_resampled
 -- caveat: openb.gpu_milli_is_per_gpu
 -- caveat: openb.count_gpu_pods
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
 create or replace macro openb.sharing(in_variant varchar := 'default') as table
 select
     count(*) as gpu_pods,

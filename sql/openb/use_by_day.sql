@@ -3,9 +3,7 @@
 -- caveat: openb.time_origin_shifted
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.variants_are_resampled
--- param: in_variant: pod list to replay
--- values: in_variant: openb.pod.variant
--- param: from_day: first day that counts; all but 19 pods of the default list come after day 110
+-- param: from_day: first day to include; all but 19 pods of the default list come after day 110
 -- range: from_day: 0 to 149
 -- chart: line x=day y=mean_gpu_capacity_pct
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0

@@ -1,8 +1,5 @@
 -- Queueing delay (openb pods)
 -- caveat: openb.pending_has_no_schedule
--- param: in_variant: pod list to count
--- values: in_variant: openb.pod.variant
--- param: gpu_only: count only pods that request a GPU
 -- column: pods: Pods that were scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select

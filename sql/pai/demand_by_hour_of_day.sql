@@ -1,8 +1,4 @@
 -- Requested resources by hour of day (running PAI instances)
--- param: from_hour: first hour that counts, on the shifted clock
--- range: from_hour: 0 to 100000
--- param: to_hour: last hour that counts
--- range: to_hour: 0 to 100000
 -- chart: line x=hour_of_day y=mean_requested_gpus
 create or replace macro pai.demand_by_hour_of_day(
     from_hour bigint := 568, to_hour bigint := 1743

@@ -1,8 +1,4 @@
 -- Requested resources by hour of the week (PAI instances)
--- param: from_hour: first hour that counts, on the shifted clock
--- range: from_hour: 0 to 100000
--- param: to_hour: last hour that counts
--- range: to_hour: 0 to 100000
 -- chart: heat x=hour_of_day y=weekday color=mean_requested_gpus
 create or replace macro pai.demand_by_week_hour(
     from_hour bigint := 568, to_hour bigint := 1743

@@ -1,9 +1,9 @@
 -- Share of failed tasks over the trace (PAI tasks)
 -- caveat: pai.status_mix_drifts
 -- caveat: pai.shifted_clock
--- param: in_parts: how many parts to cut the trace into
+-- param: in_parts: number of parts of the trace
 -- range: in_parts: 1 to 10000
--- param: by_time: parts of equal time, not of equally many tasks
+-- param: by_time: parts of equal length instead of parts with equally many tasks
 -- chart: bar x=part y=failed_pct
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(

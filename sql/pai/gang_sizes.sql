@@ -1,5 +1,4 @@
 -- Gang size distribution (PAI tasks and instances)
--- param: gpu_only: count only gangs of tasks that request a GPU
 -- chart: step x=at_least:log y=instances_pct
 -- column: tasks: Tasks of gangs of at least this size
 -- column: tasks_pct: Share of the tasks of known size

@@ -1,5 +1,5 @@
 -- Tasks by requested share of a GPU (PAI GPU tasks)
--- param: with_status: count only tasks that ended so
+-- param: with_status: count only tasks with this status
 -- choices: with_status: any Terminated Failed Running Waiting
 -- chart: bar x=band y=share_pct
 -- column: tasks: GPU tasks of the band

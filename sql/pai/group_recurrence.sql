@@ -1,6 +1,6 @@
 -- Recurrence distribution (PAI tasks)
 -- caveat: pai.group_falls_back_to_user
--- param: with_flagged: also count tasks whose job has no group, by user
+-- param: with_flagged: also count tasks whose job has no group, grouped by user
 -- chart: step x=at_least:log y=tasks_pct
 -- column: tasks: Tasks whose group, or user without a group, has at least this number of tasks
 -- column: tasks_pct: Share of the tasks with a group or a user

@@ -5,14 +5,10 @@
 -- caveat: pai.gpu_type_null
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.tasks_without_instances
--- param: every: how long a period is, by the clock in China
+-- param: every: length of a period, on the clock in China
 -- choices: every: day hour
--- param: on_gpu_type: type of GPU that the tasks were assigned
+-- param: on_gpu_type: assigned GPU type of the tasks
 -- choices: on_gpu_type: any MISC T4 P100 V100 V100M32
--- param: from_hour: only periods that begin in this hour of the shifted clock or later
--- range: from_hour: 0 to 100000
--- param: to_hour: only periods that begin in this hour of the shifted clock or before
--- range: to_hour: 0 to 100000
 -- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type
 -- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
 -- column: tasks: GPU tasks submitted in the period
@@ -86,7 +82,7 @@ held as (
     group by all
 ),
 
-seen as (
+covered_periods as (
     select period
     from submitted
     union all
@@ -98,7 +94,7 @@ bounds as (
     select
         min(period) as first_period,
         max(period) as last_period
-    from seen
+    from covered_periods
 ),
 
 periods as (

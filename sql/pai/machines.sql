@@ -1,7 +1,6 @@
 -- Machines and capacity by GPU type (PAI machines)
--- param: min_gpus: only machines with so many GPUs or more
+-- param: min_gpus: smallest number of GPUs of a machine to include
 -- range: min_gpus: 0 to 100
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=gpu_type y=gpus
 create or replace macro pai.machines(min_gpus integer := 0, with_total boolean := false) as table
 select

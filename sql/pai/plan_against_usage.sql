@@ -1,5 +1,5 @@
 -- Requested compared with used resources (PAI tasks)
--- param: min_workers: only tasks of which the sensors saw so many workers or more
+-- param: min_workers: smallest number of workers with sensor data of a task to include
 -- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct
 -- column: tasks: Tasks with a request, sensor data and a known machine

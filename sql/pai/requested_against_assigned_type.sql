@@ -2,12 +2,11 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.cpu_machines_in_spec
 -- caveat: pai.tasks_without_instances
--- param: gpu_only: count only tasks that request a GPU
 -- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type
 -- column: instances: Launches of instances of the tasks
 -- column: tasks: Tasks with an instance on machines of the type, or without an instance
 create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table
-with asked as (
+with demand as (
     select
         job_name,
         task_name,
@@ -30,13 +29,13 @@ placed as (
 -- Left join: includes tasks without an instance, which requested a type but got none.
 cells as (
     select
-        asked.requested_gpu_type,
+        demand.requested_gpu_type,
         placed.machine_gpu_type,
         count(*) as tasks,
         coalesce(sum(placed.instances), 0) as instances
-    from asked
-    left join placed on asked.job_name = placed.job_name and asked.task_name = placed.task_name
-    group by asked.requested_gpu_type, placed.machine_gpu_type
+    from demand
+    left join placed on demand.job_name = placed.job_name and demand.task_name = placed.task_name
+    group by demand.requested_gpu_type, placed.machine_gpu_type
 ),
 
 -- Not the sum of the cells: a task with instances on several types is in several cells.
@@ -44,7 +43,7 @@ requests as (
     select
         requested_gpu_type,
         count(*) as tasks
-    from asked
+    from demand
     group by requested_gpu_type
 )
 

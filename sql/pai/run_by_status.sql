@@ -1,6 +1,5 @@
 -- Run time and GPU-hours by final status (PAI tasks)
 -- caveat: pai.plan_is_per_instance
--- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=status y=median_run_s
 -- column: tasks: Tasks of the status, or its GPU tasks with gpu_only
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table

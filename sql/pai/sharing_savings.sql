@@ -1,8 +1,4 @@
 -- GPUs saved by sharing (PAI instances)
--- param: from_hour: first hour that counts, on the shifted clock
--- range: from_hour: 0 to 100000
--- param: to_hour: last hour that counts
--- range: to_hour: 0 to 100000
 create or replace macro pai.sharing_savings(from_hour bigint := 0, to_hour bigint := 100000) as table
 with savings as (
     select

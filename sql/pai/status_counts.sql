@@ -1,5 +1,5 @@
 -- Final status by level (PAI jobs, tasks and instances)
--- param: at_level: what to count
+-- param: at_level: level to count
 -- choices: at_level: any job task instance
 -- chart: stack x=level y=share_pct color=status
 create or replace macro pai.status_counts(at_level varchar := 'any') as table

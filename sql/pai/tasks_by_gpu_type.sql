@@ -1,6 +1,5 @@
 -- Tasks and failures by GPU type (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
--- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=gpu_type y=share_pct
 -- column: tasks: Tasks to which the type was assigned
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table

@@ -1,6 +1,4 @@
 -- Instance share of the heaviest users (PAI instances)
--- param: top_pct: how many users count as the heaviest, in percent of all
--- range: top_pct: 0 to 100
 create or replace macro pai.user_concentration(top_pct double := 5) as table
 with ranked as (
     select

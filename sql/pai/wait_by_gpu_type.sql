@@ -2,12 +2,12 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
--- param: min_gpus: only tasks that request so many GPUs per instance or more
+-- param: min_gpus: smallest number of requested GPUs per instance of a task to include
 -- range: min_gpus: 0 to 1000
 -- chart: box x=gpu_type y=wait_s:log
 -- column: tasks: Started tasks to which the type was assigned
 create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
-with asked as (
+with requested as (
     select
         gpu_type,
         count(*) as tasks
@@ -16,7 +16,7 @@ with asked as (
     group by gpu_type
 ),
 
-waited as (
+delays as (
     select
         gpu_type,
         count(*) as tasks,
@@ -33,18 +33,18 @@ waited as (
 )
 
 select
-    asked.gpu_type,
-    coalesce(waited.tasks, 0) as tasks,
-    asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
-    waited.p5_wait_s,
-    waited.p25_wait_s,
-    waited.median_wait_s,
-    waited.p75_wait_s,
-    waited.p90_wait_s,
-    waited.p95_wait_s,
-    waited.p99_wait_s
-from asked
-left join waited on asked.gpu_type is not distinct from waited.gpu_type
-order by asked.gpu_type;
+    requested.gpu_type,
+    coalesce(delays.tasks, 0) as tasks,
+    requested.tasks - coalesce(delays.tasks, 0) as never_started_tasks,
+    delays.p5_wait_s,
+    delays.p25_wait_s,
+    delays.median_wait_s,
+    delays.p75_wait_s,
+    delays.p90_wait_s,
+    delays.p95_wait_s,
+    delays.p99_wait_s
+from requested
+left join delays on requested.gpu_type is not distinct from delays.gpu_type
+order by requested.gpu_type;
 
 comment on macro table pai.wait_by_gpu_type is 'Started tasks, and interpolated percentiles of their queueing delay from the launch of the task to the launch of its first instance, per assigned GPU type. never_started_tasks have no launch or no launched instance, so no percentile includes them.';

@@ -3,7 +3,7 @@
 -- chart: box x=request y=wait_s:log
 -- column: tasks: Started GPU tasks
 create or replace macro pai.wait_by_sharing() as table
-with asked as (
+with requested as (
     select
         case when plan_gpu < 100 then 'shared GPU' else 'whole GPUs' end as request,
         count(*) as tasks
@@ -20,7 +20,7 @@ waits as (
     where requested_gpus_per_instance > 0
 ),
 
-waited as (
+delays as (
     select
         request,
         count(*) as tasks,
@@ -36,18 +36,18 @@ waited as (
 )
 
 select
-    asked.request,
-    coalesce(waited.tasks, 0) as tasks,
-    asked.tasks - coalesce(waited.tasks, 0) as never_started_tasks,
-    waited.p5_wait_s,
-    waited.p25_wait_s,
-    waited.median_wait_s,
-    waited.p75_wait_s,
-    waited.p90_wait_s,
-    waited.p95_wait_s,
-    waited.p99_wait_s
-from asked
-left join waited on asked.request = waited.request
-order by asked.request;
+    requested.request,
+    coalesce(delays.tasks, 0) as tasks,
+    requested.tasks - coalesce(delays.tasks, 0) as never_started_tasks,
+    delays.p5_wait_s,
+    delays.p25_wait_s,
+    delays.median_wait_s,
+    delays.p75_wait_s,
+    delays.p90_wait_s,
+    delays.p95_wait_s,
+    delays.p99_wait_s
+from requested
+left join delays on requested.request = delays.request
+order by requested.request;
 
 comment on macro table pai.wait_by_sharing is 'Started GPU tasks, and interpolated percentiles of their queueing delay from the launch of the task to the launch of its first instance: tasks that request less than one GPU per instance, and tasks that request one or more. never_started_tasks have no launch or no launched instance, so no percentile includes them.';

@@ -2,7 +2,6 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of round ones
 -- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value
 -- column: tasks: Started GPU tasks of the type with at most this queueing delay
 -- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row
@@ -15,7 +14,7 @@ with round_waits as (
     where not every_value
 ),
 
-asked as (
+requested as (
     select
         gpu_type,
         count(*) as tasks
@@ -47,9 +46,9 @@ ranked as (
 -- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
-        asked.gpu_type,
+        requested.gpu_type,
         cast(round_waits.point_s as double) as point_s
-    from asked
+    from requested
     cross join round_waits
     union all
     select
@@ -63,22 +62,22 @@ points as (
 -- Left join: includes types of which no task started.
 counted as (
     select
-        asked.gpu_type,
+        requested.gpu_type,
         points.point_s,
-        max(asked.tasks) as asked_tasks,
+        max(requested.tasks) as requested_tasks,
         coalesce(sum(waits.tasks), 0) as started_tasks,
         coalesce(sum(waits.tasks) filter (where waits.waited_s <= points.point_s), 0) as tasks
-    from asked
-    inner join points on asked.gpu_type = points.gpu_type
-    left join waits on asked.gpu_type = waits.gpu_type
-    group by asked.gpu_type, points.point_s
+    from requested
+    inner join points on requested.gpu_type = points.gpu_type
+    left join waits on requested.gpu_type = waits.gpu_type
+    group by requested.gpu_type, points.point_s
 )
 
 select
     gpu_type,
     point_s as wait_s,
     cast(tasks as bigint) as tasks,
-    cast(asked_tasks - started_tasks as bigint) as never_started_tasks,
+    cast(requested_tasks - started_tasks as bigint) as never_started_tasks,
     100.0 * tasks / nullif(started_tasks, 0) as share_pct
 from counted
 order by gpu_type, point_s;

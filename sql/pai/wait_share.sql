@@ -1,8 +1,8 @@
 -- Queueing delay as a share of turnaround time (PAI tasks)
 -- caveat: pai.tasks_without_instances
--- param: short_below_s: a task that runs for less time is a short one
+-- param: short_below_s: a task with a shorter run time is short
 -- range: short_below_s: 0 to 100000000
--- param: over_half: what part of wait and run is much to wait
+-- param: over_half: part of the turnaround time above which the queueing delay is long
 -- range: over_half: 0 to 1
 -- chart: bar x=run_class y=waited_over_pct
 -- column: tasks: Tasks of the class
@@ -31,7 +31,7 @@ timed as (
     where submit_s is not null
 ),
 
-asked as (
+requested as (
     select count(*) as tasks
     from pai.task
 ),
@@ -66,12 +66,12 @@ counted as (
 select
     classes.run_class,
     coalesce(counted.tasks, 0) as tasks,
-    asked.tasks - started.tasks as never_started_tasks,
+    requested.tasks - started.tasks as never_started_tasks,
     started.unended_tasks,
     100.0 * counted.waited_over_tasks / nullif(counted.tasks, 0) as waited_over_pct,
     counted.median_wait_share
 from classes
-cross join asked
+cross join requested
 cross join started
 left join counted on classes.run_class = counted.run_class
 order by classes.place;

@@ -1,7 +1,7 @@
 -- Requested but unused GPU-hours by owner (PAI GPU tasks)
--- param: per: what to add up by
+-- param: per: what to group by
 -- choices: per: user group gpu_type workload
--- param: top: how many of them to list, those that waste most
+-- param: top: number of classes to list, those with the most unused GPU-hours
 -- range: top: 1 to 1000000
 -- chart: bar x=class y=wasted_gpu_h
 -- column: tasks: GPU tasks of the class

@@ -5,7 +5,7 @@
 -- caveat: pai.memory_gb_looks_binary
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
--- param: per: what to tell workers apart by
+-- param: per: what to group by
 -- choices: per: gpu_type workload
 -- chart: bar x=class y=median_gpu_memory_gb
 -- column: class: GPU type or workload tag, NULL for workers without one
@@ -30,7 +30,7 @@ workloads as (
     where per = 'workload'
 ),
 
-seen as (
+sensed as (
     select
         worker.gpu_type,
         workloads.workload,
@@ -50,7 +50,7 @@ classed as (
         peak_gpu_memory_gb,
         read_bytes,
         write_bytes
-    from seen
+    from sensed
 ),
 
 used as (

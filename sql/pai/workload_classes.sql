@@ -1,13 +1,12 @@
 -- Run time, failures and GPU use by workload (PAI tasks)
 -- caveat: pai.status_mix_drifts
--- param: gpu_only: count only tasks that request a GPU
 -- chart: bar x=workload y=held_gpu_h
 -- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
 -- column: jobs: Jobs with a task of the workload
 -- column: tasks_with_run: Tasks of the workload whose run time is known
 create or replace macro pai.workload_classes(gpu_only boolean := true) as table
 -- The queueing delay is that of pai.task_wait.
-with asked as (
+with selected_tasks as (
     select
         job_name,
         task_name,
@@ -22,17 +21,17 @@ with asked as (
 
 tasks as (
     select
-        asked.workload,
-        asked.job_name,
-        asked.status,
-        asked.held_gpu_s,
-        asked.run_s,
-        asked.wait_s,
+        selected_tasks.workload,
+        selected_tasks.job_name,
+        selected_tasks.status,
+        selected_tasks.held_gpu_s,
+        selected_tasks.run_s,
+        selected_tasks.wait_s,
         gpu_time.measured_gpu_s,
         gpu_time.used_gpu_s
-    from asked
+    from selected_tasks
     left join pai.task_gpu_time as gpu_time
-        on asked.job_name = gpu_time.job_name and asked.task_name = gpu_time.task_name
+        on selected_tasks.job_name = gpu_time.job_name and selected_tasks.task_name = gpu_time.task_name
 ),
 
 counted as (

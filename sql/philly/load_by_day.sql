@@ -40,7 +40,7 @@ held as (
     group by day_number
 ),
 
-seen as (
+covered_days as (
     select day_number from submitted
     union all
     select day_number from held
@@ -50,7 +50,7 @@ bounds as (
     select
         min(day_number) as first_day,
         max(day_number) as last_day
-    from seen
+    from covered_days
 ),
 
 -- Includes idle days.

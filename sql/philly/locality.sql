@@ -1,5 +1,5 @@
 -- Locality and GPU utilisation by job size (Philly attempts)
--- param: min_gpus: only attempts on so many GPUs or more
+-- param: min_gpus: smallest number of GPUs of an attempt to include
 -- range: min_gpus: 0 to 4096
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct
 -- column: machines: Machines on which an attempt is placed

@@ -1,5 +1,4 @@
 -- Jobs, GPU-hours and users by virtual cluster (Philly jobs)
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=vc y=gpu_h
 -- column: users: Users with a job
 -- column: mean_gpus: Mean number of GPUs of jobs with an attempt

@@ -1,6 +1,5 @@
 -- Nodes and capacity by GPU model (spot nodes)
 -- caveat: spot.models_are_hidden
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=gpu_model y=gpus
 -- column: gpu_model: GPU model, or all
 -- column: gpus: GPUs of the nodes

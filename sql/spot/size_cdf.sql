@@ -1,5 +1,5 @@
 -- Job size distribution and GPU-hours by size (spot jobs)
--- param: every_value: a row for each number that occurs in place of powers of two
+-- param: every_value: one row per observed job size instead of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value
 -- column: jobs: Jobs of the type that request at most this number of GPUs
 -- column: jobs_pct: Share of the jobs of the type

@@ -1,11 +1,7 @@
 -- Allocated and queued GPUs per hour (GPU jobs of one trace)
--- param: in_trace: trace to look at
--- values: in_trace: unified.jobs.trace
--- param: by_partition: tell a cluster's partitions apart: PAI's types of GPU
--- param: from_hour: first hour that is shown, on the trace's own clock; all but 19 of openb's pods come after hour 2640
--- range: from_hour: 0 to 10000000
--- param: offered: let each job start when it was submitted, as if none had waited: the only load of a trace without waits, as ITP
--- param: censored_run_on: let jobs of which the trace's end hides the end run to the trace's end, instead of leaving them out
+-- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
+-- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
+-- param: censored_run_on: let jobs that still ran when the trace ended hold their GPUs until then, instead of leaving them out
 -- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster
 create or replace macro unified.allocation_hourly(
     in_trace varchar := 'openb',

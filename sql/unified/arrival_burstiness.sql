@@ -1,8 +1,5 @@
 -- Burstiness of job arrivals by cluster (all traces)
--- param: gpu_only: count only jobs that request a GPU
--- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
--- range: skip_first_pct: 0 to 99
--- param: burst_s: a job within so many seconds of the same user's previous one belongs to a burst
+-- param: burst_s: a job belongs to a burst if it comes at most this many seconds after the previous job of its user
 -- range: burst_s: 0 to 1000000
 -- chart: point x=trace y=dispersion color=cluster
 -- column: jobs: Jobs with a submission, except skipped jobs; only GPU jobs with gpu_only
@@ -30,7 +27,7 @@ coverage as (
     group by trace, cluster
 ),
 
-in_order as (
+ordered as (
     select
         trace,
         cluster,
@@ -42,7 +39,7 @@ in_order as (
     where submit_s is not null
 ),
 
-arrived as (
+arrivals as (
     select
         trace,
         cluster,
@@ -50,7 +47,7 @@ arrived as (
         submitted_jobs,
         cast(floor(submit_s / 3600) as bigint) as hour,
         submit_s - lag(submit_s) over (partition by trace, cluster, user_id order by submit_s) as user_gap_s
-    from in_order
+    from ordered
     where place > floor(submitted_jobs * skip_first_pct / 100)
 ),
 
@@ -66,7 +63,7 @@ counted as (
         count(*) / nullif(max(hour) - min(hour) + 1, 0) as mean_hourly_jobs,
         count(user_id) as jobs_with_user,
         count(*) filter (where user_id is not null and user_gap_s <= burst_s) as burst_jobs
-    from arrived
+    from arrivals
     group by trace, cluster
 ),
 
@@ -76,7 +73,7 @@ hourly as (
         cluster,
         hour,
         count(*) as jobs
-    from arrived
+    from arrivals
     group by trace, cluster, hour
 ),
 

@@ -1,9 +1,4 @@
 -- Job arrivals per hour (jobs of one trace)
--- param: in_trace: trace to look at
--- values: in_trace: unified.jobs.trace
--- param: from_hour: first hour that counts, on the trace's own clock; all but 19 of openb's pods come after hour 2640
--- range: from_hour: 0 to 10000000
--- param: gpu_only: count only jobs that request a GPU
 -- chart: line x=hour_start_s y=jobs facet=cluster
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(

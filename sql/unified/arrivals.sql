@@ -1,10 +1,8 @@
 -- Inter-arrival times by cluster (all traces)
--- param: skip_first_pct: leave out so many percent of each cluster's jobs, those that came first; openb's first 19 pods come in 110 days, and all others in 39
--- range: skip_first_pct: 0 to 99
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
 -- column: jobs: Jobs with a submission, except skipped jobs
 create or replace macro unified.arrivals(skip_first_pct double := 1) as table
-with in_order as (
+with ordered as (
     select
         trace,
         cluster,
@@ -15,7 +13,7 @@ with in_order as (
     where submit_s is not null
 ),
 
-arrived as (
+submissions as (
     select
         trace,
         cluster,
@@ -23,7 +21,7 @@ arrived as (
         submitted_jobs,
         submit_s - lag(submit_s) over (partition by trace, cluster order by submit_s) as gap_s,
         count(*) over (partition by trace, cluster, floor(submit_s)) as in_same_second
-    from in_order
+    from ordered
     where place > floor(submitted_jobs * skip_first_pct / 100)
 ),
 
@@ -34,25 +32,25 @@ spans as (
         cluster,
         max(submit_s) - min(submit_s) as span_s,
         (max(submit_s) - min(submit_s)) / nullif(count(*) - 1, 0) as mean_gap_s
-    from arrived
+    from submissions
     group by trace, cluster
 ),
 
 -- Divides each deviation by the mean before squaring it, so that the squares stay small in any unit.
 counted as (
     select
-        arrived.trace,
-        arrived.cluster,
+        submissions.trace,
+        submissions.cluster,
         count(*) as jobs,
-        max(arrived.submitted_jobs) - count(*) as skipped_jobs,
+        max(submissions.submitted_jobs) - count(*) as skipped_jobs,
         max(spans.span_s) / 86400.0 as span_days,
         max(spans.mean_gap_s) as mean_gap_s,
-        sqrt(favg(power(arrived.gap_s / nullif(spans.mean_gap_s, 0) - 1, 2))) as cv_gap,
-        100.0 * count(*) filter (where arrived.in_same_second > 1) / count(*) as same_second_pct
-    from arrived
+        sqrt(favg(power(submissions.gap_s / nullif(spans.mean_gap_s, 0) - 1, 2))) as cv_gap,
+        100.0 * count(*) filter (where submissions.in_same_second > 1) / count(*) as same_second_pct
+    from submissions
     inner join spans
-        on arrived.trace = spans.trace and arrived.cluster is not distinct from spans.cluster
-    group by arrived.trace, arrived.cluster
+        on submissions.trace = spans.trace and submissions.cluster is not distinct from spans.cluster
+    group by submissions.trace, submissions.cluster
 )
 
 select

@@ -1,6 +1,5 @@
 -- Run time prediction error by predictor (all traces)
--- param: gpu_only: count only jobs that request a GPU
--- param: last_jobs: a median is that of so many jobs that ended last, or of all if there were fewer
+-- param: last_jobs: number of jobs that ended last over which a median is taken
 -- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace
 -- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on
@@ -95,7 +94,7 @@ events as (
 ),
 
 -- A job that ends in the second of a submission does not count as ended yet.
-known as (
+known_histories as (
     select
         trace,
         history,
@@ -115,7 +114,7 @@ steps as (
 ),
 
 -- The predictions after each end of a job.
-told as (
+history_runs as (
     select
         ended.trace,
         ended.history,
@@ -130,19 +129,19 @@ told as (
 
 histories_of_jobs as (
     select
-        known.trace,
-        known.history,
-        known.job_number,
-        told.last_run_s,
-        told.median_run_s
-    from known
-    inner join told
+        known_histories.trace,
+        known_histories.history,
+        known_histories.job_number,
+        history_runs.last_run_s,
+        history_runs.median_run_s
+    from known_histories
+    inner join history_runs
         on
-            known.trace = told.trace
-            and known.history = told.history
-            and known.history_key = told.history_key
-            and known.ended_jobs = told.ended_jobs
-    where known.ends = 0
+            known_histories.trace = history_runs.trace
+            and known_histories.history = history_runs.history
+            and known_histories.history_key = history_runs.history_key
+            and known_histories.ended_jobs = history_runs.ended_jobs
+    where known_histories.ends = 0
 ),
 
 predictions as (

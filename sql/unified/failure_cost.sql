@@ -1,7 +1,5 @@
 -- GPU-hours by outcome and job size (all traces)
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed
--- param: by_workload: tell kinds of work apart
+-- param: by_workload: group by workload tag as well
 -- column: workload: Workload tag, NULL without by_workload and for jobs without one
 create or replace macro unified.failure_cost(
     gpu_only boolean := true, preempted_fails boolean := false, by_workload boolean := false

@@ -1,6 +1,4 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=trace y=failed_of_known_pct color=cluster
 create or replace macro unified.failure_share(
     gpu_only boolean := true, preempted_fails boolean := false

@@ -1,7 +1,5 @@
 -- GPU-hour share of the largest jobs (all traces)
--- param: top_pct: how many jobs count as the largest by GPU time, in percent of the GPU jobs
--- range: top_pct: 0 to 100
--- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
+-- param: top_pct: percentage of GPU jobs that count as the largest
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs

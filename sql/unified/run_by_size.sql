@@ -1,5 +1,4 @@
 -- Run time, queueing delay, failures by job size (all traces)
--- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=size_band y=median_run_s color=trace
 create or replace macro unified.run_by_size(preempted_fails boolean := false) as table
 with counted as (

@@ -1,7 +1,6 @@
 -- Run time distribution by trace (GPU jobs of all traces)
--- param: min_run_s: leave shorter jobs out; ITP has none under 600 s
+-- param: min_run_s: shortest run time to include; ITP has none under 600 s
 -- range: min_run_s: 0 to 100000000
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of nine percentiles
 -- column: percentile: Percentage of run times that do not exceed run_s
 -- chart: step x=run_s:log y=percentile color=trace with=every_value
 create or replace macro unified.run_cdf(min_run_s double := 600, every_value boolean := false) as table

@@ -1,5 +1,4 @@
 -- Job size distribution and GPU-hours by size (all traces)
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value
 create or replace macro unified.size_cdf(every_value boolean := false) as table
 with powers as (

@@ -1,5 +1,4 @@
 -- Rank correlation with job size (GPU jobs of all traces)
--- param: preempted_fails: count a preempted job as failed
 -- chart: bar x=measure y=rank_correlation color=trace
 -- column: measure: Quantity correlated with the size of the job: run_s, wait_s or failed
 -- column: jobs: GPU jobs that have the measure

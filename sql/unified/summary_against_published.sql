@@ -43,7 +43,7 @@ with measures as (
     ) as known (place, measure)
 ),
 
-beside as (
+compared as (
     select
         summary.trace,
         summary.cluster,
@@ -121,7 +121,7 @@ select
     measured,
     published,
     measured - published as difference
-from beside
+from compared
 order by trace, cluster, measure_place;
 
 comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters that both contain. difference is the measured value minus the published value, NULL where the table has none.';

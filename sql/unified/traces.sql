@@ -1,6 +1,4 @@
 -- Jobs, GPU-hours and failures by trace (all traces)
--- param: gpu_only: count only jobs that request a GPU
--- param: preempted_fails: count a preempted job as failed
 -- chart: stack x=trace y=held_gpu_h color=cluster
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false

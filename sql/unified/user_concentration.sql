@@ -1,7 +1,4 @@
 -- GPU-hour share of the heaviest users (all traces)
--- param: top_pct: how many users count as the heaviest by GPU time, in percent of those with GPU jobs
--- range: top_pct: 0 to 100
--- param: every_pct: a row for each whole percentage from 0 to 100 in place of top_pct
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
 create or replace macro unified.user_concentration(

@@ -1,8 +1,5 @@
 -- Queueing delay distribution by size (GPU jobs of one trace)
 -- chart: step x=wait_s:log y=percentile color=size_band with=every_value
--- param: in_trace: trace to look at; ITP records no waits
--- values: in_trace: unified.jobs.trace
--- param: every_value: a row for each value that occurs, thinned to 500 at most, in place of seven percentiles
 -- column: jobs: GPU jobs of the band
 -- column: percentile: Percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(

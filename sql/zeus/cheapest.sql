@@ -1,9 +1,5 @@
 -- Least-cost energy and time to hardest target (Zeus runs)
 -- caveat: zeus.target_decides_optimum
--- param: on_gpu: GPU that was profiled
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
--- range: eta: 0 to 1
 -- chart: point x=dataset y=energy_to_accuracy_j:log
 create or replace macro zeus.cheapest(on_gpu varchar := 'v100', eta double := 0.5) as table
 with reached as (

@@ -1,8 +1,6 @@
 -- Epochs to target by batch size (Zeus runs)
 -- caveat: zeus.target_scales_differ
--- param: of_dataset: data set that is trained on
--- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
--- param: to_target: validation metric to reach, one of those that the data set has; NULL for the publisher's default
+-- param: to_target: validation metric to reach, one that the data set has; NULL for the publisher's default
 -- values: to_target: zeus.train.target_metric
 -- chart: line x=batch_size:log y=mean_reached_epochs
 create or replace macro zeus.epochs_by_batch_size(

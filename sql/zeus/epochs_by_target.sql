@@ -2,8 +2,6 @@
 -- caveat: zeus.target_never_reached
 -- caveat: zeus.librispeech_lower_is_better
 -- caveat: zeus.target_scales_differ
--- param: of_dataset: data set that is trained on
--- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
 -- chart: line x=target_metric y=mean_reached_epochs
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select

@@ -1,8 +1,4 @@
 -- Least-cost energy and time to default target (Zeus runs)
--- param: on_gpu: GPU that was profiled
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
--- range: eta: 0 to 1
 -- chart: bar x=dataset y=cost_cut_pct
 create or replace macro zeus.optimum(on_gpu varchar := 'v100', eta double := 0.5) as table
 with costs as (

@@ -1,8 +1,4 @@
 -- Time and energy Pareto front (Zeus configurations)
--- param: on_gpu: GPU that was profiled
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: of_dataset: data set that is trained on
--- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
 -- chart: pareto x=time_to_accuracy_s:log y=energy_to_accuracy_j:log color=is_pareto label=batch_size,power_limit_w
 create or replace macro zeus.pareto_front(
     on_gpu varchar := 'v100', of_dataset varchar := 'librispeech'

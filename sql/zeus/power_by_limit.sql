@@ -5,14 +5,8 @@
 -- caveat: zeus.max_power_differs
 -- caveat: zeus.default_batch_is_capped
 -- caveat: zeus.librispeech_default_differs
--- param: on_gpu: GPU that was profiled
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: of_dataset: data set that is trained on
--- choices: of_dataset: cifar100 imagenet librispeech movielens-1m sentiment140 squad
--- param: at_batch_size: training batch size; NULL for the publisher's default, or the largest of the GPU if that is less
+-- param: at_batch_size: training batch size; NULL for the publisher's default, or the largest measured on the GPU if that is smaller
 -- values: at_batch_size: zeus.power.batch_size
--- param: eta: what energy weighs against time, from 0 (time alone) to 1 (energy alone)
--- range: eta: 0 to 1
 -- chart: line x=time_per_epoch_s y=energy_per_epoch_j color=optimizer
 create or replace macro zeus.power_by_limit(
     on_gpu varchar := 'v100',

@@ -2,13 +2,8 @@
 -- caveat: zeus.alibaba_groups_is_a_schedule
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu
--- param: on_gpu: GPU that every job is replayed on
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: policy: what may be chosen beside the default: nothing, the batch size at the largest power limit, the power limit at the default batch size, or both, as the oracle does
+-- param: policy: choice besides the default: none, batch size at the largest power limit, power limit at the default batch size, or both (oracle)
 -- choices: policy: default batch_only power_only oracle
--- param: eta: what energy weighs against time in the choice, from 0 (time alone) to 1 (energy alone)
--- range: eta: 0 to 1
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=dataset y=policy_saved_pct
 create or replace macro zeus.recurring_replay(
     on_gpu varchar := 'v100',

@@ -3,9 +3,7 @@
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.max_power_differs
 -- caveat: zeus.configurations_differ
--- param: on_gpu: GPU whose time per epoch and power count, at its largest power limit
--- choices: on_gpu: v100 a40 p100 rtx6000
--- param: every_target: every target that the files have, not the publisher's default alone
+-- param: every_target: every target in the files instead of only the publisher's default
 -- chart: point x=batch_size:log y=cv_reached_epochs color=dataset
 create or replace macro zeus.run_spread(on_gpu varchar := 'v100', every_target boolean := false) as table
 with marked as (

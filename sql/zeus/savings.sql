@@ -1,6 +1,4 @@
 -- Energy savings by batch size and power limit (Zeus runs)
--- param: on_gpu: GPU that was profiled
--- choices: on_gpu: v100 a40 p100 rtx6000
 -- chart: bar x=dataset y=joint_pct
 create or replace macro zeus.savings(on_gpu varchar := 'v100') as table
 select

@@ -1,8 +1,7 @@
 -- Training runs and unreached targets (Zeus runs)
 -- caveat: zeus.target_never_reached
--- param: max_batch_size: only runs with a batch size of at most so much
+-- param: max_batch_size: largest batch size to include
 -- range: max_batch_size: 1 to 1000000
--- param: with_total: add rows called all, each behind the rows that it takes together, as traces query does in its tables
 -- chart: bar x=dataset y=train_rows
 create or replace macro zeus.train_coverage(
     max_batch_size integer := 1000000, with_total boolean := false

@@ -1,11 +1,14 @@
 """Query files: signature, header, references, and what is refused."""
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 
+from tracehouse.sql.names import shared_parameters
 from tracehouse.sql.query_files import (
+    QUERIES,
     Axis,
     Chart,
     Range,
@@ -65,18 +68,18 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "instead", "complaint"),
     [
-        ("-- param: kind: what to count\n", "", "say what the parameter means: `-- param: kind: …`"),
+        ("-- param: kind: what to count\n", "", "describe the parameter: `-- param: kind: …`"),
         ("-- param: at_least", "-- param: no_such", "there is no parameter no_such"),
         (
             "-- param: kind: what to count\n",
             "-- param: kind: what to count\n-- column: n: a\n-- column: n: b\n",
             "says twice what n means",
         ),
-        ("-- range: at_least: -0.5 to 10\n", "", "say what at_least may be, by one of "),
-        ("-- any: note: a name of your own\n", "", "say what note may be, by one of "),
-        ("-- any: note: a name of your own\n", "-- any: note:\n", "say what note may be"),
-        ("-- any: note", "-- any: kind", "say what kind may be in one way, not in 2"),
-        ("values: of_user: itp.raw_job.job_id", "values: of_user: job_id", "values as those of a `schema"),
+        ("-- range: at_least: -0.5 to 10\n", "", "limit the values of at_least by one of "),
+        ("-- any: note: a name of your own\n", "", "limit the values of note by one of "),
+        ("-- any: note: a name of your own\n", "-- any: note:\n", "limit the values of note"),
+        ("-- any: note", "-- any: kind", "give one limit for kind, not 2"),
+        ("values: of_user: itp.raw_job.job_id", "values: of_user: job_id", "values as `schema"),
         ("2023-01-01 to", "0 to", "write a range as `2023-01-01 to 2023-12-31`, not '0 to 2023-12-31'"),
         ("2023-01-01 to", "2024-01-01 to", "write a range as"),
         ("-0.5 to 10", "2023-01-01 to 2023-12-31", "write a range as `0 to 1`"),
@@ -140,7 +143,32 @@ def test_totals_are_asked_for_alike_everywhere() -> None:
     }
     [(kind, default, meaning, is_last)] = asked
     assert (kind, default, is_last) == ("BOOLEAN", "false", True)
-    assert "rows called all" in meaning
+    assert meaning == 'add subtotal rows labelled "all" after the rows they summarise'
+
+
+def test_no_file_repeats_a_shared_parameter() -> None:
+    repeated = []
+    for query in query_files():
+        shared = shared_parameters(query.schema)
+        for key in ("param", "choices", "range", "values"):
+            for line in query.header.all(key):
+                name, _, text = line.partition(": ")
+                meaning, limit = shared.get(name, ("", ("", "")))
+                if text == meaning or (key, text) == limit:
+                    repeated.append(f"{query.full_name}: {key}: {line}")
+    assert repeated == []
+
+
+def test_shared_parameters_are_used_by_several_queries() -> None:
+    own = {(query.schema, p.name, query.full_name) for query in query_files() for p in query.parameters}
+    with (QUERIES / "parameters.csv").open() as file:
+        for row in csv.DictReader(file):
+            users = [
+                name
+                for schema, parameter, name in own
+                if parameter == row["parameter"] and row["schema"] in ("", schema)
+            ]
+            assert len(users) > 1, row
 
 
 def test_all_that_a_query_takes_has_limits() -> None:
