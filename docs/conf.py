@@ -1,4 +1,4 @@
-"""How Sphinx builds the site from the pages that `site.py` gathers: `make docs`."""
+"""Configure Sphinx for the pages that `site.py` writes."""
 
 from importlib import metadata
 
@@ -9,7 +9,7 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "fieldlist"]
 myst_heading_anchors = 3
 smartquotes = False
-# Jinja in SQL is shown all the same.
+# SQL with Jinja is not highlighted, but shown.
 suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_static_path = ["style.css"]

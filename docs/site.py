@@ -1,6 +1,6 @@
-"""Gathers the pages of the documentation's site below `build/pages`: `python -m tracehouse.docs.site`.
+"""Write the source pages of the documentation site to `build/pages`: `python -m tracehouse.docs.site`.
 
-Documents keep their places in the repository, and what they link to is laid beside them: their links hold.
+Documents and the files that they link to keep their paths, so that relative links still work.
 """
 
 import re
@@ -15,8 +15,8 @@ PAGES = REPOSITORY / "build" / "pages"
 ABOUT_THE_PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md")
 
 
-def hand_written() -> list[str]:
-    """The documents and the other files of the repository that the site holds, by their paths in it."""
+def documents() -> list[str]:
+    """Return the paths of the documents in the repository and of the files that they link to."""
     found = ["README.md", *ABOUT_THE_PROJECT, *guides()]
     for path in found:
         if path.endswith(".md"):
@@ -25,30 +25,30 @@ def hand_written() -> list[str]:
 
 
 def guides() -> list[str]:
-    """The documents in `docs`."""
+    """Return the paths of the documents in `docs`."""
     return sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))
 
 
 def links(document: str) -> list[str]:
-    """The files of the repository that a document links to, by their paths in it."""
-    place = REPOSITORY / document
-    written = re.findall(r"\]\(([^)#\s]+)", place.read_text())
-    targets = [(place.parent / link).resolve() for link in written if "://" not in link]
+    """Return the paths of the files in the repository that a document links to."""
+    path = REPOSITORY / document
+    found = re.findall(r"\]\(([^)#\s]+)", path.read_text())
+    targets = [(path.parent / link).resolve() for link in found if "://" not in link]
     return [str(target.relative_to(REPOSITORY)) for target in targets if target.is_file()]
 
 
-def start(documents: Iterable[str]) -> str:
-    """The page that the site opens with: what this is, and where to go."""
+def index(paths: Iterable[str]) -> str:
+    """Return the first page of the site: the introduction of the README and the navigation."""
     readme = (REPOSITORY / "README.md").read_text()
     title, first, second = readme.split("\n\n")[:3]
-    others = [path for path in documents if path.endswith(".md") and path not in ("README.md", *guides())]
-    said = re.sub(r"\]\(#", "](README.md#", f"{first}\n\n{second}")
+    others = [path for path in paths if path.endswith(".md") and path not in ("README.md", *guides())]
+    introduction = re.sub(r"\]\(#", "](README.md#", f"{first}\n\n{second}")
     return "\n\n".join(
         (
             title,
-            said,
-            _toctree("Start here", ["Read me <README>"]),
-            _toctree("What each number means", ["dictionary/index"]),
+            introduction,
+            _toctree("Start here", ["README"]),
+            _toctree("Dictionary", ["dictionary/index"]),
             _toctree("Guides", [path.removesuffix(".md") for path in guides()]),
             _toctree("The project", [path.removesuffix(".md") for path in others]),
             "",
@@ -56,14 +56,14 @@ def start(documents: Iterable[str]) -> str:
     )
 
 
-def gather(written: Pages, folder: Path = PAGES) -> None:
-    """Lay all pages below a folder, anew."""
+def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
+    """Replace a folder by the documents, the dictionary and the index."""
     shutil.rmtree(folder, ignore_errors=True)
-    documents = hand_written()
-    for path in documents:
+    copied = documents()
+    for path in copied:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / path, folder / path)
-    for path, page in (written | {"index.md": start(documents)}).items():
+    for path, page in (dictionary_pages | {"index.md": index(copied)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page)
 
@@ -74,5 +74,5 @@ def _toctree(caption: str, entries: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    gather(dictionary())
+    write_pages(dictionary())
     print(f"Wrote {PAGES}")

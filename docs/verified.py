@@ -1,6 +1,6 @@
-"""Writes `docs/verified.md`: what `traces verify` finds on the real files of three traces.
+"""Write `docs/verified.md`, the output of `traces verify` for the real files of three traces.
 
-`python -m tracehouse.docs.verified RAW` makes a warehouse of its own over the raw files in RAW.
+`python -m tracehouse.docs.verified RAW` ingests the files in RAW into a temporary warehouse.
 """
 
 import sys
@@ -19,37 +19,37 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import export
 
 PAGE = Path(__file__).with_suffix(".md")
-# The traces whose files are small enough for everybody to have.
+# The traces with small files.
 TRACES = ("itp", "openb", "zeus")
 
 
 def page(connection: duckdb.DuckDBPyConnection) -> str:
-    """The page over a warehouse. Raises UserError where some of its data are synthetic, or not there."""
+    """Return the page for a warehouse. Raise UserError if a figure was computed from synthetic data."""
     results = [_rounded(result) for result in figures(connection, TRACES)]
     for result in results:
         if result.verdict is Verdict.SYNTHETIC:
-            raise UserError(f"{result.figure} rests on synthetic data: bring the publishers' files")
+            raise UserError(f"{result.figure} was computed from synthetic data: ingest the publishers' files")
     counts = {verdict: count(results, verdict) for verdict in Verdict}
-    found = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+    summary = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
     reasons = [result for result in results if result.explanation and not _is_plain(result.verdict)]
     parts = [
-        "# What publishers printed, beside what their files give",
-        f"Made by `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
-        "over the files that the last table lists; `make verified RAW=folder` makes it again, and a test "
-        "compares it. Where each figure was printed, how well it is known, how far off still counts and the "
-        "SQL that measures it are in `catalog.published`. Measured values are rounded to ten digits.",
-        f"{len(results)} figures: {found}.",
+        "# Published and computed figures",
+        f"Output of `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
+        "for the files in the last table. `make verified RAW=folder` updates this page, and a test compares "
+        "it. The source, reliability, tolerance and SQL of each figure are in `catalog.published`. Measured "
+        "values are rounded to ten digits.",
+        f"{len(results)} figures: {summary}.",
         _markdown(results),
-        "## Why some differ, or cannot be measured",
+        "## Explanations",
         "\n".join(f"- `{result.figure}`, {result.verdict}: {result.explanation}" for result in reasons),
-        "## The files",
+        "## Files",
         "\n".join(_sources(connection)),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 def write_page(raw: Path) -> Path:
-    """Read raw files, and write the page over them."""
+    """Ingest raw files and write the page for them."""
     with TemporaryDirectory() as folder:
         warehouse = Path(folder)
         database.ingest([raw], warehouse, TRACES, lambda *_: None)
@@ -58,14 +58,14 @@ def write_page(raw: Path) -> Path:
 
 
 def _rounded(result: Result) -> Result:
-    """A result without the last digits of what is measured: they depend on the order in which it is added."""
+    """Round the measured value: its last digits depend on the order of summation."""
     if result.measured is None:
         return result
     return replace(result, measured=float(f"{result.measured:.10g}"))
 
 
 def _is_plain(verdict: Verdict) -> bool:
-    """Whether a verdict needs no explanation."""
+    """Return whether a verdict needs no explanation."""
     return verdict in (Verdict.REPRODUCED, Verdict.NO_DATA)
 
 

@@ -1,4 +1,4 @@
-"""What is installed is one package, `tracehouse`, with every file that it needs, and nothing beside it."""
+"""The wheel contains the package `tracehouse` with all of its files, and nothing else."""
 
 import re
 import shutil
@@ -39,7 +39,7 @@ def files(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment that holds the wheel alone; what it depends on is borrowed from this one."""
+    """Install the wheel in a virtual environment. Its dependencies come from the current one."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
@@ -48,7 +48,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_not_installed_is_of_an_extra_that_there_is() -> None:
+def test_documented_extras_exist() -> None:
     extras = set(
         tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     )
@@ -56,9 +56,9 @@ def test_what_is_not_installed_is_of_an_extra_that_there_is() -> None:
     named = {extra for text in sources for extra in re.findall(r'not_installed\(.*?, "(\w+)"\)', text)}
     assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
     pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
-    told = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
-    assert named <= told <= extras
-    # It is in no registry, so that its name alone installs nothing.
+    documented = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
+    assert named <= documented <= extras
+    # The package is in no registry, so its name alone installs nothing.
     assert [text for text in (*sources, *pages) if "install 'tracehouse" in text] == []
 
 
@@ -68,7 +68,7 @@ def site_packages(environment: Path) -> Path:
 
 
 def run(environment: Path, *command: str | Path, folder: Path) -> str:
-    """Run a program of the environment. `PYTHONPATH` reads no .pth file, so no editable install."""
+    """Run a program of the environment. `PYTHONPATH` ignores .pth files and so the editable install."""
     variables = {"PYTHONPATH": sysconfig.get_path("purelib"), "PATH": "/usr/bin:/bin"}
     program = [environment / "bin" / command[0], *command[1:]]
     done = subprocess.run(program, cwd=folder, env=variables, capture_output=True, text=True)
@@ -77,17 +77,17 @@ def run(environment: Path, *command: str | Path, folder: Path) -> str:
 
 
 def in_tree(root: Path) -> set[str]:
-    """The files of the package below a folder that holds them: a repository or an installation."""
-    rooms = (path for layer in LAYERS for path in (root / layer).rglob("*"))
+    """Return the files of the package in a repository or an installation."""
+    in_layers = (path for layer in LAYERS for path in (root / layer).rglob("*"))
     kept = (
         path
-        for path in (*root.glob("*.py"), root / "py.typed", *rooms)
+        for path in (*root.glob("*.py"), root / "py.typed", *in_layers)
         if path.is_file() and "__pycache__" not in path.parts
     )
     return {path.relative_to(root).as_posix() for path in kept if not path.name.startswith(".")}
 
 
-def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> None:
+def test_wheel_contains_one_package(files: set[str]) -> None:
     tops = {name.split("/")[0] for name in files}
     assert len(tops) == 2
     assert "tracehouse" in tops
@@ -105,7 +105,6 @@ def test_the_wheel_holds_one_package_and_nothing_beside_it(files: set[str]) -> N
     assert {
         name.split("/")[1] for name in files if name.count("/") > 1 and name.startswith("tracehouse/")
     } == set(LAYERS)
-    # A testbed is no test.
     tests = ("test_", "tests", "conftest")
     assert [name for name in files if any(part.startswith(tests) for part in name.split("/"))] == []
 
@@ -118,52 +117,49 @@ def test_wheel_contains_license(wheel: Path, files: set[str]) -> None:
         assert "License-Expression: Apache-2.0\n" in archive.read(metadata).decode()
 
 
-def test_the_wheel_holds_every_file_of_the_rooms(files: set[str]) -> None:
+def test_wheel_contains_every_file_of_the_layers(files: set[str]) -> None:
     packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
     assert packaged == in_tree(REPOSITORY)
     assert "views/versions.lock" in packaged
-    for room, ending in (("views", "sql"), ("views", "csv"), ("sql", "sql")):
-        assert any(name.startswith(f"{room}/") and name.endswith(f".{ending}") for name in packaged)
+    for layer, ending in (("views", "sql"), ("views", "csv"), ("sql", "sql")):
+        assert any(name.startswith(f"{layer}/") and name.endswith(f".{ending}") for name in packaged)
 
 
-def test_the_editable_install_finds_the_same_files(files: set[str]) -> None:
-    """The tests run in one, or in the repository itself."""
+def test_editable_install_has_the_same_files(files: set[str]) -> None:
     packaged = {name.removeprefix("tracehouse/") for name in files if name.startswith("tracehouse/")}
     folder = Path(tracehouse.__file__).parent
     assert packaged <= in_tree(folder)
     assert {name for name in packaged if not (folder / name).is_file()} == set()
 
 
-def test_nothing_generic_lands_in_site_packages(environment: Path) -> None:
+def test_installs_no_other_top_level_name(environment: Path) -> None:
     found = {path.name for path in site_packages(environment).iterdir()}
     assert "tracehouse" in found
     assert [name for name in found if not name.startswith("tracehouse")] == []
 
 
-def test_installed_it_is_imported_from_there(environment: Path, tmp_path: Path) -> None:
-    code = "import tracehouse.engines.duckdb.write.database as it; print(it.__file__)"
+def test_imports_from_the_installation(environment: Path, tmp_path: Path) -> None:
+    code = "from tracehouse.engines.duckdb.write import database; print(database.__file__)"
     path = Path(run(environment, "python", "-c", code, folder=tmp_path).strip())
     assert path.is_relative_to(site_packages(environment))
 
 
-def test_installed_it_says_how_to_use_it(environment: Path, tmp_path: Path) -> None:
+def test_installed_command_prints_help(environment: Path, tmp_path: Path) -> None:
     assert "ingest" in run(environment, "traces", "--help", folder=tmp_path)
 
 
-def test_installed_it_builds_every_view(environment: Path, tmp_path: Path) -> None:
-    """Over no data at all: the views are there, typed and empty."""
-    (tmp_path / "nothing").mkdir()
-    run(environment, "traces", "build", "--warehouse", "nothing", folder=tmp_path)
-    listed = run(environment, "traces", "list", "views", "--warehouse", "nothing", folder=tmp_path)
+def test_installed_command_builds_every_view(environment: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    run(environment, "traces", "build", "--warehouse", "empty", folder=tmp_path)
+    listed = run(environment, "traces", "list", "views", "--warehouse", "empty", folder=tmp_path)
     names = {line.split(",")[0] for line in listed.splitlines()[1:]}
     assert names == set(newest(view_files()))
     expected = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
-    listed = run(environment, "traces", "list", "tables", "--warehouse", "nothing", folder=tmp_path)
+    listed = run(environment, "traces", "list", "tables", "--warehouse", "empty", folder=tmp_path)
     assert {line.split(",")[0] for line in listed.splitlines()[1:]} == expected
 
 
-def test_installed_it_reads_a_sample(environment: Path, tmp_path: Path) -> None:
-    """End to end, with nothing of the repository in reach."""
+def test_installed_command_ingests_a_sample(environment: Path, tmp_path: Path) -> None:
     run(environment, "traces", "sample", "itp", "--scale", "0.0005", folder=tmp_path)
     run(environment, "traces", "ingest", folder=tmp_path)
     rows = run(environment, "traces", "query", "itp.gpu_hours", folder=tmp_path).splitlines()

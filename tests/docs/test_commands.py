@@ -1,6 +1,6 @@
-"""Every command that a page shows is typed by a test, or by what `.ci/run` or a make target does.
+"""Every command in the documents is run by a test, a make target or `.ci/run`.
 
-`python tests/docs/test_commands.py` lists them.
+`python tests/docs/test_commands.py` lists the commands.
 """
 
 import re
@@ -19,17 +19,17 @@ PAGES = sorted(
 )
 PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|sed|\.venv/bin/\w+) "
 
-# By page and the beginning of a command: what types it, and after a colon what is to be known of that.
-TYPED_BY = {
+# For each page and start of a command: the file that runs it and, after a colon, a remark.
+RUN_BY = {
     "CONTRIBUTING.md": {
         "make test": ".ci/run",
         "make lint": ".ci/run",
-        "make docs": "tests/docs/test_site.py: builds the site as it does, in `make docs-test`",
-        "make tables": "tests/docs/test_tables.py: makes the same tables",
+        "make docs": "tests/docs/test_site.py: builds the same site in `make docs-test`",
+        "make tables": "tests/docs/test_tables.py: renders the same tables",
         ".venv/bin/pytest": "tests/docs/test_commands.py",
     },
     "README.md": {
-        "pip install .": "tests/test_packaging.py: installs the wheel that it builds",
+        "pip install .": "tests/test_packaging.py: builds a wheel and installs it",
         "traces publish": "tests/publish/bi/test_pages.py",
         "traces ": "tests/test_readme.py",
         "duckdb ": "tests/test_readme.py",
@@ -37,12 +37,12 @@ TYPED_BY = {
     "docs/caveats.md": {"traces ": "tests/docs/test_site.py"},
     "docs/cite.md": {"traces ": "tests/docs/test_site.py"},
     "docs/clients.md": {
-        "pip install harlequin": "Makefile: in an environment of its own",
+        "pip install harlequin": "Makefile: in a separate environment",
         "harlequin ": "tests/publish/bi/test_pages.py",
     },
     "docs/fetch.md": {
         "pip install '.[fetch]'": "Makefile",
-        "traces fetch": "tests/ingest/test_fetch.py: from a server here, as there is no other",
+        "traces fetch": "tests/ingest/test_fetch.py: from a local server",
         "traces ingest": "tests/ingest/test_fetch.py",
     },
     "docs/postgresql.md": {
@@ -53,16 +53,16 @@ TYPED_BY = {
     "docs/simulators.md": {"traces export": "tests/publish/test_simulators.py"},
     "docs/spark.md": {
         "pip install '.[spark]'": "Makefile",
-        "apt install": "tests/spark/test_session.py: it is for people who have no Java; the test takes any",
-        "traces query": "tests/spark/test_cli.py: on a cluster of its own, in `make spark-test`",
+        "apt install": "tests/spark/test_session.py: the test uses the installed Java",
+        "traces query": "tests/spark/test_cli.py: on a local cluster in `make spark-test`",
         "traces sql": "tests/spark/test_cli.py",
-        "traces ingest": "tests/spark/test_conversions.py: on a cluster of its own",
+        "traces ingest": "tests/spark/test_conversions.py: on a local cluster",
     },
     "docs/superset.md": {
         "traces publish": "tests/publish/bi/test_pages.py",
-        "pip install apache-superset": "tests/publish/bi/test_pages.py: is what the Makefile installs",
+        "pip install apache-superset": "tests/publish/bi/test_pages.py: compares it with the Makefile",
         "export FLASK_APP": "tests/superset_server.py",
-        "superset ": "tests/superset_server.py: with the answers to its questions as options",
+        "superset ": "tests/superset_server.py: with the answers to the prompts as options",
     },
     "docs/versions.md": {
         "sed ": "tests/views/test_versions.py",
@@ -73,7 +73,7 @@ TYPED_BY = {
 
 
 def commands(page: str) -> Iterator[str]:
-    """The commands in the blocks of a page, as they are typed."""
+    """Yield the commands in the code blocks of a page."""
     text = (REPOSITORY / page).read_text()
     for block in re.findall(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", text, re.S | re.M):
         yield from re.findall(r"^ *\$ (.*)$", block, re.M)
@@ -81,23 +81,23 @@ def commands(page: str) -> Iterator[str]:
     yield from re.findall(rf"^ {{4,}}({PROGRAMS}.*?)(?: +#.*)?$", without_fences, re.M)
 
 
-def typed_by(page: str, command: str) -> str:
-    """Who types a command; empty where nobody does."""
-    starts = [start for start in TYPED_BY.get(page, {}) if command.startswith(start)]
-    return TYPED_BY[page][max(starts, key=len)] if starts else ""
+def runner(page: str, command: str) -> str:
+    """Return the entry of RUN_BY for a command, or an empty string."""
+    starts = [start for start in RUN_BY.get(page, {}) if command.startswith(start)]
+    return RUN_BY[page][max(starts, key=len)] if starts else ""
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_command_is_typed_by_somebody(page: str) -> None:
+def test_every_command_is_run(page: str) -> None:
     shown = list(commands(page))
-    assert [command for command in shown if not typed_by(page, command)] == []
-    unused = [start for start in TYPED_BY.get(page, {}) if not any(c.startswith(start) for c in shown)]
+    assert [command for command in shown if not runner(page, command)] == []
+    unused = [start for start in RUN_BY.get(page, {}) if not any(c.startswith(start) for c in shown)]
     assert unused == []
     for command in shown:
-        assert (REPOSITORY / typed_by(page, command).partition(":")[0]).is_file(), command
+        assert (REPOSITORY / runner(page, command).partition(":")[0]).is_file(), command
 
 
-def test_every_extra_is_installed_by_ci() -> None:
+def test_ci_installs_every_extra() -> None:
     [installed] = re.findall(
         r"^EXTRAS := --editable '\.\[(.*?)\]'", (REPOSITORY / "Makefile").read_text(), re.M
     )
@@ -106,7 +106,7 @@ def test_every_extra_is_installed_by_ci() -> None:
     assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text()
 
 
-def test_the_tests_that_a_command_of_contributing_names_are_there() -> None:
+def test_pytest_command_of_contributing_selects_tests() -> None:
     [(path, words)] = re.findall(
         r"^    \.venv/bin/pytest (\S+) -k (\w+)$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.M
     )
@@ -116,4 +116,4 @@ def test_the_tests_that_a_command_of_contributing_names_are_there() -> None:
 if __name__ == "__main__":
     for page in PAGES:
         for command in commands(page):
-            print(f"{page}: {command}\n    {typed_by(page, command) or 'NOBODY'}")
+            print(f"{page}: {command}\n    {runner(page, command) or 'NOT RUN'}")

@@ -1,4 +1,4 @@
-"""What the pages for contributors say is so: keys, files, commands."""
+"""The keys, files and commands in the documents for contributors exist."""
 
 import re
 from pathlib import Path
@@ -23,12 +23,12 @@ CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 
 
 def keys_of(section: str) -> dict[str, str]:
-    """The table of keys, or of types, below a heading that begins so."""
+    """Return the table of keys or types in the section whose heading has this start."""
     [text] = re.findall(rf"^## {section}.*?\n(.*?)(?=^## |\Z)", CONTRIBUTING, re.S | re.M)
     return dict(re.findall(r"^\| `([\w[\]]+)` \| (.*?) \|$", text, re.M))
 
 
-def test_every_header_key_is_there_with_its_meaning() -> None:
+def test_lists_every_header_key_with_its_meaning() -> None:
     assert keys_of("Add a view") == VIEW_KEYS
     shared = {"caveat", "engine"}
     assert keys_of("Add a named query") == {k: m for k, m in QUERY_KEYS.items() if k not in shared}
@@ -36,33 +36,33 @@ def test_every_header_key_is_there_with_its_meaning() -> None:
     assert keys_of("Add a figure") == CHECK_KEYS
 
 
-def test_every_type_of_columns_is_there_with_how_it_is_written() -> None:
+def test_lists_every_column_type_with_its_notation() -> None:
     assert keys_of("Add a trace") == {kind.name: kind.written for kind in TYPES.values()}
     stored_as_another = {kind.name: kind.stored for kind in TYPES.values() if kind.stored != kind.name}
     assert stored_as_another == {"UNIX_S": "TIMESTAMPTZ", "UNIX_MS": "TIMESTAMPTZ", "JSON": "VARCHAR"}
 
 
-def test_every_ledger_is_there_with_its_columns() -> None:
+def test_lists_every_ledger_with_its_columns() -> None:
     for path in sorted((REPOSITORY / "views").glob("*/*.csv")):
         header = path.read_text().splitlines()[0]
         [listed] = re.findall(rf"^\| `views/<trace>/{path.name}` \| .*: `(.*?)` \|$", CONTRIBUTING, re.M)
-        # A ledger without figures of single files does without that column.
+        # The column is optional.
         assert header in (listed, listed.removesuffix(",needs_file")), path
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_and_file_that_a_page_names_is_there(page: str) -> None:
+def test_links_and_files_exist(page: str) -> None:
     text = (REPOSITORY / page).read_text()
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     missing = [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
     named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
-    # What a query or a raw file is called stands in the same quotes.
+    # Paths in a warehouse have the same form.
     missing += [name for name in named if not (REPOSITORY / name).exists() and "/parquet/" not in name]
     assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_make_target_that_a_page_names_is_there(page: str) -> None:
+def test_make_targets_exist(page: str) -> None:
     text = (REPOSITORY / page).read_text()
     makefile = (REPOSITORY / "Makefile").read_text()
     targets = set(re.findall(r"^([\w-]+):", makefile, re.M))
@@ -70,7 +70,7 @@ def test_every_make_target_that_a_page_names_is_there(page: str) -> None:
     assert named <= targets
 
 
-def test_the_changes_are_those_of_the_version() -> None:
+def test_changelog_and_citation_have_the_current_version() -> None:
     version = re.search(r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(), re.M)
     assert version
     assert f"## {version[1]}\n" in (REPOSITORY / "CHANGELOG.md").read_text()

@@ -1,7 +1,7 @@
-"""The site holds everything that the catalog has, once, and every link of it resolves.
+"""The documentation site contains every entry of the catalog once, and all of its links work.
 
-By itself this reads the pages before they become a site, which is quick; with TRACEHOUSE_DOCS=all (`make
-docs-test`) it builds the site, reads it as a browser does, and searches it in Chromium.
+By default the tests read the source pages. With TRACEHOUSE_DOCS=all (`make docs-test`) they also build the
+site, check its HTML and search it in Chromium.
 """
 
 import os
@@ -20,14 +20,14 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tracehouse.docs import dictionary, site
-from tracehouse.docs.house import House
+from tracehouse.docs.catalog import Catalog
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
 
 REPOSITORY = Path(__file__).parents[2]
-DOCUMENTS = [path for path in site.hand_written() if path.endswith(".md")]
+DOCUMENTS = [path for path in site.documents() if path.endswith(".md")]
 in_full = pytest.mark.skipif(os.environ.get("TRACEHOUSE_DOCS") != "all", reason="`make docs-test` runs it")
 
 
@@ -38,11 +38,11 @@ def definitions() -> Definitions:
 
 @pytest.fixture(scope="module")
 def pages(definitions: Definitions) -> dict[str, str]:
-    return dictionary.pages(House(definitions))
+    return dictionary.render(Catalog(definitions))
 
 
 @pytest.fixture(scope="module")
-def everything(pages: dict[str, str]) -> str:
+def text(pages: dict[str, str]) -> str:
     return "\n".join(pages.values())
 
 
@@ -55,7 +55,7 @@ def labels(text: str) -> Counter[str]:
 
 
 def shown(markdown: str) -> list[str]:
-    """The lines of a cell or paragraph, as they are read."""
+    """Return the lines of a cell or paragraph without markup."""
     [inline] = [token for token in MarkdownIt().parse(markdown) if token.type == "inline"]
     pieces = [
         "\n" if token.type == "html_inline" else token.content
@@ -66,19 +66,19 @@ def shown(markdown: str) -> list[str]:
 
 
 def columns_of(page: str) -> Iterator[tuple[str, list[str]]]:
-    """The label of each column that a page describes, and the further cells of its row."""
+    """Yield the label of each column on a page and the other cells of its row."""
     for label, cells in re.findall(r'^\| \[`[^`]+`\]\{id="(\S+?)"\} \| (.*) \|$', page, re.M):
         yield label, re.split(r"(?<!\\) \| ", cells)
 
 
 @pytest.fixture(scope="module")
 def sections(pages: dict[str, str]) -> dict[str, str]:
-    """What stands below each heading that has a label: of a table, a query, a version, a caveat."""
+    """The section of each label: of a table, a query, a version or a caveat."""
     parts = [part for page in pages.values() for part in re.split(r"^(?=\(\S+\)=$)", page, flags=re.M)]
     return {part[1 : part.index(")=\n")]: part for part in parts if part}
 
 
-def test_every_column_is_there_once_with_type_unit_provenance_and_meaning(
+def test_lists_every_column_once_with_type_unit_provenance_and_meaning(
     definitions: Definitions, pages: dict[str, str]
 ) -> None:
     views = {row["view_name"] for row in rows(definitions, "views")}
@@ -92,7 +92,7 @@ def test_every_column_is_there_once_with_type_unit_provenance_and_meaning(
             row["meaning"],
         )
         for row in rows(definitions, "columns")
-        # A plain name has the columns of its newest version.
+        # The plain name of a view has the columns of its newest version.
         if row["object_name"] not in views
     )
     found = Counter(
@@ -105,7 +105,7 @@ def test_every_column_is_there_once_with_type_unit_provenance_and_meaning(
     assert found == expected
 
 
-def test_every_column_of_the_catalog_itself_is_there(definitions: Definitions, pages: dict[str, str]) -> None:
+def test_lists_columns_of_the_catalog(definitions: Definitions, pages: dict[str, str]) -> None:
     expected = {
         f"{name}.{column}": comment
         for name, defined in definitions.relations.items()
@@ -121,9 +121,7 @@ def test_every_column_of_the_catalog_itself_is_there(definitions: Definitions, p
     assert found == expected
 
 
-def test_every_object_caveat_clock_and_figure_is_there_once(
-    definitions: Definitions, everything: str
-) -> None:
+def test_labels_every_object_caveat_clock_and_figure_once(definitions: Definitions, text: str) -> None:
     names = [row["table_name"] for row in rows(definitions, "tables")]
     names += [name for name in definitions.relations if name.startswith("catalog.")]
     names += {row["view_name"] for row in rows(definitions, "views")}
@@ -132,14 +130,14 @@ def test_every_object_caveat_clock_and_figure_is_there_once(
     names += [f"caveat.{row['caveat']}" for row in rows(definitions, "caveats")]
     names += [f"clock.{row['clock']}" for row in rows(definitions, "clocks")]
     names += [f"figure.{row['figure']}".lower() for row in rows(definitions, "published")]
-    found = labels(everything)
+    found = labels(text)
     assert {name: found[name] for name in names} == dict.fromkeys(names, 1)
     assert [label for label, count in found.items() if count > 1] == []
 
 
-def test_every_link_of_the_dictionary_resolves(pages: dict[str, str], everything: str) -> None:
-    known = labels(everything)
-    linked = set(re.findall(r"\]\((?!http)([^)\s]+)\)", everything))
+def test_links_of_the_dictionary_work(pages: dict[str, str], text: str) -> None:
+    known = labels(text)
+    linked = set(re.findall(r"\]\((?!http)([^)\s]+)\)", text))
     there = {label for label in linked if label.startswith("#") and label[1:] in known}
     there |= {path for path in linked if path.startswith("/") and path[1:] in DOCUMENTS}
     assert linked - there == set()
@@ -148,11 +146,11 @@ def test_every_link_of_the_dictionary_resolves(pages: dict[str, str], everything
             for entry in tree.splitlines():
                 name = re.sub(r".*<(.*)>", r"\1", entry)
                 assert f"{Path(path).parent}/{name}.md" in pages
-    in_trees = re.findall(r"^[\w/-]+$|<[\w/-]+>$", everything, re.M)
+    in_trees = re.findall(r"^[\w/-]+$|<[\w/-]+>$", text, re.M)
     assert len(in_trees) >= len(pages) - 1
 
 
-def test_a_caveat_and_what_it_touches_link_to_each_other(
+def test_caveats_and_their_objects_link_to_each_other(
     definitions: Definitions, pages: dict[str, str], sections: dict[str, str]
 ) -> None:
     columns = {label: " ".join(cells) for page in pages.values() for label, cells in columns_of(page)}
@@ -177,7 +175,7 @@ def test_a_caveat_and_what_it_touches_link_to_each_other(
                 assert f"(#{label})" in sections[f"caveat.{caveat_name}"]
 
 
-def test_a_version_shows_its_status_hash_lineage_and_sql(
+def test_versions_show_status_hash_lineage_and_sql(
     definitions: Definitions, pages: dict[str, str], sections: dict[str, str]
 ) -> None:
     for row in rows(definitions, "views"):
@@ -187,11 +185,11 @@ def test_a_version_shows_its_status_hash_lineage_and_sql(
         assert all(f"(#{name})" in about for name in row["reads"])
     tightness = dict(columns_of(sections["itp.job_v1"]))["itp.job_v1.tightness"][3]
     assert "(#itp.elasticflow_job.deadline)" in tightness
-    # A view that reads another by its plain name would have lineage without an anchor.
+    # Lineage names versions: the plain name has no labels of columns.
     assert "(#itp.job." not in "".join(pages.values())
 
 
-def test_a_query_shows_its_parameters_hash_and_sql(
+def test_queries_show_parameters_hash_and_sql(
     definitions: Definitions, pages: dict[str, str], sections: dict[str, str]
 ) -> None:
     for row in rows(definitions, "queries"):
@@ -202,29 +200,29 @@ def test_a_query_shows_its_parameters_hash_and_sql(
         about = sections[row["query_name"]]
         [cells] = re.findall(rf"^\| `{row['parameter']}` \| (.*) \|$", about, re.M)
         assert cells.startswith(f"`{row['type']}` | `{row['default_value']}` | ")
-        said = "\n".join(shown(cells.split(" | ", 2)[2]))
-        assert all(choice in said for choice in row["choices"])
-        assert row["at_least"] is None or f"From {row['at_least']} to {row['at_most']}" in said
-        assert (row["values_of"] or "") in said
+        meaning = "\n".join(shown(cells.split(" | ", 2)[2]))
+        assert all(choice in meaning for choice in row["choices"])
+        assert row["at_least"] is None or f"From {row['at_least']} to {row['at_most']}" in meaning
+        assert (row["values_of"] or "") in meaning
 
 
-def test_every_metric_figure_and_rule_says_what_the_catalog_does(
+def test_shows_every_metric_figure_and_rule_of_the_catalog(
     definitions: Definitions, pages: dict[str, str]
 ) -> None:
-    said = {schema: "\n".join(lines_of(pages, schema)) for schema in pages_by_schema(pages)}
+    texts = {schema: "\n".join(lines_of(pages, schema)) for schema in pages_by_schema(pages)}
     for row in rows(definitions, "metrics"):
         answer = f" {row['answered_by']}" if row["answered_by"] else ""
         expected = f"| {row['metric']} | {row['exactness']} | {row['reason']}{answer} |"
-        assert expected in said[row["trace"]]
+        assert expected in texts[row["trace"]]
         there = row["exactness"] if row["answered_by"] else "–"
         [line] = re.findall(rf"^\| {row['metric']} \| (.*) \|$", pages["dictionary/coverage.md"], re.M)
         assert there in line and (f"(#{row['answered_by']})" in line or not row["answered_by"])
     for row in rows(definitions, "published"):
-        assert row["statement"] in said[row["trace"]]
-        assert f"{row['value']:,.10g}" in said[row["trace"]]
-        assert " ".join(row["measured_by"].split()) in said[row["trace"]]
+        assert row["statement"] in texts[row["trace"]]
+        assert f"{row['value']:,.10g}" in texts[row["trace"]]
+        assert " ".join(row["measured_by"].split()) in texts[row["trace"]]
     for rule in all_rules(all_traces().values()):
-        assert f"- {rule.rule}" in said[rule.object_name.partition(".")[0]]
+        assert f"- {rule.rule}" in texts[rule.object_name.partition(".")[0]]
 
 
 def pages_by_schema(pages: dict[str, str]) -> set[str]:
@@ -232,15 +230,15 @@ def pages_by_schema(pages: dict[str, str]) -> set[str]:
 
 
 def lines_of(pages: dict[str, str], schema: str) -> Iterator[str]:
-    """What the pages of a schema say: without escapes, anchors, and where links go."""
+    """Yield the pages of a schema without escapes, labels and link targets."""
     for path, page in pages.items():
         if path.startswith(f"dictionary/{schema}/"):
             plain = re.sub(r"\]\(#\S+?\)|(?<!\\)[\[`]", "", page)
             yield re.sub(r"\\(.)", r"\1", plain)
 
 
-def test_any_guide_is_in_the_navigation() -> None:
-    page = site.start(DOCUMENTS)
+def test_navigation_contains_every_document() -> None:
+    page = site.index(DOCUMENTS)
     names = [path.name.removesuffix(".md") for path in (REPOSITORY / "docs").glob("*.md")]
     assert len(names) > 6
     for name in [*(f"docs/{name}" for name in names), "CONTRIBUTING", "CHANGELOG", "bench/README"]:
@@ -248,26 +246,26 @@ def test_any_guide_is_in_the_navigation() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_link_of_a_document_resolves(document: str) -> None:
-    place = REPOSITORY / document
-    text = re.sub(r"^```.*?^```", "", place.read_text(), flags=re.S | re.M)
+def test_links_of_documents_work(document: str) -> None:
+    path = REPOSITORY / document
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        path, _, anchor = link.partition("#")
-        if "://" not in path:
-            target = (place.parent / path).resolve() if path else place
+        name, _, anchor = link.partition("#")
+        if "://" not in name:
+            target = (path.parent / name).resolve() if name else path
             assert target.is_file(), link
             assert not anchor or anchor in headings(target), link
 
 
 def headings(document: Path) -> set[str]:
-    """The anchors of a document's headings, as GitHub and the site give them."""
+    """Return the anchors that GitHub and the site derive from the headings."""
     text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.S | re.M)
     found = re.findall(r"^#+ (.*)", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in found}
 
 
 @pytest.mark.parametrize("document", ["docs/cite.md", "docs/caveats.md"])
-def test_the_commands_of_a_guide_run(document: str, sample_warehouse: Path) -> None:
+def test_commands_of_guides_run(document: str, sample_warehouse: Path) -> None:
     commands = re.findall(r"^    (traces .*)$", (REPOSITORY / document).read_text(), re.M)
     for command in commands:
         words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', command)]
@@ -278,7 +276,7 @@ def test_the_commands_of_a_guide_run(document: str, sample_warehouse: Path) -> N
 
 
 class Anchors(HTMLParser):
-    """What a page of the site links to, what it loads, and what in it can be linked to."""
+    """The links of an HTML page, the files it loads, and its anchors."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -298,9 +296,9 @@ class Anchors(HTMLParser):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str]) -> Path:
-    """The site, built as `make docs` does."""
+    """Build the site like `make docs`."""
     folder = tmp_path_factory.mktemp("site")
-    site.gather(pages, folder / "pages")
+    site.write_pages(pages, folder / "pages")
     command = [sys.executable, "-m", "sphinx", "--quiet", "--jobs", "auto", "--nitpicky", "--fail-on-warning"]
     configured = ["-c", str(REPOSITORY / "docs"), str(folder / "pages"), str(folder / "site")]
     subprocess.run([*command, *configured], check=True)
@@ -308,7 +306,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str]) -> Pa
 
 
 @in_full
-def test_every_link_of_the_site_resolves_and_nothing_comes_from_elsewhere(built: Path) -> None:
+def test_links_of_the_site_work_and_load_nothing_external(built: Path) -> None:
     found = {page: Anchors(page) for page in built.rglob("*.html")}
     assert len(found) > 250
     for page, anchors in found.items():
@@ -325,10 +323,10 @@ def test_every_link_of_the_site_resolves_and_nothing_comes_from_elsewhere(built:
 
 
 @in_full
-def test_search_finds_a_column_without_a_server(built: Path) -> None:
+def test_search_finds_column_without_server(built: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
-        pytest.skip("there is no Chromium")
+        pytest.skip("Chromium is not installed")
     address = f"file://{built}/search.html?q=is_feasible_as_requested"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
     page = subprocess.run([chromium, *options, address], check=True, capture_output=True, text=True).stdout

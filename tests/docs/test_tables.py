@@ -1,10 +1,10 @@
-"""The tables of the documentation are those that the code makes."""
+"""The generated tables in the documents are up to date."""
 
 import pytest
 
-from tracehouse.docs.tables import MADE, Made
+from tracehouse.docs.tables import TABLES, GeneratedTable
 
 
-@pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
-def test_a_table_is_as_it_is_made(made: Made) -> None:
-    assert made.anew() == made.path.read_text(), "`make tables` writes it anew"
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_generated_table_is_current(table: GeneratedTable) -> None:
+    assert table.updated_document() == table.path.read_text(), "run `make tables`"

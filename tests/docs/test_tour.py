@@ -1,4 +1,4 @@
-"""The notebook runs from its first cell to its last, and shows what it is to show."""
+"""The notebook runs, and every cell shows output."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import nbformat
 TOUR = Path(__file__).parents[2] / "docs" / "tour.ipynb"
 
 
-def test_the_tour_runs(sample_warehouse: Path, tmp_path: Path) -> None:
+def test_notebook_runs(sample_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "warehouse").symlink_to(sample_warehouse)
     notebook = nbformat.read(TOUR, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells)

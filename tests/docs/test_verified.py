@@ -1,4 +1,4 @@
-"""The page of verified figures is what the real files give now."""
+"""`docs/verified.md` agrees with the real files."""
 
 import re
 from itertools import zip_longest
@@ -13,7 +13,7 @@ from tracehouse.views import ledgers
 
 
 def cells(line: str) -> list[object]:
-    """The cells of a line, numbers as such: their last digits depend on the order in which they are added."""
+    """Split a line into cells. Numbers are compared with a tolerance, as sums depend on the order."""
     texts = re.split(r"(?<!\\) ?\| ?", line)
     return [
         pytest.approx(float(text), rel=1e-9, abs=1e-9) if re.fullmatch(r"-?[\d.]+(e-?\d+)?", text) else text
@@ -21,26 +21,24 @@ def cells(line: str) -> list[object]:
     ]
 
 
-def test_the_page_is_what_the_real_files_give(real_warehouse: Path) -> None:
+def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
     with answer.connect(real_warehouse) as connection:
-        made = verified.page(connection).splitlines()
-    shown = verified.PAGE.read_text().splitlines()
+        current = verified.page(connection).splitlines()
+    committed = verified.PAGE.read_text().splitlines()
     differing = [
-        (ours, theirs)
-        for ours, theirs in zip_longest(shown, made, fillvalue="")
-        if cells(ours) != cells(theirs)
+        (old, new) for old, new in zip_longest(committed, current, fillvalue="") if cells(old) != cells(new)
     ]
-    assert differing == [], "make verified RAW=folder writes it anew"
+    assert differing == [], "run `make verified RAW=folder`"
 
 
-def test_a_number_that_differs_is_seen() -> None:
+def test_detects_different_number() -> None:
     line = "| itp.I1 | 69,351 jobs. | 69351.0 | 69351.0 | 0.0 | jobs | reproduced |"
     assert cells(line) == cells(line.replace("69351.0 |", "69351.000000001 |"))
     assert cells(line) != cells(line.replace("69351.0 | 0.0", "69351.1 | 0.1"))
     assert cells(line) != cells(line.replace("reproduced", "differs"))
 
 
-def test_no_figure_of_the_page_differs_unexplained() -> None:
+def test_page_has_no_unexplained_difference() -> None:
     lines = verified.PAGE.read_text().splitlines()
     named = [figure.name for figure in ledgers.published() if figure.trace in verified.TRACES]
     rows = [
@@ -55,11 +53,11 @@ def test_no_figure_of_the_page_differs_unexplained() -> None:
     }
 
 
-def test_synthetic_data_make_no_page(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # All of them take long to measure.
+def test_refuses_synthetic_data(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One trace suffices and is faster.
     monkeypatch.setattr(verified, "TRACES", ("zeus",))
     with (
         answer.connect(sample_warehouse) as connection,
-        pytest.raises(UserError, match="rests on synthetic data"),
+        pytest.raises(UserError, match="was computed from synthetic data"),
     ):
         verified.page(connection)

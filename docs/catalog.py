@@ -1,4 +1,4 @@
-"""The catalog of a database, looked up by name: for the pages of the dictionary."""
+"""Look up the rows of a database's catalog by name."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,15 +13,15 @@ from tracehouse.views.rules import all_rules
 
 Row = Mapping[str, Any]
 
-# Schemas of no trace.
+# Schemas that belong to no trace.
 SHARED = {
-    "unified": "What all traces have in common",
-    "catalog": "What the numbers mean and where they come from",
+    "unified": "Views and queries over all traces",
+    "catalog": "Meaning and origin of the data",
 }
 
 
-class House:
-    """The catalog, looked up by name."""
+class Catalog:
+    """Rows of the catalog by the name of their object."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
@@ -35,14 +35,14 @@ class House:
         self.queries = {row["query_name"]: row for row in self._rows("queries")}
         self.parameters = _grouped(self._rows("query_parameters"), "query_name")
         self.columns = _grouped(self._rows("columns"), "object_name")
-        self.rules = _by(all_rules(all_traces().values()))
+        self.rules = _rules_by_object()
 
     def _rows(self, name: str) -> list[Row]:
         return self.definitions.catalog[f"catalog.{name}"].to_pylist()
 
     @cached_property
     def views(self) -> dict[str, list[Row]]:
-        """The versions of each view, the newest first, by its plain name."""
+        """The versions of each view by its plain name, the newest first."""
         found = _grouped(self.versions.values(), "view_name")
         return {name: sorted(rows, key=lambda row: -row["version"]) for name, rows in found.items()}
 
@@ -54,39 +54,27 @@ class House:
 
     @cached_property
     def read_by(self) -> dict[str, list[str]]:
-        """The views and queries that read a table or view, by the name that they read it by."""
-        readers = defaultdict(list)
-        for name, row in (self.versions | self.queries).items():
-            for read in row["reads"]:
-                readers[read].append(name)
-        return readers
+        """The views and queries that read each table or view, by the name in their SQL."""
+        return _names_by((self.versions | self.queries).items(), "reads")
 
     @cached_property
     def caveats_on(self) -> dict[str, list[str]]:
-        """The caveats that a ledger or a view's header names of an object or a column."""
-        on = defaultdict(list)
-        for caveat in self.caveats:
-            for touched in caveat["objects"]:
-                on[touched].append(caveat["caveat"])
-        return on
+        """The caveats that a ledger or a view's header declares for each object or column."""
+        return _names_by(((row["caveat"], row) for row in self.caveats), "objects")
 
     @cached_property
     def clocks_of(self) -> dict[str, list[str]]:
-        """The clocks that tell the times of a table or column."""
-        of = defaultdict(list)
-        for clock in self.clocks:
-            for touched in clock["objects"]:
-                of[touched].append(clock["clock"])
-        return of
+        """The clocks of each table or column of times."""
+        return _names_by(((row["clock"], row) for row in self.clocks), "objects")
 
     def link(self, name: str) -> str:
-        """A link to an object or a column; to the newest version's, where a view has its plain name."""
+        """Link to an object or column. The plain name of a view leads to its newest version."""
         relation, _, column = name.rpartition(".")
         versions = self.views.get(relation)
         return markdown.link(name, f"{versions[0]['versioned_name']}.{column}" if versions else name)
 
     def schemas(self) -> list[str]:
-        """The traces' schemas, and those of all."""
+        """Return the schemas of the traces and the shared ones."""
         return [*(trace["trace"] for trace in self.traces), *SHARED]
 
 
@@ -97,8 +85,17 @@ def _grouped(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
     return found
 
 
-def _by(rules: Iterable[Check]) -> dict[str, list[Check]]:
-    found: dict[str, list[Check]] = {}
-    for rule in rules:
-        found.setdefault(rule.object_name, []).append(rule)
-    return found
+def _names_by(rows: Iterable[tuple[str, Row]], key: str) -> dict[str, list[str]]:
+    """Invert a list column: the names of the rows that list each value."""
+    names = defaultdict(list)
+    for name, row in rows:
+        for value in row[key]:
+            names[value].append(name)
+    return names
+
+
+def _rules_by_object() -> dict[str, list[Check]]:
+    rules = defaultdict(list)
+    for rule in all_rules(all_traces().values()):
+        rules[rule.object_name].append(rule)
+    return rules
