@@ -290,7 +290,7 @@ def check(
     failed: list[str] = []
 
     def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        found = checks.rules(connection, traces or [])
+        found = checks.run_rules(connection, traces or [])
         count = checks.count_failed(found)
         failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
         return answer.of_table(connection, found), []

@@ -19,6 +19,7 @@ from tracehouse.ingest.column_types import TYPES, TypeName
 READER_VERSION = 2
 
 Provenance = Literal["measured", "derived", "synthetic"]
+Limit = float | str
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Column:
     keeps the UTC offset that the publisher wrote. `zones` are names that he writes in place of an offset,
     each with the offset that it stands for: ("PST", "-08:00").
     `header` is the column's name in the file, where that is no name for a column.
+    A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
+    `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows where it
+    does not; no row is rejected for that. The limit of a time is text.
     """
 
     name: str
@@ -48,6 +52,12 @@ class Column:
     examples: tuple[str, ...] = ()
     zones: tuple[tuple[str, str], ...] = ()
     header: str = ""
+    least: Limit | None = None
+    most: Limit | None = None
+    above: Limit | None = None
+    below: Limit | None = None
+    choices: tuple[str | int, ...] = ()
+    pattern: str = ""
 
     @property
     def name_in_file(self) -> str:
@@ -100,6 +110,35 @@ class JsonList:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What must hold in each row by itself. `breach` is an SQL condition, true of a row that breaks the rule.
+
+    `rule` says what must hold. Breaches fail `traces check`, unless a `caveat` explains them.
+    """
+
+    name: str
+    rule: str
+    breach: str
+    kind: Literal["range", "derived", "coverage"] = "range"
+    caveat: str = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Columns whose values must occur together in another table of the trace, if that table has rows.
+
+    `targets` are the names of these columns there, where they differ. The rule is called `name`, by default
+    `in_` and the name of the other table. A row with a NULL in one of the columns breaks no rule.
+    """
+
+    columns: tuple[str, ...]
+    table: str
+    targets: tuple[str, ...] = ()
+    name: str = ""
+    caveat: str = ""
+
+
+@dataclass(frozen=True)
 class Table:
     """One base table and the raw files that it is read from: CSVs, or JSON lines where they end in `.jsonl`.
 
@@ -116,7 +155,8 @@ class Table:
     `json_list` says which objects of a JSON list are the rows, where a file is one, whatever it ends in.
     `published_sha256` maps a file's name to the checksum that its publisher printed.
     `key` are the columns that tell its rows apart, empty where none do, and `never_empty` those that have a
-    value in every row: `traces check` looks whether both hold; neither rejects a row.
+    value in every row: `traces check` looks whether both hold, and whether the `rules` and `references` and
+    the limits of the columns do; none of them rejects a row.
     Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
     A `wide` table's columns are made from cells; its order holds within a block of times.
     `about_rows` is how many rows the publisher's files have: a synthetic sample at scale 1 has as many.
@@ -143,6 +183,8 @@ class Table:
     json_list: JsonList | None = None
     ends_in_comma: bool = False
     about_rows: int = 10_000
+    rules: tuple[Rule, ...] = ()
+    references: tuple[Reference, ...] = ()
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:

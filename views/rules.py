@@ -1,32 +1,117 @@
-"""Every data-quality rule: those of the ledgers, and those that follow from a table's declaration."""
+"""List every data-quality rule: those declared with the tables, and those of each `checks.sql`."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
-from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.declarations import Column, Limit, Reference, Table, Trace
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Check
 
+# The limits that several columns share, by name and value.
+Limits = tuple[tuple[str, Limit], ...]
+
+_ROW_COUNT = "the table has the rows that were stored; rows read are rows kept plus rows rejected"
+# How each limit of a column reads, and the comparison that is true of a value beyond it.
+_COMPARISONS = {
+    "least": ("at least", "<"),
+    "most": ("at most", ">"),
+    "above": ("above", "<="),
+    "below": ("below", ">="),
+}
+# Names of rules on several columns.
+_NAMES: dict[Limits, str] = {
+    (("least", 0),): "non_negative",
+    (("least", 1),): "positive",
+    (("above", 0),): "positive",
+    (("least", 0), ("most", 1)): "fraction",
+    (("least", 0), ("most", 100)): "percent",
+}
+
 
 def all_rules(traces: Iterable[Trace]) -> list[Check]:
-    """The rules of the ledgers, and those of each declared table: row count, key, and columns never empty."""
-    declared = (rule for trace in traces for table in trace.tables for rule in _of_table(trace, table))
+    """The rules of every `checks.sql`, and those that the declaration of each table gives."""
+    declared = (rule for trace in traces for table in trace.tables for rule in _declared_rules(trace, table))
     return [*ledgers.checks(), *declared]
 
 
-def _of_table(trace: Trace, table: Table) -> Iterator[Check]:
+def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
     name = f"{trace.name}.{table.name}"
-    yield Check(f"{name}.row_count", trace.name, name, "row count", _ROW_COUNT, "", _row_count(name))
+
+    def check(rule: str, kind: str, text: str, sql: str, caveat: str = "") -> Check:
+        return Check(f"{name}.{rule}", trace.name, name, kind, text, caveat, sql)
+
+    yield check("row_count", "row count", _ROW_COUNT, _row_count(name))
     if table.key:
-        rule = f"no two rows have the same {', '.join(table.key)}"
-        yield Check(f"{name}.key", trace.name, name, "key", rule, "", _repeated(name, table.key))
+        text = f"no two rows have the same {_listed(table.key)}"
+        yield check("key", "key", text, _repeated(name, table.key))
     if table.never_empty:
-        rule = f"no row is without a value of {', '.join(table.never_empty)}"
-        yield Check(
-            f"{name}.complete", trace.name, name, "coverage", rule, "", _empty(name, table.never_empty)
-        )
+        text = f"every row has a value of {_listed(table.never_empty)}"
+        breach = " or ".join(f'"{column}" is null' for column in table.never_empty)
+        yield check("complete", "coverage", text, _count(name, breach))
+    for column in table.stored_columns:
+        if column.choices:
+            text = f"{column.name} is one of {', '.join(map(str, column.choices))}"
+            breach = f'"{column.name}" not in ({", ".join(map(_literal, column.choices))})'
+            yield check(column.name, "range", text, _count(name, breach))
+        if column.pattern:
+            text = f"{column.name} matches {column.pattern}"
+            breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
+            yield check(column.name, "range", text, _count(name, breach))
+    for limits, columns in _columns_by_limits(table).items():
+        rule = columns[0].lower() if len(columns) == 1 else _NAMES.get(limits) or _limits_name(limits)
+        text = f"{_listed(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
+        yield check(rule, "range", text, _count(name, _beyond(limits, columns)))
+    for declared in table.rules:
+        sql = _count(name, declared.breach)
+        yield check(declared.name, declared.kind, declared.rule, sql, declared.caveat)
+    for reference in table.references:
+        other = f"{trace.name}.{reference.table}"
+        joined = ", ".join(reference.columns)
+        text = f"every {joined if len(reference.columns) == 1 else f'({joined})'} occurs in {other}"
+        sql = _unmatched(name, other, reference)
+        yield check(reference.name or f"in_{reference.table}", "reference", text, sql, reference.caveat)
 
 
-_ROW_COUNT = "its rows are the rows stored, and rows read are rows kept and rejected"
+def _columns_by_limits(table: Table) -> dict[Limits, list[str]]:
+    found: dict[Limits, list[str]] = defaultdict(list)
+    for column in table.stored_columns:
+        if limits := _limits(column):
+            found[limits].append(column.name)
+    return found
+
+
+def _limits(column: Column) -> Limits:
+    values = {"least": column.least, "most": column.most, "above": column.above, "below": column.below}
+    return tuple((name, value) for name, value in values.items() if value is not None)
+
+
+def _limits_name(limits: Limits) -> str:
+    return "_".join(f"{name}_{value}" for name, value in limits)
+
+
+def _limits_text(limits: Limits) -> str:
+    return " and ".join(f"{_COMPARISONS[name][0]} {value}" for name, value in limits)
+
+
+def _beyond(limits: Limits, columns: Iterable[str]) -> str:
+    """The condition that a value of any of the columns lies beyond the limits."""
+    return " or ".join(
+        f'"{column}" {_COMPARISONS[name][1]} {_literal(value)}'
+        for column in columns
+        for name, value in limits
+    )
+
+
+def _literal(value: Limit) -> str:
+    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _count(name: str, breach: str) -> str:
+    return f"select count(*) from {name} where {breach}"
 
 
 def _row_count(name: str) -> str:
@@ -53,5 +138,15 @@ def _repeated(name: str, key: Iterable[str]) -> str:
     """
 
 
-def _empty(name: str, columns: Iterable[str]) -> str:
-    return f"""select count(*) from {name} where {" or ".join(f'"{column}" is null' for column in columns)}"""
+def _unmatched(name: str, other: str, reference: Reference) -> str:
+    # Of millions of rows, an anti join needs a fraction of the memory of `not exists`.
+    pairs = zip(reference.columns, reference.targets or reference.columns, strict=True)
+    return f"""
+        select count(*)
+        from {name} as referring
+        anti join {other} as referred
+            on {" and ".join(f'referring."{column}" = referred."{target}"' for column, target in pairs)}
+        where
+            {" and ".join(f'referring."{column}" is not null' for column in reference.columns)}
+            and exists (select 1 from {other} as present)
+    """

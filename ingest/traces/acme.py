@@ -28,7 +28,7 @@ Traps:
 """
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, Table, Trace, Wide
+from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
 
 JOB_TRACE = Table(
     name="job_trace",
@@ -54,32 +54,43 @@ JOB_TRACE = Table(
     ),
     columns=(
         Column("job_id", "VARCHAR", "Job id; digits in Seren, letters and digits in Kalos"),
-        Column("user", "VARCHAR", "Hashed user, beginning with u"),
-        Column("node_num", "BIGINT", "Nodes of the job", unit="nodes"),
-        Column("gpu_num", "BIGINT", "GPUs requested; 0 for a CPU job", unit="GPUs"),
-        Column("cpu_num", "BIGINT", "CPUs requested", unit="CPUs"),
+        Column("user", "VARCHAR", "Hashed user, beginning with u", pattern="u.*"),
+        Column("node_num", "BIGINT", "Nodes of the job", unit="nodes", least=0),
+        Column("gpu_num", "BIGINT", "GPUs requested; 0 for a CPU job", unit="GPUs", least=0),
+        Column("cpu_num", "BIGINT", "CPUs requested", unit="CPUs", least=0),
         Column(
             "mem_per_pod_GB",
             "DOUBLE",
             "Memory configured for each pod, not for the job; Kalos only",
             unit="GB",
+            least=0,
         ),
         Column(
             "shared_mem_per_pod",
             "DOUBLE",
             "Shared memory configured for each pod, in an undocumented unit; Kalos only",
+            least=0,
         ),
         Column(
             "type",
             "VARCHAR",
             "Kind of work: Eval, Pretrain, SFT, MLLM, Debug, Other, or CPU",
+            choices=("Eval", "Pretrain", "SFT", "MLLM", "Debug", "Other", "CPU"),
         ),
         Column(
             "state",
             "VARCHAR",
             "Final state; the files also use PREEMPTED and RUNNING, which the publisher does not list",
+            choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "RUNNING"),
         ),
-        Column("submit_time", "TIMESTAMPTZ", "Submission", offset_name="utc_offset"),
+        Column(
+            "submit_time",
+            "TIMESTAMPTZ",
+            "Submission",
+            offset_name="utc_offset",
+            least="2023-03-01 00:00:00+08:00",
+            below="2023-09-01 00:00:00+08:00",
+        ),
         Column("start_time", "TIMESTAMPTZ", "Start of execution"),
         Column("end_time", "TIMESTAMPTZ", "Termination"),
         Column("fail_time", "TIMESTAMPTZ", "When the failure occurred; Kalos only"),
@@ -90,6 +101,7 @@ JOB_TRACE = Table(
             "Execution time, documented as end_time - start_time; in the published Kalos examples"
             " end_time - submit_time",
             unit="s",
+            least=0,
             is_duration=True,
             provenance="derived",
         ),
@@ -98,6 +110,7 @@ JOB_TRACE = Table(
             "DOUBLE",
             "Queueing time, documented as start_time - submit_time",
             unit="s",
+            least=0,
             is_duration=True,
             provenance="derived",
         ),
@@ -106,17 +119,85 @@ JOB_TRACE = Table(
             "DOUBLE",
             "duration * gpu_num, so with the queue where duration has it",
             unit="GPU-s",
+            least=0,
             provenance="derived",
         ),
     ),
     optional=frozenset({"mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time"}),
     order_by=("cluster", "submit_time", "job_id"),
+    rules=(
+        Rule(
+            "state_documented",
+            "state is one of the five that the README lists",
+            "state not in ('COMPLETED', 'CANCELLED', 'FAILED', 'TIMEOUT', 'NODE_FAIL')",
+            caveat="acme.states_beyond_readme",
+        ),
+        Rule("start_after_submit", "no job starts before it is submitted", "start_time < submit_time"),
+        Rule(
+            "end_after_start",
+            "no job ends before it starts or is submitted",
+            "end_time < start_time or end_time < submit_time",
+        ),
+        Rule(
+            "queue",
+            "queue is start_time - submit_time, within 1 s",
+            "abs(queue - (epoch(start_time) - epoch(submit_time))) > 1",
+            kind="derived",
+        ),
+        Rule(
+            "duration_on_seren",
+            "on Seren, duration is end_time - start_time, within 1 s",
+            "cluster = 'seren' and abs(duration - (epoch(end_time) - epoch(start_time))) > 1",
+            kind="derived",
+        ),
+        Rule(
+            "duration_on_kalos",
+            "on Kalos, duration is end_time - start_time, within 1 s",
+            "cluster = 'kalos' and abs(duration - (epoch(end_time) - epoch(start_time))) > 1",
+            kind="derived",
+            caveat="acme.kalos_duration_includes_queue",
+        ),
+        Rule(
+            "duration",
+            "duration is end_time - start_time or end_time - submit_time, within 1 s",
+            "abs(duration - (epoch(end_time) - epoch(start_time))) > 1"
+            " and abs(duration - (epoch(end_time) - epoch(submit_time))) > 1",
+            kind="derived",
+        ),
+        Rule(
+            "gpu_time",
+            "gpu_time is duration * gpu_num, within 1 GPU-second per GPU",
+            "abs(gpu_time - duration * gpu_num) > gpu_num",
+            kind="derived",
+        ),
+        Rule(
+            "kalos_columns",
+            "memory per pod and the times of failure and stop are empty outside Kalos",
+            """cluster <> 'kalos' and ("mem_per_pod_GB" is not null or shared_mem_per_pod is not null"""
+            " or fail_time is not null or stop_time is not null)",
+            kind="coverage",
+        ),
+    ),
 )
 
 
-def _summed(name: str, kind: TypeName, meaning: str, unit: str, is_duration: bool = False) -> Column:
+def _summed(
+    name: str,
+    kind: TypeName,
+    meaning: str,
+    unit: str,
+    is_duration: bool = False,
+    most: float | None = None,
+) -> Column:
     """A figure that the publisher computed of jobs."""
-    return Column(name, kind, meaning, unit, provenance="derived", is_duration=is_duration)
+    return Column(
+        name, kind, meaning, unit, provenance="derived", is_duration=is_duration, least=0, most=most
+    )
+
+
+def _rate(name: str, meaning: str) -> Column:
+    """A fraction that the publisher computed of jobs."""
+    return _summed(name, "DOUBLE", meaning, "fraction", most=1)
 
 
 def _summed_s(name: str, meaning: str) -> Column:
@@ -150,7 +231,13 @@ CLUSTER_SUMMARY = Table(
         "max_gpu",
     ),
     columns=(
-        Column("id", "VARCHAR", "Trace: Seren, Kalos, Philly, Helios or PAI", provenance="derived"),
+        Column(
+            "id",
+            "VARCHAR",
+            "Trace: Seren, Kalos, Philly, Helios or PAI",
+            provenance="derived",
+            choices=("Seren", "Kalos", "Philly", "Helios", "PAI"),
+        ),
         _summed("job_num", "BIGINT", "All jobs; for PAI, tasks", "jobs"),
         _summed(
             "cpu_job_num",
@@ -167,51 +254,47 @@ CLUSTER_SUMMARY = Table(
         _summed("med_gpu_num", "DOUBLE", "Median GPUs of a GPU job", "GPUs"),
         _summed_s("max_run_time_gpu", "Longest run of a GPU job"),
         _summed("max_gpu", "DOUBLE", "Most GPUs of one job", "GPUs"),
-        _summed("complete_rate_gpu", "DOUBLE", "Share of GPU jobs that completed", "fraction"),
-        _summed("cancel_rate_gpu", "DOUBLE", "Share of GPU jobs that were cancelled", "fraction"),
-        _summed(
-            "fail_rate_gpu",
-            "DOUBLE",
-            "Share of GPU jobs that failed, by a wider rule than state = FAILED",
-            "fraction",
-        ),
-        Column(
-            "complete_gpu_time",
-            "DOUBLE",
-            "GPU time of GPU jobs that completed",
-            unit="GPU-s",
-            provenance="derived",
-        ),
-        Column(
-            "cancel_gpu_time",
-            "DOUBLE",
-            "GPU time of GPU jobs that were cancelled",
-            unit="GPU-s",
-            provenance="derived",
-        ),
-        Column(
-            "fail_gpu_time",
-            "DOUBLE",
-            "GPU time of GPU jobs that failed",
-            unit="GPU-s",
-            provenance="derived",
-        ),
-        _summed(
-            "complete_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that completed", "fraction"
-        ),
-        _summed(
-            "cancel_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that were cancelled", "fraction"
-        ),
-        _summed("fail_rate_gpu_time", "DOUBLE", "Share of the GPU time in jobs that failed", "fraction"),
+        _rate("complete_rate_gpu", "Share of GPU jobs that completed"),
+        _rate("cancel_rate_gpu", "Share of GPU jobs that were cancelled"),
+        _rate("fail_rate_gpu", "Share of GPU jobs that failed, by a wider rule than state = FAILED"),
+        _summed("complete_gpu_time", "DOUBLE", "GPU time of GPU jobs that completed", "GPU-s"),
+        _summed("cancel_gpu_time", "DOUBLE", "GPU time of GPU jobs that were cancelled", "GPU-s"),
+        _summed("fail_gpu_time", "DOUBLE", "GPU time of GPU jobs that failed", "GPU-s"),
+        _rate("complete_rate_gpu_time", "Share of the GPU time in jobs that completed"),
+        _rate("cancel_rate_gpu_time", "Share of the GPU time in jobs that were cancelled"),
+        _rate("fail_rate_gpu_time", "Share of the GPU time in jobs that failed"),
         _summed_s("avg_run_time_cpu", "Mean run of CPU jobs"),
         _summed_s("avg_que_time_cpu", "Mean queue of CPU jobs"),
         _summed_s("med_run_time_cpu", "Median run of CPU jobs"),
         _summed_s("med_que_time_cpu", "Median queue of CPU jobs"),
-        _summed("complete_rate_cpu", "DOUBLE", "Share of CPU jobs that completed", "fraction"),
-        _summed("cancel_rate_cpu", "DOUBLE", "Share of CPU jobs that were cancelled", "fraction"),
-        _summed("fail_rate_cpu", "DOUBLE", "Share of CPU jobs that failed", "fraction"),
+        _rate("complete_rate_cpu", "Share of CPU jobs that completed"),
+        _rate("cancel_rate_cpu", "Share of CPU jobs that were cancelled"),
+        _rate("fail_rate_cpu", "Share of CPU jobs that failed"),
     ),
     order_by=("id",),
+    rules=(
+        Rule(
+            "maxima",
+            "no mean or median is above its maximum",
+            "avg_run_time_gpu > max_run_time_gpu or med_run_time_gpu > max_run_time_gpu"
+            " or avg_gpu_num > max_gpu or med_gpu_num > max_gpu",
+        ),
+        Rule(
+            "job_num",
+            "job_num is cpu_job_num + gpu_job_num",
+            "job_num <> cpu_job_num + gpu_job_num",
+            kind="derived",
+            caveat="acme.summary_gaps_and_zeros",
+        ),
+        Rule(
+            "rates_sum",
+            "the rates of GPU jobs, of their GPU time and of CPU jobs each add up to 1, within 0.001",
+            "abs(complete_rate_gpu + cancel_rate_gpu + fail_rate_gpu - 1) > 0.0011"
+            " or abs(complete_rate_gpu_time + cancel_rate_gpu_time + fail_rate_gpu_time - 1) > 0.0011"
+            " or abs(complete_rate_cpu + cancel_rate_cpu + fail_rate_cpu - 1) > 0.0011",
+            kind="derived",
+        ),
+    ),
 )
 
 _TIMES = r"(?:-2023-[^/]*)?\.csv"
@@ -223,7 +306,9 @@ _NODE_METRICS = "NODE_CPU_UTILIZATION|NODE_MEMORY_UTILIZATION|NODE_IB_SEND|NODE_
 _NODE = r"(?P<node>\d{1,3}(?:\.\d{1,3}){3})"
 _CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: seren or kalos")
 _DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV, as it stands")
-_TIME = Column("time", "TIMESTAMPTZ", "Time of the sample; about every 15 s")
+_FROM, _UNTIL = "2023-01-01 00:00:00+08:00", "2024-01-01 00:00:00+08:00"
+_TIME = Column("time", "TIMESTAMPTZ", "Time of the sample; about every 15 s", least=_FROM, below=_UNTIL)
+_VALUE = Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty", least=0)
 
 GPU_METRIC = Table(
     name="gpu_metric",
@@ -248,14 +333,34 @@ GPU_METRIC = Table(
     ),
     columns=(
         Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
-        Column("gpu", "BIGINT", "GPU on its node, from 0; NULL where the device's name has none"),
+        Column(
+            "gpu", "BIGINT", "GPU on its node, from 0; NULL where the device's name has none", least=0, most=7
+        ),
         _DEVICE,
         _TIME,
-        Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty"),
+        _VALUE,
     ),
     order_by=("device", "time"),
     partition_by=("cluster", "metric"),
     wide=Wide(time_name="Time", device_name=_NODE + r"(?:-(?P<gpu>\d))?"),
+    rules=(
+        Rule(
+            "percent",
+            "metrics that DCGM gives in percent are at most 100",
+            "metric in ('GPU_UTIL', 'MEM_COPY_UTIL', 'SM_ACTIVE', 'SM_OCCUPANCY', 'PIPE_TENSOR_ACTIVE',"
+            " 'DRAM_ACTIVE') and value > 100",
+        ),
+        Rule(
+            "memory",
+            "used and free memory are each at most 80 GiB, in MiB",
+            "metric in ('FB_USED', 'FB_FREE') and value > 80 * 1024",
+        ),
+        Rule(
+            "xid",
+            "an error code is a whole number",
+            "metric = 'XID_ERRORS' and value > 0 and value <> trunc(value)",
+        ),
+    ),
 )
 
 NODE_METRIC = Table(
@@ -281,11 +386,24 @@ NODE_METRIC = Table(
         Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
         _DEVICE,
         _TIME,
-        Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty"),
+        _VALUE,
     ),
     order_by=("device", "time"),
     partition_by=("cluster", "metric"),
     wide=Wide(time_name="Time", device_name=_NODE + r"(?:-mlx5_\d)?"),
+    rules=(
+        Rule(
+            "memory",
+            "memory utilisation is at most 100 percent",
+            "metric = 'NODE_MEMORY_UTILIZATION' and value > 100",
+        ),
+        Rule(
+            "processors",
+            "CPU utilisation is a fraction, at most 1",
+            "metric = 'NODE_CPU_UTILIZATION' and value > 1",
+            caveat="acme.kalos_host_cpu_over_100",
+        ),
+    ),
 )
 
 SERVER_POWER = Table(
@@ -310,14 +428,28 @@ SERVER_POWER = Table(
         "CPU_Power",
     ),
     columns=(
-        Column("Time", "TIMESTAMPTZ", "Time of the sample"),
-        Column("Sys_Total_Power", "DOUBLE", "Power of the whole server", unit="W"),
-        Column("CPU_Power", "DOUBLE", "Power of its CPUs", unit="W"),
-        Column("MEM_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W"),
-        Column("Memory_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W"),
+        Column("Time", "TIMESTAMPTZ", "Time of the sample", least=_FROM, below=_UNTIL),
+        Column("Sys_Total_Power", "DOUBLE", "Power of the whole server", unit="W", least=0),
+        Column("CPU_Power", "DOUBLE", "Power of its CPUs", unit="W", least=0),
+        Column("MEM_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W", least=0),
+        Column("Memory_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W", least=0),
     ),
     optional=frozenset({"MEM_Power", "Memory_Power"}),
     order_by=("server_group", "Time"),
+    rules=(
+        Rule(
+            "one_memory",
+            "memory power is in one of its two columns, not in both",
+            '"MEM_Power" is not null and "Memory_Power" is not null',
+        ),
+        Rule(
+            "memory_recorded",
+            "every sample with the power of a server has the power of its memory",
+            '"Sys_Total_Power" is not null and "MEM_Power" is null and "Memory_Power" is null',
+            kind="coverage",
+            caveat="acme.ipmi_is_seren_only",
+        ),
+    ),
 )
 
 TRACE = Trace(

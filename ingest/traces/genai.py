@@ -15,7 +15,7 @@ times are no instants, and not UNIX_S. Requests are no jobs, for they hold no GP
 
 import re
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 
 README = "README of cluster-trace-v2026-GenAI"
 KEY = ("timestamp_anon", "container_ip")
@@ -24,6 +24,16 @@ TIME = Column("timestamp_anon", "BIGINT", "Time; a minute has 57 of its seconds"
 # The README announces these texts for a missing container; the files have empty fields.
 CONTAINER = Column("container_ip", "VARCHAR", "Container: hash of its address", null_texts=("NULL", "None"))
 REQUEST_TYPE = Column("request_type", "VARCHAR", "Generative Requests, or API Requests, of no container")
+WHOLE_MINUTES = Rule(
+    "minutes", "times are whole minutes, each 57 s on the trace's clock", "timestamp_anon % 57 <> 0"
+)
+HAS_CONTAINER = Rule(
+    "container",
+    "every value belongs to a container",
+    "container_ip is null",
+    kind="coverage",
+    caveat="genai.rows_without_container",
+)
 TIME_FIRST, VALUE_FIRST, TIME_LAST = "time value container", "value time container", "value container time"
 
 
@@ -35,6 +45,7 @@ def _telemetry(
     more: tuple[Column, ...] = (),
     key: tuple[str, ...] = KEY,
     examples: tuple[str, ...] = (),
+    rules: tuple[Rule, ...] = (),
 ) -> Table:
     """One metric; files differ in the order of columns. What may lack a container has another key."""
     value = Column("value", "DOUBLE", meaning, unit, is_duration=unit == "ms", examples=examples)
@@ -50,6 +61,7 @@ def _telemetry(
         key=key,
         never_empty=("timestamp_anon", "value", *(("container_ip",) if key == KEY else ())),
         order_by=KEY,
+        rules=(WHOLE_MINUTES, *rules, *(() if key == KEY else (HAS_CONTAINER,))),
     )
 
 
@@ -153,6 +165,14 @@ TRACE = Trace(
             VALUE_FIRST,
             key=(),
             examples=("0.25", "0.5", "0.993", "-0.00001"),
+            rules=(
+                Rule(
+                    "fraction",
+                    "memory in use is a fraction, from 0 to 1",
+                    "value < 0 or value > 1",
+                    caveat="genai.memory_is_a_fraction",
+                ),
+            ),
         ),
         _telemetry("pod_gpu_duty_cycle_anon", "GPU utilisation", "percent", VALUE_FIRST),
         _telemetry("pod_gpu_memory_used_bytes_anon", "GPU memory in use", "bytes"),

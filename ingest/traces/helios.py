@@ -19,7 +19,7 @@ Traps:
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace, Wide
+from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
 
 README = "README of S-Lab-System-Group/HeliosData"
 FOLDER = r"(?P<cluster>Earth|Saturn|Uranus|Venus)"
@@ -37,12 +37,19 @@ JOB = Table(
     never_empty=("job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time"),
     columns=(
         Column("job_id", "VARCHAR", "Job id, given in the order of submission within a cluster"),
-        Column("user", "VARCHAR", "Hashed user, beginning with u"),
-        Column("vc", "VARCHAR", "Hashed virtual cluster, beginning with vc; clusters share names"),
-        Column("gpu_num", "BIGINT", "GPUs required; 0 for a CPU job", "GPUs"),
-        Column("cpu_num", "BIGINT", "CPUs required", "CPUs"),
-        Column("node_num", "BIGINT", "Nodes of the job", "nodes"),
-        Column("state", "VARCHAR", "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL"),
+        Column("user", "VARCHAR", "Hashed user, beginning with u", pattern="u.*"),
+        Column(
+            "vc", "VARCHAR", "Hashed virtual cluster, beginning with vc; clusters share names", pattern="vc.*"
+        ),
+        Column("gpu_num", "BIGINT", "GPUs required; 0 for a CPU job", "GPUs", least=0),
+        Column("cpu_num", "BIGINT", "CPUs required", "CPUs", least=0),
+        Column("node_num", "BIGINT", "Nodes of the job", "nodes", least=0),
+        Column(
+            "state",
+            "VARCHAR",
+            "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL",
+            choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "SUSPENDED"),
+        ),
         Column("submit_time", "TIMESTAMP", "Submission, in local time of a zone that is not written"),
         Column("start_time", "TIMESTAMP", "Start of execution, in local time"),
         Column("end_time", "TIMESTAMP", "Termination, in local time"),
@@ -52,6 +59,28 @@ JOB = Table(
     order_by=("submit_time", "job_id"),
     partition_by=("cluster",),
     about_rows=3_362_981,
+    rules=(
+        Rule(
+            "state_documented",
+            "state is one of the five that the README lists",
+            "state not in ('COMPLETED', 'CANCELLED', 'FAILED', 'TIMEOUT', 'NODE_FAIL')",
+            caveat="helios.suspended_once",
+        ),
+        Rule("start_after_submit", "no job starts before it is submitted", "start_time < submit_time"),
+        Rule("end_after_start", "no job ends before it starts", "end_time < start_time"),
+        Rule(
+            "duration",
+            "duration is end_time - start_time",
+            "duration <> epoch(end_time) - epoch(start_time)",
+            kind="derived",
+        ),
+        Rule(
+            "queue",
+            "queue is start_time - submit_time",
+            "queue <> epoch(start_time) - epoch(submit_time)",
+            kind="derived",
+        ),
+    ),
 )
 
 GPU_COUNT = Table(

@@ -20,7 +20,7 @@ Traps:
 - The last line of each CSV has no newline, so that a CSV that is cut short there cannot be told.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 
 RAW_SOURCE_FILE = Column(
     "source_file",
@@ -47,6 +47,7 @@ SUBMISSION_TIME = Column(
     "BIGINT",
     "Submission, counted from the start of the collection, which all clusters share",
     unit="s",
+    least=0,
 )
 DURATION = Column(
     "duration",
@@ -54,12 +55,14 @@ DURATION = Column(
     "How long the job ran; a queue before it is not in the trace; at least 600 in every row",
     unit="s",
     is_duration=True,
+    least=600,
 )
 NUM_GPU = Column(
     "num_gpu",
     "BIGINT",
     "GPUs requested or used, which the publisher does not tell apart; a power of two up to 64",
     unit="GPUs",
+    choices=(1, 2, 4, 8, 16, 32, 64),
 )
 
 RAW_JOB = Table(
@@ -124,8 +127,15 @@ ELASTICFLOW_JOB = Table(
             "Training iterations, generated from the duration and a throughput table",
             unit="iterations",
             provenance="synthetic",
+            least=1,
         ),
-        Column("model_name", "VARCHAR", "Model, drawn at random from six", provenance="synthetic"),
+        Column(
+            "model_name",
+            "VARCHAR",
+            "Model, drawn at random from six",
+            provenance="synthetic",
+            choices=("bert", "deepspeech2", "gpt2", "inception3", "resnet50", "vgg16"),
+        ),
         Column(
             "deadline",
             "BIGINT",
@@ -140,11 +150,20 @@ ELASTICFLOW_JOB = Table(
             "Generated training batch size",
             unit="samples",
             provenance="synthetic",
+            least=1,
         ),
         NUM_GPU,
         DURATION,
     ),
     order_by=("source_file", "submission_time", "job_id"),
+    rules=(
+        Rule(
+            "tightness",
+            "(deadline - submission_time) / duration is from 0.5 to 1.5",
+            "(deadline - submission_time) / nullif(duration, 0) not between 0.5 and 1.5",
+            caveat="itp.deadline_synthetic",
+        ),
+    ),
 )
 
 TRACE = Trace(

@@ -21,7 +21,7 @@ Traps:
 - Nothing says on which node a pod ran.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 
 NODE = Table(
     name="node",
@@ -38,6 +38,7 @@ NODE = Table(
             "node_list",
             "VARCHAR",
             "Which list: all_node, or its subset gpu_node; use one of them, never both",
+            choices=("all_node", "gpu_node"),
         ),
     ),
     key=(
@@ -52,16 +53,25 @@ NODE = Table(
     ),
     columns=(
         Column("sn", "VARCHAR", "Node name, given anew in each list"),
-        Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU"),
-        Column("memory_mib", "BIGINT", "Main memory", unit="MiB"),
-        Column("gpu", "BIGINT", "GPUs in the node; 0 for a CPU node", unit="GPUs"),
+        Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU", least=1),
+        Column("memory_mib", "BIGINT", "Main memory", unit="MiB", least=1),
+        Column("gpu", "BIGINT", "GPUs in the node; 0 for a CPU node", unit="GPUs", choices=(0, 1, 2, 4, 8)),
         Column(
             "model",
             "VARCHAR",
             "GPU model; G2 and G3 are undisclosed; NULL on nodes without a GPU",
+            choices=("A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"),
         ),
     ),
     order_by=("node_list", "sn"),
+    rules=(
+        Rule("gpu_node_has_gpus", "every node of gpu_node has a GPU", "node_list = 'gpu_node' and gpu <= 0"),
+        Rule(
+            "model_where_gpu",
+            "nodes without a GPU have no model, and all others have one",
+            "(gpu = 0) <> (model is null)",
+        ),
+    ),
 )
 
 POD = Table(
@@ -80,6 +90,7 @@ POD = Table(
             "variant",
             "VARCHAR",
             "Which pod list, from the file's name; only default is the trace as recorded",
+            pattern="default|(cpu|gpushare|gpuspec|multigpu).*",
         ),
     ),
     key=(
@@ -95,9 +106,9 @@ POD = Table(
     ),
     columns=(
         Column("name", "VARCHAR", "Pod name, given anew in most variants"),
-        Column("cpu_milli", "BIGINT", "CPU requested", unit="milli-CPU"),
+        Column("cpu_milli", "BIGINT", "CPU requested", unit="milli-CPU", least=1),
         Column("memory_mib", "BIGINT", "Main memory requested; 0 for one pod of default", unit="MiB"),
-        Column("num_gpu", "BIGINT", "GPUs requested, 0 to 8", unit="GPUs"),
+        Column("num_gpu", "BIGINT", "GPUs requested, 0 to 8", unit="GPUs", choices=(0, 1, 2, 4, 8)),
         Column(
             "gpu_milli",
             "BIGINT",
@@ -111,14 +122,20 @@ POD = Table(
             " only, where the publisher added it",
             provenance="derived",
         ),
-        Column("qos", "VARCHAR", "Quality of service: LS, BE, Burstable or Guaranteed"),
+        Column(
+            "qos",
+            "VARCHAR",
+            "Quality of service: LS, BE, Burstable or Guaranteed",
+            choices=("LS", "BE", "Burstable", "Guaranteed"),
+        ),
         Column(
             "pod_phase",
             "VARCHAR",
             "Last phase of the pod: Succeeded, Running, Pending or Failed; no state of the cluster"
             " at one time",
+            choices=("Succeeded", "Running", "Pending", "Failed"),
         ),
-        Column("creation_time", "BIGINT", "Creation, counted from the first pod", unit="s"),
+        Column("creation_time", "BIGINT", "Creation, counted from the first pod", unit="s", least=0),
         Column(
             "deletion_time",
             "BIGINT",
@@ -134,6 +151,57 @@ POD = Table(
     ),
     optional=frozenset({"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"}),
     order_by=("variant", "creation_time", "name"),
+    rules=(
+        Rule("memory_mib", "a pod requests memory", "memory_mib <= 0", caveat="openb.zero_memory_pod"),
+        Rule("gpu_milli_of_none", "gpu_milli is 0 where num_gpu is 0", "num_gpu = 0 and gpu_milli <> 0"),
+        Rule(
+            "gpu_milli_of_one",
+            "gpu_milli is from 1 to 1000 where num_gpu is 1",
+            "num_gpu = 1 and gpu_milli not between 1 and 1000",
+        ),
+        Rule(
+            "gpu_milli_of_several",
+            "gpu_milli is 1000 where num_gpu is above 1",
+            "num_gpu > 1 and gpu_milli <> 1000",
+        ),
+        Rule(
+            "gpu_spec_variants",
+            "gpu_spec is empty outside the gpuspec lists",
+            "gpu_spec is not null and variant not like 'gpuspec%'",
+        ),
+        Rule(
+            "gpu_spec_needs_gpu",
+            "gpu_spec is empty for pods that request no GPU",
+            "gpu_spec is not null and num_gpu = 0",
+        ),
+        Rule(
+            "scheduled_after_creation",
+            "no pod is scheduled before it is created",
+            "scheduled_time < creation_time",
+        ),
+        Rule(
+            "deletion_after_scheduled",
+            "no pod is deleted before it is scheduled",
+            "deletion_time < scheduled_time",
+        ),
+        Rule(
+            "deletion_after_creation",
+            "no pod is deleted before it is created",
+            "deletion_time < creation_time",
+        ),
+        Rule(
+            "scheduled_unless_pending",
+            "Pending pods have no scheduled_time and all others have one, in lists with phases",
+            "(pod_phase = 'Pending') <> (scheduled_time is null)",
+        ),
+        Rule(
+            "recorded",
+            "every pod has qos, phase, creation and deletion, except in the multigpu lists",
+            "variant not like 'multigpu%' and (qos is null or pod_phase is null or creation_time is null"
+            " or deletion_time is null)",
+            kind="coverage",
+        ),
+    ),
 )
 
 TRACE = Trace(

@@ -25,7 +25,7 @@ Traps:
 - ``inst_id`` names the job, whatever its name says.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
 
 # The publisher writes whole numbers as floats here ("4550879.0", "1.0") and as integers in
 # pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE refuses no row if a
@@ -35,20 +35,34 @@ START_TIME = Column(
     "DOUBLE",
     "Launch on the shifted clock; NULL or 0 if it did not happen",
     unit="s",
+    least=0,
 )
 END_TIME = Column(
     "end_time",
     "DOUBLE",
     "Completion on the shifted clock; NULL or 0 if it did not happen",
     unit="s",
+    least=0,
 )
+END_AFTER_START = Rule(
+    "end_after_start",
+    "nothing ends before it starts; a time of 0 did not happen",
+    "start_time > 0 and end_time > 0 and end_time < start_time",
+)
+GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
 
 JOB_NAME = Column("job_name", "VARCHAR", "Name of the job, anonymised")
 TASK_NAME = Column("task_name", "VARCHAR", "Role of the task in its job, such as ps or worker")
 INST_ID = Column("inst_id", "VARCHAR", "Id of the job, in spite of its name; one for each job_name")
 USER = Column("user", "VARCHAR", "User, anonymised")
-STATUS = Column("status", "VARCHAR", "Terminated, Failed, Running or Waiting; only Terminated is a success")
+STATUS = Column(
+    "status",
+    "VARCHAR",
+    "Terminated, Failed, Running or Waiting; only Terminated is a success",
+    choices=("Terminated", "Failed", "Running", "Waiting"),
+)
 MACHINE = Column("machine", "VARCHAR", "Machine, anonymised")
+IN_TASK = ("job_name", "task_name")
 
 JOB = Table(
     name="job",
@@ -75,6 +89,23 @@ JOB = Table(
         "pai_job_table.header": "3ac33aefab9a4d81338794fa145fe280594a379444961a9c639f00181c508567",
     },
     order_by=("job_name",),
+    rules=(
+        END_AFTER_START,
+        Rule(
+            "start_unless_waiting",
+            "only Waiting jobs have no start_time",
+            "start_time is null and status <> 'Waiting'",
+            kind="coverage",
+        ),
+        Rule(
+            "end_where_ended",
+            "jobs that are Terminated or Failed have an end, and no others do",
+            "(status in ('Terminated', 'Failed')) <> (coalesce(end_time, 0) > 0)",
+            kind="coverage",
+            caveat="pai.job_end_missing",
+        ),
+    ),
+    references=(Reference(("inst_id",), "group_tag", caveat="pai.group_tag_orphans"),),
 )
 
 TASK = Table(
@@ -110,18 +141,21 @@ TASK = Table(
             "DOUBLE",
             "CPU requested for each instance; 600 is six cores",
             unit="percent of one core",
+            least=0,
         ),
-        Column("plan_mem", "DOUBLE", "Main memory requested for each instance", unit="GB"),
+        Column("plan_mem", "DOUBLE", "Main memory requested for each instance", unit="GB", least=0),
         Column(
             "plan_gpu",
             "DOUBLE",
             "GPU requested for each instance; 50 is half a GPU; NULL for a task without GPU",
             unit="percent of one GPU",
+            least=0,
         ),
         Column(
             "gpu_type",
             "VARCHAR",
             "Type of GPU that the task was given, not the one it asked for; MISC is older types",
+            choices=GPU_TYPES,
         ),
     ),
     published_sha256={
@@ -130,6 +164,26 @@ TASK = Table(
         "pai_task_table.header": "978bbaabfc8695874c605c01c144b2977f611ceca73aeb72189988cdfbfb0a9c",
     },
     order_by=("job_name",),
+    rules=(
+        END_AFTER_START,
+        Rule(
+            "inst_num",
+            "inst_num is a whole number of at least 1",
+            "inst_num < 1 or inst_num <> floor(inst_num)",
+        ),
+        Rule("plan_gpu", "plan_gpu of a task without a GPU is empty, not 0", "plan_gpu = 0"),
+        Rule("sized", "every task says how many instances it launches", "inst_num is null", kind="coverage"),
+        Rule(
+            "start_unless_waiting",
+            "only Waiting tasks have no start_time",
+            "start_time is null and status <> 'Waiting'",
+            kind="coverage",
+        ),
+    ),
+    references=(
+        Reference(("job_name",), "job"),
+        Reference(IN_TASK, "instance", caveat="pai.tasks_without_instances"),
+    ),
 )
 
 INSTANCE = Table(
@@ -171,6 +225,27 @@ INSTANCE = Table(
         "pai_instance_table.header": ("51f2585178eaaf30ad8cc88c50ec9243b0f7d9603603ab7602efccb7aa34f6b0"),
     },
     order_by=("job_name",),
+    rules=(
+        END_AFTER_START,
+        Rule(
+            "start_where_ended",
+            "an instance that ended has a start",
+            "end_time > 0 and coalesce(start_time, 0) = 0",
+            caveat="pai.end_blanking_is_no_op",
+        ),
+        Rule(
+            "named",
+            "every instance names its worker",
+            "worker_name is null",
+            kind="coverage",
+            caveat="pai.worker_name_repeats",
+        ),
+    ),
+    references=(
+        Reference(IN_TASK, "task"),
+        Reference(("machine",), "machine_spec"),
+        Reference(("worker_name",), "sensor", caveat="pai.sensor_covers_two_fifths"),
+    ),
 )
 
 SENSOR = Table(
@@ -201,6 +276,7 @@ SENSOR = Table(
             "DOUBLE",
             "CPU used, mean over the worker's life, in the unit of plan_cpu and no share of it",
             unit="percent of one core",
+            least=0,
         ),
         Column(
             "gpu_wrk_util",
@@ -208,24 +284,29 @@ SENSOR = Table(
             "GPU used, mean over the worker's life, in the unit of plan_gpu and no share of it; may"
             " exceed 100",
             unit="percent of one GPU",
+            least=0,
         ),
-        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's life", unit="GB"),
-        Column("max_mem", "DOUBLE", "Main memory used, maximum", unit="GB"),
-        Column("avg_gpu_wrk_mem", "DOUBLE", "GPU memory used, mean over the worker's life", unit="GB"),
-        Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB"),
-        Column("read", "DOUBLE", "Network input, mean over the worker's life", unit="bytes"),
-        Column("write", "DOUBLE", "Network output, mean over the worker's life", unit="bytes"),
+        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's life", unit="GB", least=0),
+        Column("max_mem", "DOUBLE", "Main memory used, maximum", unit="GB", least=0),
+        Column(
+            "avg_gpu_wrk_mem", "DOUBLE", "GPU memory used, mean over the worker's life", unit="GB", least=0
+        ),
+        Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB", least=0),
+        Column("read", "DOUBLE", "Network input, mean over the worker's life", unit="bytes", least=0),
+        Column("write", "DOUBLE", "Network output, mean over the worker's life", unit="bytes", least=0),
         Column(
             "read_count",
             "DOUBLE",
             "Network reads, mean over the worker's life",
             unit="operations",
+            least=0,
         ),
         Column(
             "write_count",
             "DOUBLE",
             "Network writes, mean over the worker's life",
             unit="operations",
+            least=0,
         ),
     ),
     published_sha256={
@@ -234,6 +315,30 @@ SENSOR = Table(
         "pai_sensor_table.header": ("d3e26eb31fb3b833821373b487266312151a3bfb2f18fc62017a438546cc1362"),
     },
     order_by=("job_name",),
+    rules=(
+        Rule(
+            "maxima",
+            "no mean of memory is above its maximum",
+            "avg_mem > max_mem or avg_gpu_wrk_mem > max_gpu_wrk_mem",
+        ),
+        Rule(
+            "device",
+            "a worker with a GPU utilisation names its device",
+            "gpu_wrk_util is not null and gpu_name is null",
+            kind="coverage",
+        ),
+        Rule(
+            "used",
+            "every worker has a CPU and a memory use",
+            "cpu_usage is null or avg_mem is null",
+            kind="coverage",
+            caveat="pai.sensor_covers_two_fifths",
+        ),
+    ),
+    references=(
+        Reference(("worker_name",), "instance"),
+        Reference(("machine",), "machine_spec", caveat="pai.sensor_covers_two_fifths"),
+    ),
 )
 
 GROUP_TAG = Table(
@@ -252,7 +357,12 @@ GROUP_TAG = Table(
     columns=(
         INST_ID,
         USER,
-        Column("gpu_type_spec", "VARCHAR", "Type of GPU that the job asked for; NULL if any will do"),
+        Column(
+            "gpu_type_spec",
+            "VARCHAR",
+            "Type of GPU that the job asked for; NULL if any will do",
+            choices=GPU_TYPES,
+        ),
         Column(
             "group",
             "VARCHAR",
@@ -272,6 +382,16 @@ GROUP_TAG = Table(
         "pai_group_tag_table.header": ("320470fa8f77182bc6052c95ff359b75542c748e9516b3d8148a6e2bafc1798d"),
     },
     order_by=("inst_id",),
+    rules=(
+        Rule(
+            "grouped",
+            "every tag has a group",
+            '"group" is null',
+            kind="coverage",
+            caveat="pai.group_falls_back_to_user",
+        ),
+    ),
+    references=(Reference(("inst_id",), "job", caveat="pai.group_tag_orphans"),),
 )
 
 MACHINE_SPEC = Table(
@@ -295,10 +415,15 @@ MACHINE_SPEC = Table(
     ),
     columns=(
         MACHINE,
-        Column("gpu_type", "VARCHAR", "Type of the machine's GPUs; CPU where it has none"),
-        Column("cap_cpu", "BIGINT", "CPU capacity, where plans are in percent", unit="cores"),
-        Column("cap_mem", "BIGINT", "Main memory", unit="GB"),
-        Column("cap_gpu", "BIGINT", "GPU capacity, where plans are in percent", unit="GPUs"),
+        Column(
+            "gpu_type",
+            "VARCHAR",
+            "Type of the machine's GPUs; CPU where it has none",
+            choices=(*GPU_TYPES, "CPU"),
+        ),
+        Column("cap_cpu", "BIGINT", "CPU capacity, where plans are in percent", unit="cores", least=1),
+        Column("cap_mem", "BIGINT", "Main memory", unit="GB", least=1),
+        Column("cap_gpu", "BIGINT", "GPU capacity, where plans are in percent", unit="GPUs", least=0),
     ),
     published_sha256={
         "pai_machine_spec.tar.gz": ("cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d"),
@@ -306,6 +431,13 @@ MACHINE_SPEC = Table(
         "pai_machine_spec.header": ("4c9ea25914ff3f0b73be9ff223fb91002e787138165abd3f584ba37281448e1c"),
     },
     order_by=("machine",),
+    rules=(
+        Rule(
+            "gpu_type_where_gpu",
+            "gpu_type is CPU for machines without a GPU, and for no others",
+            "(gpu_type = 'CPU') <> (cap_gpu = 0)",
+        ),
+    ),
 )
 
 MACHINE_METRIC = Table(
@@ -328,30 +460,37 @@ MACHINE_METRIC = Table(
     columns=(
         Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
         MACHINE,
-        Column("start_time", "DOUBLE", "Launch of the worker, on the shifted clock", unit="s"),
-        Column("end_time", "DOUBLE", "Completion of the worker, on the shifted clock", unit="s"),
-        Column("machine_cpu_iowait", "DOUBLE", "CPU time of the machine waiting for I/O", unit="percent"),
-        Column("machine_cpu_kernel", "DOUBLE", "CPU time of the machine in the kernel", unit="percent"),
-        Column("machine_cpu_usr", "DOUBLE", "CPU time of the machine in programs", unit="percent"),
+        Column("start_time", "DOUBLE", "Launch of the worker, on the shifted clock", unit="s", least=0),
+        Column("end_time", "DOUBLE", "Completion of the worker, on the shifted clock", unit="s", least=0),
+        Column(
+            "machine_cpu_iowait", "DOUBLE", "CPU time of the machine waiting for I/O", unit="percent", least=0
+        ),
+        Column(
+            "machine_cpu_kernel", "DOUBLE", "CPU time of the machine in the kernel", unit="percent", least=0
+        ),
+        Column("machine_cpu_usr", "DOUBLE", "CPU time of the machine in programs", unit="percent", least=0),
         Column(
             "machine_gpu",
             "DOUBLE",
             "GPU utilisation of the machine; exceeds 100 on machines with several GPUs",
             unit="percent",
+            least=0,
         ),
-        Column("machine_load_1", "DOUBLE", "Load average over one minute"),
-        Column("machine_net_receive", "DOUBLE", "Network input of the machine", unit="bytes"),
+        Column("machine_load_1", "DOUBLE", "Load average over one minute", least=0),
+        Column("machine_net_receive", "DOUBLE", "Network input of the machine", unit="bytes", least=0),
         Column(
             "machine_num_worker",
             "DOUBLE",
             "Workers on the machine, a mean and so not whole",
             unit="workers",
+            least=0,
         ),
         Column(
             "machine_cpu",
             "DOUBLE",
             "CPU utilisation of the machine, about the sum of usr, kernel and iowait",
             unit="percent",
+            least=0,
         ),
     ),
     published_sha256={
@@ -360,6 +499,16 @@ MACHINE_METRIC = Table(
         "pai_machine_metric.header": ("300342613103c6192490f8990958903d837053c13adbc6c094d677074fbbb7ad"),
     },
     order_by=("machine",),
+    rules=(
+        END_AFTER_START,
+        Rule(
+            "machine_cpu",
+            "machine_cpu is machine_cpu_usr + machine_cpu_kernel + machine_cpu_iowait, within 1 point",
+            "abs(machine_cpu - (machine_cpu_usr + machine_cpu_kernel + machine_cpu_iowait)) > 1",
+            kind="derived",
+        ),
+    ),
+    references=(Reference(("machine",), "machine_spec"),),
 )
 
 TRACE = Trace(

@@ -21,7 +21,7 @@ Traps:
 - ``NA`` stands where a GPU or a server was offline.
 """
 
-from tracehouse.ingest.declarations import Column, JsonList, Table, Trace
+from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
 
 README = "README of msr-fiddle/philly-traces"
 ARCHIVE = "trace-data"
@@ -46,7 +46,12 @@ JOB = Table(
     file_name="cluster_job_log",
     archive_stem=ARCHIVE,
     columns=(
-        Column("status", "VARCHAR", "Status upon completion: Pass, Killed or Failed"),
+        Column(
+            "status",
+            "VARCHAR",
+            "Status upon completion: Pass, Killed or Failed",
+            choices=("Pass", "Killed", "Failed"),
+        ),
         Column("vc", "VARCHAR", "Hashed virtual cluster"),
         JOB_ID,
         Column(
@@ -54,6 +59,8 @@ JOB = Table(
             "TIMESTAMP",
             "Submission to the scheduler, in a zone that is not written",
             null_texts=NO_TIME,
+            least="2017-08-07 00:00:00",
+            below="2017-12-23 00:00:00",
         ),
         Column("user", "VARCHAR", "Hashed user"),
     ),
@@ -91,6 +98,16 @@ ATTEMPT = Table(
     key=("jobid", "attempt"),
     never_empty=("jobid", "attempt"),
     order_by=("start_time", "jobid", "attempt"),
+    rules=(
+        Rule("end_after_start", "no attempt ends before it starts", "end_time < start_time"),
+        Rule(
+            "has_times",
+            "an attempt has a start and an end",
+            "start_time is null or end_time is null",
+            kind="coverage",
+            caveat="philly.attempts_lack_times",
+        ),
+    ),
     about_rows=140_000,
 )
 
@@ -112,6 +129,7 @@ ATTEMPT_MACHINE = Table(
     key=("jobid", "attempt", "detail"),
     never_empty=("jobid", "attempt", "detail", "ip", "gpus"),
     order_by=("jobid", "attempt", "detail"),
+    references=(Reference(("ip",), "machine", ("machine_id",)),),
     about_rows=160_000,
 )
 
@@ -161,6 +179,8 @@ GPU_UTIL = Table(
                 f"Use of GPU {gpu}; NULL where it was offline, or the machine has none",
                 "percent",
                 null_texts=OFFLINE,
+                least=0,
+                most=100,
             )
             for gpu in range(8)
         ),
@@ -169,6 +189,7 @@ GPU_UTIL = Table(
     never_empty=("time", "machine_id"),
     order_by=("machine_id", "time"),
     ends_in_comma=True,
+    references=(Reference(("machine_id",), "machine"),),
     about_rows=44_750_640,
 )
 
@@ -188,6 +209,8 @@ CPU_UTIL = Table(
             "Use of all processors; NULL where the machine was offline",
             "percent",
             null_texts=OFFLINE,
+            least=0,
+            most=100,
         ),
     ),
     key=("time", "machine_id"),
@@ -217,12 +240,14 @@ MEM_UTIL = Table(
             "DOUBLE",
             "Memory that is free, in the same unit; NULL where the machine was offline",
             null_texts=OFFLINE,
+            least=0,
         ),
     ),
     key=("time", "machine_id"),
     never_empty=("time", "machine_id"),
     order_by=("machine_id", "time"),
     about_rows=45_000_000,
+    rules=(Rule("free_of_total", "mem_free is at most mem_total", "mem_free > mem_total"),),
 )
 
 TRACE = Trace(

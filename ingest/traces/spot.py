@@ -17,7 +17,7 @@ Traps:
 - Jobs that ran when the trace began or ended seem to be cut off there.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Reference, Table, Trace
 
 README = "README of cluster-trace-v2026-spot-gpu"
 
@@ -29,8 +29,8 @@ NODE = Table(
     file_name=r"node_info_df\.csv",
     columns=(
         Column("gpu_model", "VARCHAR", "GPU model: a name, or GPU-series-1 and -2, which have none"),
-        Column("gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs"),
-        Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores"),
+        Column("gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs", least=1),
+        Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores", least=1),
         Column("node_name", "VARCHAR", "Node"),
     ),
     key=("node_name",),
@@ -49,17 +49,18 @@ JOB = Table(
         Column("job_name", "VARCHAR", "Job"),
         Column("organization", "VARCHAR", "Organisation that pays, such as a department"),
         Column("gpu_model", "VARCHAR", "GPU model that the job requests"),
-        Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores"),
-        Column("gpu_request", "DOUBLE", "GPUs that a worker requests", "GPUs"),
-        Column("worker_num", "BIGINT", "Workers of the job", "instances"),
-        Column("submit_time", "DOUBLE", "Submission, after that of the first job", "s"),
-        Column("duration", "DOUBLE", "How long the job took", "s", is_duration=True),
-        Column("job_type", "VARCHAR", "HP, of high priority, or Spot"),
+        Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores", least=0),
+        Column("gpu_request", "DOUBLE", "GPUs that a worker requests", "GPUs", least=0),
+        Column("worker_num", "BIGINT", "Workers of the job", "instances", least=1),
+        Column("submit_time", "DOUBLE", "Submission, after that of the first job", "s", least=0),
+        Column("duration", "DOUBLE", "How long the job took", "s", is_duration=True, least=0),
+        Column("job_type", "VARCHAR", "HP, of high priority, or Spot", choices=("HP", "Spot")),
     ),
     key=("job_name",),
     never_empty=("job_name", "gpu_model", "gpu_request", "worker_num", "submit_time", "duration", "job_type"),
     order_by=("submit_time", "job_name"),
     about_rows=466_867,
+    references=(Reference(("gpu_model",), "node"),),
 )
 
 TRACE = Trace(

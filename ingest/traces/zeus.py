@@ -23,12 +23,17 @@ Traps:
 - The highest power limit differs by GPU, and average power may lie above the limit.
 """
 
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
 
-DATASET = Column("dataset", "VARCHAR", "Data set trained on; with the network, the workload")
+DATASET = Column(
+    "dataset",
+    "VARCHAR",
+    "Data set trained on; with the network, the workload",
+    choices=("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad"),
+)
 NETWORK = Column("network", "VARCHAR", "Network that was trained")
-BATCH_SIZE = Column("batch_size", "BIGINT", "Training batch size", unit="samples")
-OPTIMIZER = Column("optimizer", "VARCHAR", "Optimizer, in lower case in all files")
+BATCH_SIZE = Column("batch_size", "BIGINT", "Training batch size", unit="samples", above=0)
+OPTIMIZER = Column("optimizer", "VARCHAR", "Optimizer, in lower case in all files", pattern="[^A-Z]*")
 
 TRAIN = Table(
     name="train",
@@ -63,12 +68,13 @@ TRAIN = Table(
         OPTIMIZER,
         # Text, as published: 1e-1 and 1.00e-3 would not come back from a number.
         Column("learning_rate", "VARCHAR", "Learning rate as text, such as 1e-1"),
-        Column("run", "BIGINT", "Number of the repetition, from 1"),
+        Column("run", "BIGINT", "Number of the repetition, from 1", above=0),
         Column(
             "target_metric",
             "DOUBLE",
             "Validation metric to reach, on the workload's own scale; for librispeech a word error"
             " rate, where lower is better",
+            above=0,
         ),
         Column(
             "target_epoch",
@@ -76,6 +82,7 @@ TRAIN = Table(
             "Epoch in which the run reached the target; NULL if it never did",
             unit="epochs",
             null_texts=("nan",),
+            above=0,
         ),
     ),
     order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
@@ -91,7 +98,14 @@ POWER = Table(
     grain="one row per (gpu, dataset, network, batch_size, optimizer, power_limit)",
     source="README of the Zeus traces, Power trace",
     file_name=r"summary_power_(?P<gpu>\w+)\.csv",
-    keys=(Column("gpu", "VARCHAR", "GPU model, from the file's name: a40, p100, rtx6000 or v100"),),
+    keys=(
+        Column(
+            "gpu",
+            "VARCHAR",
+            "GPU model, from the file's name: a40, p100, rtx6000 or v100",
+            choices=("a40", "p100", "rtx6000", "v100"),
+        ),
+    ),
     key=(
         "gpu",
         "dataset",
@@ -120,15 +134,39 @@ POWER = Table(
             "Power limit set on the GPU; the highest differs by GPU",
             unit="W",
         ),
-        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s", is_duration=True),
+        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s", is_duration=True, above=0),
         Column(
             "average_power",
             "DOUBLE",
             "Mean power drawn by the GPU; may exceed power_limit",
             unit="W",
+            above=0,
         ),
     ),
     order_by=("gpu", "dataset", "network", "batch_size", "optimizer", "power_limit"),
+    rules=(
+        Rule(
+            "power_limit",
+            "power_limit is a multiple of 25 W from 100 to 300, or 260 on rtx6000",
+            "(power_limit not between 100 and 300 or power_limit % 25 <> 0)"
+            " and not (gpu = 'rtx6000' and power_limit = 260)",
+        ),
+        Rule(
+            "above_limit",
+            "average_power is at most power_limit",
+            "average_power > power_limit",
+            caveat="zeus.power_above_limit",
+        ),
+    ),
+    references=(
+        Reference(("dataset", "network"), "train", name="workload"),
+        Reference(
+            ("dataset", "network", "batch_size", "optimizer"),
+            "train",
+            name="trained",
+            caveat="zeus.configurations_differ",
+        ),
+    ),
 )
 
 ALIBABA_GROUP = Table(
@@ -143,7 +181,7 @@ ALIBABA_GROUP = Table(
     columns=(
         Column("group", "VARCHAR", "Group of the job, as in PAI's pai_group_tag_table"),
         # Floats, as published, and of the same type as the PAI tables that they come from.
-        Column("start_time", "DOUBLE", "Start of the job, on PAI's shifted clock", unit="s"),
+        Column("start_time", "DOUBLE", "Start of the job, on PAI's shifted clock", unit="s", above=0),
         Column("end_time", "DOUBLE", "End of the job, on PAI's shifted clock", unit="s"),
         Column(
             "dataset",
@@ -157,9 +195,12 @@ ALIBABA_GROUP = Table(
             "The job's runtime over the mean runtime of all jobs mapped to its data set",
             unit="ratio",
             provenance="derived",
+            least=0,
         ),
     ),
     order_by=("group", "start_time"),
+    rules=(Rule("end_after_start", "no job ends before it starts", "end_time < start_time"),),
+    references=(Reference(("dataset",), "train"),),
 )
 
 TRACE = Trace(

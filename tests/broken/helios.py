@@ -13,8 +13,8 @@ FILES = {
         f"1,u1,vc1,1,4,1,COMPLETED,{TIMES},60,10",
         f"2,u1,vc1,1,4,1,SUSPENDED,{TIMES},60,10",  # state_documented
         f"3,u1,vc1,1,4,1,ASLEEP,{TIMES},60,10",  # state, state_documented
-        f"4,x1,vc1,1,4,1,TIMEOUT,{TIMES},60,10",  # names
-        f"5,u1,x1,1,4,1,NODE_FAIL,{TIMES},60,10",  # names
+        f"4,x1,vc1,1,4,1,TIMEOUT,{TIMES},60,10",  # user
+        f"5,u1,x1,1,4,1,NODE_FAIL,{TIMES},60,10",  # vc
         f"6,u1,vc1,-1,4,1,FAILED,{TIMES},60,10",  # non_negative
         f"7,u1,vc1,1,-4,1,FAILED,{TIMES},60,10",  # non_negative
         f"8,u1,vc1,1,4,-1,FAILED,{TIMES},60,10",  # non_negative
@@ -36,7 +36,6 @@ FILES = {
 # Every other rule is broken once.
 BROKEN_MORE_OFTEN = {
     "helios.job.state_documented": 2,
-    "helios.job.names": 2,
     "helios.job.non_negative": 3,
 }
 

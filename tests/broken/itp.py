@@ -36,7 +36,7 @@ FILES = {
     # Nobody has brought this cluster's raw jobs, so that none of these can be missing there.
     "itp/elasticflow/cluster02.csv": [
         ITP_HEADER,
-        "g,0,0,gpt2,299,128,1,600",  # training_is_positive, tightness
+        "g,0,0,gpt2,299,128,1,600",  # positive, tightness
         "h,0,5000,gpt2,1501,256,1,1000",  # tightness
         "n,0,9000,vgg16,500,64,1,1000",
         "o,0,9000,vgg16,1500,64,1,1000",

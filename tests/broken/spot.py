@@ -12,13 +12,13 @@ FILES = {
     "spot/job_info_df.csv": [
         "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type",
         "1,13,A10,8,1,1,0,60,HP",
-        "2,13,A10,8,1,1,0,60,Cold",  # type
+        "2,13,A10,8,1,1,0,60,Cold",  # job_type
         "3,13,A10,-8,1,1,0,60,Spot",  # non_negative
         "4,13,A10,8,-1,1,0,60,Spot",  # non_negative
         "5,13,A10,8,1,1,-1,60,Spot",  # non_negative
         "6,13,A10,8,1,1,0,-60,Spot",  # non_negative
-        "7,13,A10,8,1,0,0,60,Spot",  # workers
-        "8,13,T4,8,1,1,0,60,Spot",  # model_listed
+        "7,13,A10,8,1,0,0,60,Spot",  # worker_num
+        "8,13,T4,8,1,1,0,60,Spot",  # in_node
     ],
 }
 

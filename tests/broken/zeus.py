@@ -30,8 +30,8 @@ FILES = {
         "cifar100,net,64,adam,,10.0,90.0",  # complete
         "cifar100,net,128,adam,100,10.0,90.0",  # trained, every_limit
         "librispeech,net,8,adam,100,0.0,90.0",  # positive, every_limit
-        "mnist,other,64,ADAM,100,10.0,90.0",  # workload, trained, optimizer, every_limit
-        "flowers,net,64,adam,100,10.0,90.0",  # workload, trained, every_limit
+        "mnist,other,64,ADAM,100,10.0,90.0",  # dataset, workload, trained, optimizer, every_limit
+        "flowers,net,64,adam,100,10.0,90.0",  # dataset, workload, trained, every_limit
     ],
     "zeus/summary_power_rtx6000.csv": [
         ZEUS_POWER_HEADER,
@@ -46,16 +46,16 @@ FILES = {
         "group,start_time,end_time,dataset,runtime_ratio",
         "g1,10.0,20.0,cifar100,0.5",
         "g1,10.0,40.0,cifar100,1.5",
-        "g2,10.0,40.0,squad,2.0",  # runtime_ratio
-        "g3,0.0,10.0,flowers,1.0",  # dataset, times
-        "g4,20.0,10.0,librispeech,-1.0",  # times, positive, runtime_ratio
+        "g2,10.0,40.0,squad,2.0",  # ratio_of_mean
+        "g3,0.0,10.0,flowers,1.0",  # in_train, start_time
+        "g4,20.0,10.0,librispeech,-1.0",  # end_after_start, runtime_ratio, ratio_of_mean
     ],
 }
 
 # Every other rule is broken once.
 BROKEN_MORE_OFTEN = {
-    "zeus.alibaba_group.runtime_ratio": 2,
-    "zeus.alibaba_group.times": 2,
+    "zeus.alibaba_group.ratio_of_mean": 2,
+    "zeus.power.dataset": 2,
     "zeus.power.every_limit": 4,
     "zeus.power.power_limit": 3,
     "zeus.power.trained": 3,

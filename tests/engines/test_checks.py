@@ -11,6 +11,7 @@ import sqlglot
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import ledgers
+from tracehouse.views.rules import all_rules
 from tracehouse.views.view_files import references, view_files
 
 # One module a trace that has rules in its ledger.
@@ -22,8 +23,13 @@ BROKEN = {name: lines for trace in TRACES for name, lines in trace.FILES.items()
 BROKEN_MORE_OFTEN = {rule: times for trace in TRACES for rule, times in trace.BROKEN_MORE_OFTEN.items()}
 KEPT_BY_INGEST = {rule for trace in TRACES for rule in getattr(trace, "KEPT_BY_INGEST", ())}
 
-# Those that follow from a declaration are tried in tests/views/test_rules.py.
-RULES = {rule.name: rule for rule in ledgers.checks()}
+# tests/views/test_rules.py tries those on row counts, keys and empty fields.
+OF_EVERY_TABLE = ("the table has the rows", "no two rows have the same", "every row has a value of")
+RULES = {
+    rule.name: rule
+    for rule in all_rules(all_traces().values())
+    if rule.name in {check.name for check in ledgers.checks()} or not rule.rule.startswith(OF_EVERY_TABLE)
+}
 VIEWS = {view.versioned: view for view in view_files()}
 KINDS = {"key", "reference", "range", "derived", "coverage", "agreement"}
 
@@ -41,7 +47,7 @@ EACH_COLUMN = {
         " med_que_time_gpu med_gpu_num complete_gpu_time cancel_gpu_time fail_gpu_time avg_run_time_cpu"
         " avg_que_time_cpu med_run_time_cpu med_que_time_cpu",
     ),
-    "acme.cluster_summary.rates": (
+    "acme.cluster_summary.fraction": (
         1,
         1.1,
         "complete_rate_gpu cancel_rate_gpu fail_rate_gpu complete_rate_gpu_time cancel_rate_gpu_time"
@@ -60,13 +66,12 @@ EACH_COLUMN = {
     ),
     "acme.cluster_summary.maxima": (1, 2, "avg_run_time_gpu med_run_time_gpu avg_gpu_num med_gpu_num"),
     "acme.server_power.non_negative": (0, -1, "Sys_Total_Power CPU_Power MEM_Power Memory_Power"),
-    "itp.elasticflow_job.training_is_positive": (1, 0, "num_iteration batch_size"),
-    "openb.node.capacity": (1, 0, "cpu_milli memory_mib"),
+    "itp.elasticflow_job.positive": (1, 0, "num_iteration batch_size"),
+    "openb.node.positive": (1, 0, "cpu_milli memory_mib"),
     "openb.pod.recorded": (1, None, "qos pod_phase creation_time deletion_time"),
-    "pai.job.times": (0, -1, "start_time end_time"),
-    "pai.task.times": (0, -1, "start_time end_time"),
-    "pai.task.plan": (0, -1, "plan_cpu plan_mem plan_gpu"),
-    "pai.instance.times": (0, -1, "start_time end_time"),
+    "pai.job.non_negative": (0, -1, "start_time end_time"),
+    "pai.task.non_negative": (0, -1, "start_time end_time plan_cpu plan_mem plan_gpu"),
+    "pai.instance.non_negative": (0, -1, "start_time end_time"),
     "pai.sensor.used": (1, None, "cpu_usage avg_mem"),
     "pai.sensor.maxima": (1, 2, "avg_mem avg_gpu_wrk_mem"),
     "pai.sensor.non_negative": (
@@ -75,12 +80,15 @@ EACH_COLUMN = {
         "cpu_usage gpu_wrk_util avg_mem max_mem avg_gpu_wrk_mem max_gpu_wrk_mem read write read_count"
         " write_count",
     ),
-    "pai.machine_spec.capacity": (1, -1, "cap_cpu cap_mem cap_gpu"),
-    "pai.machine_metric.times": (0, -1, "start_time end_time"),
+    "pai.machine_spec.positive": (1, 0, "cap_cpu cap_mem"),
+    "helios.job.non_negative": (0, -1, "gpu_num cpu_num node_num"),
+    "philly.gpu_util.percent": (0, 101, " ".join(f"gpu{gpu}_util" for gpu in range(8))),
+    "spot.node.positive": (1, 0, "gpu_capacity_num cpu_num"),
+    "spot.job.non_negative": (0, -1, "cpu_request gpu_request submit_time duration"),
     "pai.machine_metric.non_negative": (
         0,
         -1,
-        "machine_cpu_iowait machine_cpu_kernel machine_cpu_usr machine_gpu machine_load_1"
+        "start_time end_time machine_cpu_iowait machine_cpu_kernel machine_cpu_usr machine_gpu machine_load_1"
         " machine_net_receive machine_num_worker machine_cpu",
     ),
     "zeus.train.positive": (1, 0, "batch_size target_metric run target_epoch"),
@@ -167,7 +175,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnectio
 
 
 def test_rules_are_named_after_what_they_are_about() -> None:
-    assert len(ledgers.checks()) == len(RULES)
+    assert len({rule.name for rule in ledgers.checks()}) == len(ledgers.checks())
     tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
     assert {rule.object_name for rule in RULES.values() if rule.kind != "agreement"} <= tables
     assert {rule.object_name for rule in RULES.values() if rule.kind == "agreement"} <= VIEWS.keys()

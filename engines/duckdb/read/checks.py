@@ -1,4 +1,4 @@
-"""Runs the catalog's data-quality rules."""
+"""Run the catalog's data-quality rules."""
 
 from collections.abc import Sequence
 
@@ -8,18 +8,18 @@ import pyarrow.compute as pc
 
 from tracehouse.engines.duckdb.read.answer import Question, check_traces, run
 
-# What a terminal shows of the rules, where it has no room for all.
+# The columns that a terminal shows.
 BRIEF = ("check_name", "status", "violations", "rule")
 COLUMNS = [*BRIEF, "caveat"]
 
 
-def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
-    """Every rule of the named traces, of all if none is named, with what it finds now.
+def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
+    """Run the rules of the named traces, or of all traces: a row for each rule, with its breaches.
 
     Raises UsageError where a trace does not exist.
     """
     check_traces(connection, traces)
-    asked = connection.execute(
+    statements = connection.execute(
         """
         select sql from catalog.rules
         where len($traces) = 0 or list_contains($traces, trace)
@@ -27,11 +27,11 @@ def rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Ta
         """,
         {"traces": list(traces)},
     ).fetchall()
-    # One after the other: DuckDB gives the memory of a statement back when all of it has run.
-    found = [run(connection, Question(sql, {})).read_all() for (sql,) in asked]
-    return pa.concat_tables(found).select(COLUMNS)
+    # One statement for each rule: DuckDB frees memory only when a whole statement has run.
+    results = [run(connection, Question(sql, {})).read_all() for (sql,) in statements]
+    return pa.concat_tables(results).select(COLUMNS)
 
 
-def count_failed(found: pa.Table) -> int:
-    """How many of the rules failed."""
-    return pc.sum(pc.equal(found["status"], "failed")).as_py() or 0
+def count_failed(results: pa.Table) -> int:
+    """Count the rules that failed."""
+    return pc.sum(pc.equal(results["status"], "failed")).as_py() or 0
