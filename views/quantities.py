@@ -1,11 +1,12 @@
-"""What columns' names stand for: one unit in the whole house, and a meaning where queries use them.
+"""Read the unit and meaning of column names.
 
-`views/quantities.csv` has the names that several schemas share, `views/<schema>/quantities.csv` those of one.
+`views/quantities.csv` declares names that several schemas share, `views/<schema>/quantities.csv` names of one
+schema. A statistic of a declared quantity needs no line: `p95_wait_s` and `mean_wait_s` follow from `wait_s`.
 """
 
 import csv
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -16,13 +17,23 @@ from tracehouse.views.view_files import VIEWS
 _FILE = "quantities.csv"
 _FIELDS = ["quantity", "unit", "meaning"]
 
+# What the name and the meaning of a statistic begin with.
+_STATISTICS = {
+    "min": "Minimum",
+    "mean": "Mean",
+    "median": "Median",
+    "max": "Maximum",
+    "peak": "Peak",
+    **{f"p{percent}": f"{percent}th percentile of the" for percent in (5, 25, 75, 90, 95, 99)},
+}
+
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a column of this name holds.
+    """The unit and meaning of columns with a name.
 
-    `unit` is empty for what has none, as labels, ranks and indexes. `meaning` is what a query's column means
-    that is computed there and not described by the query itself; empty where no query has such a column.
+    `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
+    not describe itself; it is empty if no query has such a column.
     """
 
     name: str
@@ -32,27 +43,41 @@ class Quantity:
 
 @cache
 def quantities(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
-    """The quantities that views and queries of a schema have, by name: the shared ones and its own.
+    """Return the quantities of a schema by name: shared ones, its own, and the statistics of both.
 
-    Raises DefinitionError where a file makes no sense, or a name has two units.
+    Raises DefinitionError where a file is not valid, or a name has two units.
     """
     shared = _read(folder / _FILE)
     others = {path.parent.name: _read(path) for path in sorted(folder.glob(f"*/{_FILE}"))}
     for place, own in others.items():
         for name, quantity in own.items():
             if name in shared:
-                raise DefinitionError(f"{place}/{_FILE}: {name} is in the shared {_FILE} already")
+                raise DefinitionError(f"{place}/{_FILE}: {name} is already in the shared {_FILE}")
             for other, those in others.items():
                 if name in those and those[name].unit != quantity.unit:
-                    raise DefinitionError(f"{place}/{_FILE}: {name} has another unit than in {other}/{_FILE}")
-    return {**shared, **others.get(schema, {})}
+                    raise DefinitionError(f"{place}/{_FILE}: {name} has a different unit in {other}/{_FILE}")
+    declared = {**shared, **others.get(schema, {})}
+    return {**_statistics(declared.values()), **declared}
+
+
+def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
+    found = {}
+    for quantity in quantities:
+        for prefix, label in _STATISTICS.items():
+            name, meaning = f"{prefix}_{quantity.name}", quantity.meaning
+            if meaning:
+                # "Run time" becomes "run time", but "GPU memory" stays.
+                first = meaning[0].lower() if meaning[1:2].islower() else meaning[0]
+                meaning = f"{label} {first}{meaning[1:]}"
+            found[name] = replace(quantity, name=name, meaning=meaning)
+    return found
 
 
 def _read(path: Path) -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for quantity in _rows(path):
         if quantity.name in found:
-            raise DefinitionError(f"{path}: {quantity.name} is there twice")
+            raise DefinitionError(f"{path}: {quantity.name} is declared twice")
         if spelled(quantity.unit) != quantity.unit:
             raise DefinitionError(
                 f"{path}: {quantity.name}: write the unit {quantity.unit} as {spelled(quantity.unit)}"
@@ -68,5 +93,7 @@ def _rows(path: Path) -> Iterator[Quantity]:
             raise DefinitionError(f"{path}: its header is {','.join(_FIELDS)}")
         for row in reader:
             if len(row) != len(_FIELDS):
-                raise DefinitionError(f"{path}, line {reader.line_num}: not as many fields as its header")
+                raise DefinitionError(
+                    f"{path}, line {reader.line_num}: the number of fields differs from the header"
+                )
             yield Quantity(*row)

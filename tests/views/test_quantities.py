@@ -9,7 +9,7 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.units import spelled
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, unit_of
-from tracehouse.views.quantities import quantities
+from tracehouse.views.quantities import Quantity, quantities
 
 HEADER = "quantity,unit,meaning\n"
 
@@ -25,21 +25,29 @@ def write(folder: Path, **texts: str) -> Path:
 
 def test_a_schema_has_its_own_names_and_the_shared_ones(tmp_path: Path) -> None:
     folder = write(tmp_path, shared="jobs,jobs,Jobs\n", mars="sols,sols,Days\n", venus="clouds,clouds,\n")
-    assert {name: found.unit for name, found in quantities("mars", folder).items()} == {
-        "jobs": "jobs",
-        "sols": "sols",
-    }
-    assert set(quantities("unknown", folder)) == {"jobs"}
+    assert quantities("mars", folder)["jobs"].unit == "jobs"
+    assert quantities("mars", folder)["sols"].unit == "sols"
+    assert "clouds" not in quantities("mars", folder) and "sols" not in quantities("unknown", folder)
+
+
+def test_statistics_inherit_unit_and_meaning(tmp_path: Path) -> None:
+    shared = "wait_s,s,Queueing delay\ngpu_pct,percent,GPU utilisation\nmax_gpu_pct,percent,Own text\n"
+    found = quantities("mars", write(tmp_path, shared=shared))
+    assert found["p95_wait_s"] == Quantity("p95_wait_s", "s", "95th percentile of the queueing delay")
+    assert found["mean_wait_s"] == Quantity("mean_wait_s", "s", "Mean queueing delay")
+    assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
+    assert found["max_gpu_pct"].meaning == "Own text"
+    assert "p42_wait_s" not in found
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ({"shared": "jobs,jobs,Jobs\n", "mars": "jobs,jobs,Jobs\n"}, "jobs is in the shared"),
-        ({"shared": "", "mars": "x,s,\n", "venus": "x,h,\n"}, "x has another unit than in"),
-        ({"shared": "jobs,jobs,\njobs,jobs,\n"}, "jobs is there twice"),
+        ({"shared": "jobs,jobs,Jobs\n", "mars": "jobs,jobs,Jobs\n"}, "jobs is already in the shared"),
+        ({"shared": "", "mars": "x,s,\n", "venus": "x,h,\n"}, "x has a different unit in"),
+        ({"shared": "jobs,jobs,\njobs,jobs,\n"}, "jobs is declared twice"),
         ({"shared": "run,seconds,\n"}, "run: write the unit seconds as s"),
-        ({"shared": "run,s\n"}, "line 2: not as many fields"),
+        ({"shared": "run,s\n"}, "line 2: the number of fields differs"),
         ({"shared": "", "mars": "x,GPU-hours,\n"}, "write the unit GPU-hours as GPU-h"),
     ],
 )
