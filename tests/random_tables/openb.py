@@ -1,24 +1,22 @@
-"""openb's views and queries on small clusters and pod lists at random: against pandas and plain Python.
+"""Random openb clusters and pod lists, and the definitions of concurrency and fragmentation in plain Python.
 
-The tables hold what the sample has little of or nothing: pods that start and end in the same second, also
-the same pod, one or another; classes of equally many pods, also where 95 % of the pods are just covered;
-pods that fit a node to the last milli-CPU; models whose names begin alike; nodes that are partly taken.
+The tables contain what the sample has little of: pods that start and end in the same second, equally frequent
+pod classes, also where 95 % of the pods are just covered, pods that fit a node to the last milli-CPU, models
+whose names share a prefix, and partly allocated nodes.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
 import raw_dumps
-from at_random import QUICK, SEEDS, check
-from hypothesis import given
-from twins import openb as openb_in_pandas
+from twins import openb as reference
+
+from random_tables import Case
 
 Row = raw_dumps.Row
 Lists = dict[str, list[Row]]
@@ -97,9 +95,9 @@ def random_lists(seed: int) -> tuple[list[Row], Lists]:
     return random_nodes(random), {variant: random_pods(random, variant) for variant in variants}
 
 
-@contextmanager
-def warehouse_of(nodes: Sequence[Row], pods: Lists) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """The list of all nodes names the same ones anew and has one without a GPU."""
+def write(raw: Path, seed: int) -> tuple[list[Row], Lists]:
+    """Write both node lists and all pod lists. The list of all nodes has other names and one node more."""
+    nodes, pods = random_lists(seed)
     without_gpu = {
         "sn": "openb-node-9999",
         "cpu_milli": 32_000,
@@ -108,46 +106,36 @@ def warehouse_of(nodes: Sequence[Row], pods: Lists) -> Iterator[tuple[duckdb.Duc
         "model": None,
     }
     renamed = [{**node, "sn": nodes[-1 - place]["sn"]} for place, node in enumerate(nodes)]
-    with TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw"
-        csv = raw / "openb" / "csv"
-        csv.mkdir(parents=True)
-        for name, rows in (("gpu_node", nodes), ("all_node", [*renamed, without_gpu])):
-            (csv / f"openb_node_list_{name}.csv").write_bytes(raw_dumps.csv_text(NODE, rows, True))
-        for variant, rows in pods.items():
-            columns = REQUEST if variant.startswith("multigpu") else POD
-            (csv / f"openb_pod_list_{variant}.csv").write_bytes(raw_dumps.csv_text(columns, rows, True))
-        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
-            written = {"openb.node": 2 * len(nodes) + 1, "openb.pod": sum(map(len, pods.values()))}
-            raw_dumps.assert_accounts_add_up(connection, written)
-            yield connection, raw
+    csv = raw / "openb" / "csv"
+    csv.mkdir(parents=True)
+    for name, rows in (("gpu_node", nodes), ("all_node", [*renamed, without_gpu])):
+        (csv / f"openb_node_list_{name}.csv").write_bytes(raw_dumps.csv_text(NODE, rows, True))
+    for variant, rows in pods.items():
+        (csv / f"openb_pod_list_{variant}.csv").write_bytes(
+            raw_dumps.csv_text(columns_of(variant), rows, True)
+        )
+    return nodes, pods
 
 
-@QUICK
-@given(SEEDS)
-def test_views_and_queries_agree_with_pandas(seed: int) -> None:
-    nodes, pods = random_lists(seed)
-    with warehouse_of(nodes, pods) as (connection, raw):
-        for view, (compute, keys) in openb_in_pandas.VIEWS.items():
-            check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in openb_in_pandas.QUERIES.items():
-            check(connection, call, compute(raw, *arguments), keys)
+def columns_of(variant: str) -> tuple[str, ...]:
+    return REQUEST if variant.startswith("multigpu") else POD
 
 
-# From here: what the definitions say, in plain Python, from the rows that were written.
+def count(lists: tuple[list[Row], Lists]) -> dict[str, int]:
+    nodes, pods = lists
+    return {"openb.node": 2 * len(nodes) + 1, "openb.pod": sum(map(len, pods.values()))}
 
 
-@QUICK
-@given(SEEDS)
-def test_concurrency_is_what_a_count_at_every_time_finds(seed: int) -> None:
-    nodes, pods = random_lists(seed)
-    with warehouse_of(nodes, pods) as (connection, _):
-        rows = raw_dumps.columns_of(connection, "openb.concurrency_v1 order by variant, from_s")
-        peaks = {
-            variant: raw_dumps.columns_of(connection, f"openb.peak_concurrency('{variant}')")[0]
-            for variant in pods
-            if variant != "multigpu50"
-        }
+def assert_concurrency_is_counted_at_every_time(
+    lists: tuple[list[Row], Lists], connection: duckdb.DuckDBPyConnection
+) -> None:
+    _, pods = lists
+    rows = raw_dumps.columns_of(connection, "openb.concurrency_v1 order by variant, from_s")
+    peaks = {
+        variant: raw_dumps.columns_of(connection, f"openb.peak_concurrency('{variant}')")[0]
+        for variant in pods
+        if variant != "multigpu50"
+    }
     sweep = defaultdict(list)
     for row in rows:
         sweep[row["variant"]].append(row)
@@ -206,25 +194,25 @@ def fragmented_in(model: str, free_cpu: int, gpus: Sequence[int], pods: Sequence
     return total
 
 
-@QUICK
-@given(SEEDS)
-def test_fragmentation_is_that_of_a_loop_over_nodes_gpus_and_classes(seed: int) -> None:
-    nodes, lists = random_lists(seed)
-    taken = partly_taken(Random(seed), nodes)
+def assert_fragmentation_is_that_of_a_loop(
+    lists: tuple[list[Row], Lists], connection: duckdb.DuckDBPyConnection
+) -> None:
+    """A loop over nodes, GPUs and pod classes gives the same."""
+    nodes, pod_lists = lists
+    allocated = partly_allocated(Random(len(nodes)), nodes)
     capacity = sum(node["gpu"] for node in nodes)
-    with warehouse_of(nodes, lists) as (connection, _):
-        found = raw_dumps.columns_of(connection, "openb.fragmentation_v1")
-        classes = raw_dumps.columns_of(connection, "openb.task_class_v1 order by variant, class_number")
-        shares = raw_dumps.columns_of(connection, "openb.fragmentation_share()")
-        write_residual(connection, taken)
-        left = {
-            variant: raw_dumps.columns_of(connection, f"openb.fragmentation_of('residual', '{variant}')")
-            for variant in lists
-        }
-    assert [row["variant"] for row in shares] == sorted(lists)
+    found = raw_dumps.columns_of(connection, "openb.fragmentation_v1")
+    classes = raw_dumps.columns_of(connection, "openb.task_class_v1 order by variant, class_number")
+    shares = raw_dumps.columns_of(connection, "openb.fragmentation_share()")
+    write_residual(connection, allocated)
+    left = {
+        variant: raw_dumps.columns_of(connection, f"openb.fragmentation_of('residual', '{variant}')")
+        for variant in pod_lists
+    }
+    assert [row["variant"] for row in shares] == sorted(pod_lists)
     for share in shares:
         variant = share["variant"]
-        pods = lists_as_read(variant, lists[variant])
+        pods = lists_as_read(variant, pod_lists[variant])
         wanted = {
             node["sn"]: fragmented_in(node["model"], node["cpu_milli"], [1_000] * node["gpu"], pods)
             for node in nodes
@@ -239,17 +227,18 @@ def test_fragmentation_is_that_of_a_loop_over_nodes_gpus_and_classes(seed: int) 
         assert_share(share, len(kinds), sum(wanted.values()), capacity)
         (row,) = left[variant]
         assert row["variant"] == variant
-        assert_share(row, len(kinds), sum(fragmented_in(*node, pods) for node in taken.values()), capacity)
+        assert_share(
+            row, len(kinds), sum(fragmented_in(*node, pods) for node in allocated.values()), capacity
+        )
 
 
 def lists_as_read(variant: str, pods: Sequence[Row]) -> list[Row]:
-    """Without the columns that the file does not have."""
-    columns = REQUEST if variant.startswith("multigpu") else POD
-    return [{name: pod[name] for name in columns} for pod in pods]
+    """Pods without the columns that their file lacks."""
+    return [{name: pod[name] for name in columns_of(variant)} for pod in pods]
 
 
-def partly_taken(random: Random, nodes: Sequence[Row]) -> Residual:
-    """Nodes on which something runs already: some GPUs are whole, some shared, some taken."""
+def partly_allocated(random: Random, nodes: Sequence[Row]) -> Residual:
+    """Nodes with running pods: some GPUs are free, some shared, some allocated."""
     return {
         node["sn"]: (
             node["model"],
@@ -281,3 +270,14 @@ def assert_share(row: Row, classes: int, fragmented: Fraction, capacity: int) ->
     assert (row["classes"], row["capacity_gpus"]) == (classes, capacity)
     assert row["fragmented_gpus"] == pytest.approx(float(fragmented), rel=1e-9, abs=1e-12)
     assert row["fragmented_pct"] == pytest.approx(float(100 * fragmented / capacity), rel=1e-9, abs=1e-12)
+
+
+CASES = {
+    "random lists": Case(
+        write,
+        count,
+        reference.VIEWS,
+        reference.QUERIES,
+        (assert_concurrency_is_counted_at_every_time, assert_fragmentation_is_that_of_a_loop),
+    )
+}

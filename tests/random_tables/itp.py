@@ -1,23 +1,21 @@
-"""ITP's views and queries on small tables at random: against pandas, and the load against counting by hand.
+"""Random ITP tables, and the load counted at each instant in plain Python.
 
-The tables hold what the sample has little of or nothing: jobs that start at the instant at which others end,
-or at midnight; more GPUs at once than a cluster is said to have; a cluster with a single job, and one
-whose size nobody states; and jobs of the testbed that cluster02 knows in part, otherwise or not at all.
+The tables contain what the sample has little of: jobs that start at the instant at which others end, or at
+midnight, more GPUs at once than a cluster is said to have, a cluster with one job, a cluster of unknown size,
+and testbed jobs that cluster02 has in part, with other values, or not at all.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
 import raw_dumps
-from at_random import QUICK, SEEDS, check
-from hypothesis import given
-from twins import itp as itp_in_pandas
+from twins import itp as reference
+
+from random_tables import Case
 
 DAY_S = 86_400
 Job = dict[str, object]
@@ -34,9 +32,9 @@ GENERATED = (
     "num_gpu",
     "duration",
 )
-# What each cluster is simulated with, as far as that is known.
-# One that nobody knows the capacity of.
+# Its capacity is unknown.
 NOT_PUBLISHED = "cluster11"
+# The GPUs that each cluster is simulated with.
 CLUSTERS = {"cluster02": 512, "cluster04": 1_024, "cluster09": 1_024, "cluster10": 256, "cluster11": None}
 
 
@@ -98,45 +96,31 @@ def itp_tables(seed: int) -> tuple[Members, Members]:
     return collected, generated
 
 
-@contextmanager
-def warehouse_of(
-    collected: Mapping[str, Sequence[Job]], generated: Mapping[str, Sequence[Job]]
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    archives = ("raw-traces", COLLECTED, collected), ("elasticflow-traces", GENERATED, generated)
-    with TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw"
-        for name, columns, members in archives:
-            texts = {f"{stem}.csv": raw_dumps.csv_text(columns, rows, True) for stem, rows in members.items()}
-            raw_dumps.write_archive(raw / "itp" / "data" / f"{name}.tar.gz", texts)
-        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
-            tables = {"itp.raw_job": collected, "itp.elasticflow_job": generated}
-            written = {name: sum(map(len, members.values())) for name, members in tables.items()}
-            raw_dumps.assert_accounts_add_up(connection, written)
-            yield connection, raw
-
-
-@QUICK
-@given(SEEDS)
-def test_views_and_queries(seed: int) -> None:
-    with warehouse_of(*itp_tables(seed)) as (connection, raw):
-        for view, (compute, keys) in itp_in_pandas.VIEWS.items():
-            check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in itp_in_pandas.QUERIES.items():
-            check(connection, call, compute(raw, *arguments), keys)
-
-
-@QUICK
-@given(SEEDS)
-def test_load_is_what_is_counted_at_each_instant(seed: int) -> None:
+def write(raw: Path, seed: int) -> tuple[Members, Members]:
     collected, generated = itp_tables(seed)
-    with warehouse_of(collected, generated) as (connection, _):
-        load = raw_dumps.columns_of(connection, "itp.offered_load_v1 order by cluster, from_s")
-        clusters = raw_dumps.columns_of(connection, "itp.cluster_load_v1 order by cluster")
-        days = {
-            cluster: raw_dumps.columns_of(connection, f"itp.load_by_day(on_cluster := '{cluster}')")
-            for cluster in CLUSTERS
-            if cluster != NOT_PUBLISHED
-        }
+    archives = ("raw-traces", COLLECTED, collected), ("elasticflow-traces", GENERATED, generated)
+    for name, columns, members in archives:
+        texts = {f"{stem}.csv": raw_dumps.csv_text(columns, rows, True) for stem, rows in members.items()}
+        raw_dumps.write_archive(raw / "itp" / "data" / f"{name}.tar.gz", texts)
+    return collected, generated
+
+
+def count(tables: tuple[Members, Members]) -> dict[str, int]:
+    names = ("itp.raw_job", "itp.elasticflow_job")
+    return {name: sum(map(len, members.values())) for name, members in zip(names, tables, strict=True)}
+
+
+def assert_load_is_counted_at_each_instant(
+    tables: tuple[Members, Members], connection: duckdb.DuckDBPyConnection
+) -> None:
+    collected, _ = tables
+    load = raw_dumps.columns_of(connection, "itp.offered_load_v1 order by cluster, from_s")
+    clusters = raw_dumps.columns_of(connection, "itp.cluster_load_v1 order by cluster")
+    days = {
+        cluster: raw_dumps.columns_of(connection, f"itp.load_by_day(on_cluster := '{cluster}')")
+        for cluster in CLUSTERS
+        if cluster != NOT_PUBLISHED
+    }
     assert load == [row for cluster, jobs in collected.items() for row in counted_load(cluster, jobs)]
     assert [row["cluster"] for row in clusters] == list(CLUSTERS)
     for row in clusters:
@@ -193,7 +177,7 @@ def assert_load_of_cluster(row: Mapping[str, object], jobs: Sequence[Job]) -> No
 
 
 def assert_load_of_days(days: Sequence[Mapping[str, object]], jobs: Sequence[Job]) -> None:
-    """Between two instants, midnights among them, nothing changes: a day is a row of such pieces."""
+    """The load is constant between two instants, midnights included, so a day is a sum of such intervals."""
     first, last = instants(jobs)[0] // DAY_S, instants(jobs)[-1] // DAY_S
     assert [row["day"] for row in days] == list(range(first, last + 1))
     midnights = [day * DAY_S for day in range(first, last + 2)]
@@ -206,12 +190,11 @@ def assert_load_of_days(days: Sequence[Mapping[str, object]], jobs: Sequence[Job
         assert row["arrivals"] == sum(job["submission_time"] // DAY_S == row["day"] for job in jobs)
 
 
-@QUICK
-@given(SEEDS)
-def test_testbed_is_matched_with_cluster02_alone(seed: int) -> None:
-    collected, generated = itp_tables(seed)
-    with warehouse_of(collected, generated) as (connection, _):
-        rows = raw_dumps.columns_of(connection, "itp.testbed_job_v1")
+def assert_testbed_is_matched_with_cluster02(
+    tables: tuple[Members, Members], connection: duckdb.DuckDBPyConnection
+) -> None:
+    collected, generated = tables
+    rows = raw_dumps.columns_of(connection, "itp.testbed_job_v1")
     found = {row["job_id"]: (row["is_in_cluster02"], row["generated_differs"]) for row in rows}
     expected = {}
     for job in generated["195job"]:
@@ -222,3 +205,14 @@ def test_testbed_is_matched_with_cluster02_alone(seed: int) -> None:
         expected[job["job_id"]] = (bare in collected["cluster02"], differs)
     assert found == expected
     assert len(rows) == len(expected) == 7
+
+
+CASES = {
+    "random jobs": Case(
+        write,
+        count,
+        reference.VIEWS,
+        reference.QUERIES,
+        (assert_load_is_counted_at_each_instant, assert_testbed_is_matched_with_cluster02),
+    )
+}

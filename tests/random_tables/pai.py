@@ -1,24 +1,22 @@
-"""PAI's views and queries on small tables at random: against pandas, against plain Python, and on no rows.
+"""Random PAI tables, and laws of joins, demand and sharing in plain Python.
 
-The tables hold what the sample has little of or nothing: missing keys, orphans on both sides of every join,
-workers that come several times and share devices, plans and capacities of 0, sizes and statuses that are
-missing, times that are missing, 0, equal, reversed or on a full hour.
+The tables contain what the sample has little of: missing keys, orphans on both sides of every join, workers
+that are launched several times or share devices, plans and capacities of 0, missing sizes and statuses, and
+times that are missing, 0, equal, reversed or on a full hour.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
 import raw_dumps
-from at_random import QUICK, SEEDS, check
-from hypothesis import given
-from twins import pai as pai_in_pandas
+from twins import pai as reference
+
+from random_tables import Case
 
 HOUR_S = 3_600
 Tables = dict[str, list[dict[str, object]]]
@@ -40,7 +38,7 @@ def one_of(*values: object) -> Draw:
 
 
 def number(random: Random) -> float | None:
-    """A plan or a use: missing, 0 or some quarters, with more than 100 % among them."""
+    """A planned or used amount: missing, 0, or a multiple of 0.25, also above 100 %."""
     return random.choice((None, 0.0, *(random.randint(1, 1_600) / 4 for _ in range(8))))
 
 
@@ -146,7 +144,7 @@ TABLES: dict[str, tuple[int, dict[str, Draw]]] = {
 
 
 def pai_tables(seed: int) -> Tables:
-    """Tables with the keys that the publisher documents, drawn anew for each seed."""
+    """Tables with the keys that the publisher documents, drawn for a seed."""
     random = Random(seed)
     tables = {}
     for stem, (most, columns) in TABLES.items():
@@ -176,45 +174,17 @@ def pai_tables_that_repeat_keys(seed: int) -> Tables:
     return {stem: rows + random.choices(rows, k=3) for stem, rows in tables.items()}
 
 
-@contextmanager
-def warehouse_of(
-    tables: Mapping[str, Sequence[raw_dumps.Row]],
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    with TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw"
-        raw_dumps.write_pai(raw / "pai" / "data", tables)
-        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
-            written = {raw_dumps.PAI_TABLES[stem]: len(rows) for stem, rows in tables.items()}
-            raw_dumps.assert_accounts_add_up(connection, written)
-            yield connection, raw
+def write(raw: Path, tables: Tables) -> Tables:
+    raw_dumps.write_pai(raw / "pai" / "data", tables)
+    return tables
 
 
-def count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+def count(tables: Tables) -> dict[str, int]:
+    return {raw_dumps.PAI_TABLES[stem]: len(rows) for stem, rows in tables.items()}
+
+
+def count_rows(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     return connection.execute(f"select count(*) from {sql}").fetchall()[0][0]
-
-
-@QUICK
-@given(SEEDS)
-def test_tables_with_the_documented_keys(seed: int) -> None:
-    tables = pai_tables(seed)
-    with warehouse_of(tables) as (connection, raw):
-        assert_no_join_adds_a_row_to_a_worker(tables, connection)
-        assert_demand_integrates_to_plan_times_run(tables, connection)
-        assert_sharing_is_every_pair_on_a_device(tables, connection)
-        for view, (compute, keys) in pai_in_pandas.VIEWS.items():
-            check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in pai_in_pandas.QUERIES.items():
-            check(connection, call, compute(raw, *arguments), keys)
-
-
-@QUICK
-@given(SEEDS)
-def test_tables_that_repeat_keys(seed: int) -> None:
-    with warehouse_of(pai_tables_that_repeat_keys(seed)) as (connection, raw):
-        for view in ("pai.join_coverage_v1", "pai.gang_v1", "pai.status_by_level_v1"):
-            compute, keys = pai_in_pandas.VIEWS[view]
-            check(connection, view, compute(raw), keys)
-        assert_accounts_of_joins_add_up(connection)
 
 
 def assert_no_join_adds_a_row_to_a_worker(tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
@@ -228,10 +198,10 @@ def assert_no_join_adds_a_row_to_a_worker(tables: Tables, connection: duckdb.Duc
             ("pai.machine_metric", "worker_name"),
             ("pai.machine_spec", "machine"),
         ):
-            assert count(connection, f"{view} left join {table_name} using ({key})") == len(workers)
+            assert count_rows(connection, f"{view} left join {table_name} using ({key})") == len(workers)
     names = connection.execute("select worker_name from pai.worker_usage_v1").fetchall()
     assert Counter(name for (name,) in names) == dict.fromkeys(workers & sensed, 1)
-    assert count(connection, "pai.task_run_v1") == len(tables["pai_task_table"])
+    assert count_rows(connection, "pai.task_run_v1") == len(tables["pai_task_table"])
 
 
 PLANNED = {
@@ -289,13 +259,38 @@ def assert_sharing_is_every_pair_on_a_device(tables: Tables, connection: duckdb.
     assert found == wanted
 
 
-def assert_accounts_of_joins_add_up(connection: duckdb.DuckDBPyConnection) -> None:
+def assert_accounts_of_joins_add_up(_: Tables, connection: duckdb.DuckDBPyConnection) -> None:
     for join in raw_dumps.columns_of(connection, "pai.join_coverage_v1"):
         for side in ("left", "right"):
             parts = (join[f"{side}_{part}"] for part in ("without_key", "matched", "unmatched"))
             assert join[f"{side}_rows"] == sum(parts)
             assert join[f"{side}_multiply_matched"] <= join[f"{side}_matched"] <= join["joined_rows"]
-            assert join[f"{side}_rows"] == count(connection, join[f"{side}_table"])
+            assert join[f"{side}_rows"] == count_rows(connection, join[f"{side}_table"])
         key = join["join_key"]
-        joined = count(connection, f"{join['left_table']} join {join['right_table']} using ({key})")
+        joined = count_rows(connection, f"{join['left_table']} join {join['right_table']} using ({key})")
         assert join["joined_rows"] == joined
+
+
+CASES = {
+    "documented keys": Case(
+        lambda raw, seed: write(raw, pai_tables(seed)),
+        count,
+        reference.VIEWS,
+        reference.QUERIES,
+        (
+            assert_no_join_adds_a_row_to_a_worker,
+            assert_demand_integrates_to_plan_times_run,
+            assert_sharing_is_every_pair_on_a_device,
+        ),
+    ),
+    "repeated keys": Case(
+        lambda raw, seed: write(raw, pai_tables_that_repeat_keys(seed)),
+        count,
+        {
+            name: reference.VIEWS[name]
+            for name in ("pai.join_coverage_v1", "pai.gang_v1", "pai.status_by_level_v1")
+        },
+        {},
+        (assert_accounts_of_joins_add_up,),
+    ),
+}

@@ -1,26 +1,24 @@
-"""Acme's views and queries on small tables at random: against pandas, and against their own laws.
+"""Random Acme jobs and telemetry, and laws of their views.
 
-The files hold what the sample has little of or nothing: metrics in pieces with other columns each, lines
-whose time was read before, lines out of order, lines with nothing but columns that name no device, bare
-addresses of a GPU metric, two columns of one node, empty cells, zeros, error codes that stay and that follow
-each other at once, long gaps; jobs without a start, an end or a state, in states nobody lists, with another
-time zone, and durations by every rule and by none.
+The files contain what the sample has little of: metrics in several files with different columns, repeated and
+unordered times, lines with unattributed columns only, GPU metrics of bare node addresses, two columns of one
+node, empty cells, zeros, error codes that persist or follow each other, long gaps, jobs without a start, an
+end or a state, unlisted states, other time zones, and durations by every rule and by none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
 import raw_dumps
-from at_random import QUICK, SEEDS, check
-from hypothesis import given
-from twins import acme as acme_in_pandas
+from twins import acme as reference
 from twins import acme_fleet
+
+from random_tables import Case
 
 CLUSTERS = ("seren", "kalos")
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York")
@@ -115,8 +113,8 @@ def write_jobs(folder: Path, cluster: str, jobs: Sequence[Job], random: Random) 
 
 
 def write_summary(folder: Path, random: Random) -> None:
-    measures = [*acme_in_pandas.ON_GPU_JOBS, *acme_in_pandas.ON_CPU_JOBS]
-    measures += [f"{verb}_gpu_time" for verb in acme_in_pandas.OUTCOMES]
+    measures = [*reference.ON_GPU_JOBS, *reference.ON_CPU_JOBS]
+    measures += [f"{verb}_gpu_time" for verb in reference.OUTCOMES]
     columns = ["id", "job_num", "cpu_job_num", "gpu_job_num", *measures]
     rows = []
     for name in ("Seren", "Kalos", "Philly"):
@@ -205,10 +203,10 @@ def write_piece(path: Path, devices: Sequence[str], lines: Sequence[Line]) -> No
 
 
 def write_metric(folder: Path, metric: str, random: Random) -> None:
-    """Three files that meet in some times, or one, and then one of columns without a device.
+    """Write three files that share some times, or one file, and a file of unattributed columns.
 
-    The latter has times of its own, in hours in which the others have lines too, and some of the others',
-    which are theirs no more where it is read before; but never the first time, nor a full hour.
+    The last one has times of its own, in hours in which the others have lines too, and some of the others'
+    times, but never the first time or a full hour.
     """
     known = NODE_DEVICES if metric.startswith("NODE_") else GPU_DEVICES
     steps = [random.choice((0, 61)), *(random.choice(STEPS) for _ in range(59))]
@@ -255,8 +253,18 @@ def write_servers(folder: Path, random: Random) -> None:
         put(folder / f"{server_group}_Power.csv", raw_dumps.csv_text(list(rows[0]), rows, True))
 
 
-def write_acme(folder: Path, seed: int) -> dict[str, int]:
-    """Raw files of Acme drawn anew for each seed, and how many jobs each cluster has."""
+@dataclass(frozen=True)
+class Written:
+    """The folder of the raw files, their seed, and the jobs written per cluster."""
+
+    raw: Path
+    seed: int
+    jobs: dict[str, int]
+
+
+def write(raw: Path, seed: int) -> Written:
+    """Write raw files, and return how many jobs each cluster has."""
+    folder = raw / "acme" / "data"
     random = Random(seed)
     written = {}
     for cluster in CLUSTERS:
@@ -271,62 +279,35 @@ def write_acme(folder: Path, seed: int) -> dict[str, int]:
             write_metric(folder / "utilization" / cluster, metric, random)
     write_servers(folder / "utilization" / "ipmi", random)
     write_summary(folder, random)
-    return written
-
-
-@contextmanager
-def warehouse_of(seed: int) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    with TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw"
-        written = write_acme(raw / "acme" / "data", seed)
-        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
-            jobs = connection.execute(
-                "select cluster, count(*) from acme.job_trace group by cluster"
-            ).fetchall()
-            assert dict(jobs) == written
-            yield connection, raw
+    return Written(raw, seed, written)
 
 
 NODE, DAY, HOUR = "10.0.0.2", date(2023, 7, 2), "2023-07-01 16:30:00+00:00"
 CHOSEN = {
     f"acme.gpu_day(on_node := '{NODE}', on_gpu := 1, on_day := date '{DAY}')": (
-        acme_in_pandas.gpu_day,
+        reference.gpu_day,
         ("kalos", "GPU_UTIL", NODE, 1, DAY),
         None,
     ),
     f"acme.fleet_hour(on_metric := 'POWER_USAGE', from_time := timestamptz '{HOUR}')": (
-        acme_in_pandas.fleet_hour,
+        reference.fleet_hour,
         ("kalos", "POWER_USAGE", HOUR),
         None,
     ),
-    "acme.xid_bursts(min_gpus := 2)": (acme_in_pandas.xid_bursts, (2,), None),
+    "acme.xid_bursts(min_gpus := 2)": (reference.xid_bursts, (2,), None),
 }
-
-
-@QUICK
-@given(SEEDS)
-def test_jobs_and_telemetry(seed: int) -> None:
-    with warehouse_of(seed) as (connection, raw):
-        # Where a client is does not matter: not even if its hours begin at half past.
-        connection.execute(f"set timezone = '{Random(seed).choice(ZONES)}'")
-        for view, (compute, keys) in acme_in_pandas.VIEWS.items():
-            check(connection, view, compute(raw), keys)
-        for call, (compute, arguments, keys) in (
-            acme_in_pandas.QUERIES | acme_fleet.QUERIES | CHOSEN
-        ).items():
-            check(connection, call, compute(raw, *arguments), keys)
-        assert_every_cell_is_kept_once_or_rejected(connection, raw)
-        assert_parts_make_the_whole(connection)
-        assert_percentiles_are_values_that_occur(connection)
-        assert_energy_is_power_times_time_covered(connection)
 
 
 def number(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
     return connection.execute(sql).fetchall()[0][0]
 
 
-def assert_every_cell_is_kept_once_or_rejected(connection: duckdb.DuckDBPyConnection, raw: Path) -> None:
-    cells = acme_in_pandas.cells(raw)
+def assert_every_job_and_cell_is_kept_once_or_rejected(
+    written: Written, connection: duckdb.DuckDBPyConnection
+) -> None:
+    jobs = connection.execute("select cluster, count(*) from acme.job_trace group by cluster").fetchall()
+    assert dict(jobs) == written.jobs
+    cells = reference.cells(written.raw)
     for table_name in ("gpu_metric", "node_metric"):
         key = f"select distinct cluster, metric, device, time from acme.{table_name}"
         count = number(connection, f"select count(*) from acme.{table_name}")
@@ -336,7 +317,7 @@ def assert_every_cell_is_kept_once_or_rejected(connection: duckdb.DuckDBPyConnec
     assert number(connection, wrong) == 0
 
 
-def assert_parts_make_the_whole(connection: duckdb.DuckDBPyConnection) -> None:
+def assert_parts_make_the_whole(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
     for whole, parts in (
         ("count(*) from acme.job_v1", "sum(jobs) from acme.duration_audit_v1"),
         (
@@ -367,7 +348,7 @@ OF_GPUS = " where source_table = 'gpu_metric'"
 GPU_SAMPLES = "sum(samples) from acme.metric_histogram_v1 where metric not like 'NODE%'"
 
 
-def assert_percentiles_are_values_that_occur(connection: duckdb.DuckDBPyConnection) -> None:
+def assert_percentiles_are_values_that_occur(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
     occurs = "select count(*) from acme.metric_cdf_v1 anti join acme.metric_histogram_v1 using"
     assert number(connection, f"{occurs} (cluster, metric, value)") == 0
     curves = connection.execute(
@@ -385,8 +366,30 @@ def assert_percentiles_are_values_that_occur(connection: duckdb.DuckDBPyConnecti
         assert (values[0], values[-1]) == (least, most)
 
 
-def assert_energy_is_power_times_time_covered(connection: duckdb.DuckDBPyConnection) -> None:
+def assert_energy_is_power_times_time_covered(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
     """No GPU draws more than the largest sample while its samples hold, or less than the smallest."""
     for hour in raw_dumps.columns_of(connection, "acme.power_hourly_v1 where samples > 0"):
         assert 0 <= hour["energy_kwh"] <= 600 * hour["gpus"] * hour["covered_s"] / 3.6e6 + 1e-9
         assert 0 <= hour["covered_s"] < 3_600 + 300
+
+
+def set_a_random_time_zone(written: Written, connection: duckdb.DuckDBPyConnection) -> None:
+    """Answers do not depend on the client's time zone, also where its hours begin at half past."""
+    connection.execute(f"set timezone = '{Random(written.seed).choice(ZONES)}'")
+
+
+CASES = {
+    "random jobs and telemetry": Case(
+        write,
+        lambda _: {},
+        reference.VIEWS,
+        reference.QUERIES | acme_fleet.QUERIES | CHOSEN,
+        (
+            assert_every_job_and_cell_is_kept_once_or_rejected,
+            assert_parts_make_the_whole,
+            assert_percentiles_are_values_that_occur,
+            assert_energy_is_power_times_time_covered,
+        ),
+        prepare=set_a_random_time_zone,
+    )
+}
