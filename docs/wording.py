@@ -25,15 +25,6 @@ PENDING = (
     "cli.py",
     "core",
     "docs/architecture.md",
-    "docs/caveats.md",
-    "docs/clients.md",
-    "docs/fetch.md",
-    "docs/postgresql.md",
-    "docs/reliability.md",
-    "docs/simulators.md",
-    "docs/spark.md",
-    "docs/superset.md",
-    "docs/tour.ipynb",
     "engines",
     "ingest",
     "publish",
@@ -106,7 +97,7 @@ REPLACEMENTS = {
     "in vain": "without success",
     "for want of": "without",
     "asking": "a name: request, query, prompt",
-    "somebody|nobody": "a user, no one; name the actor",
+    "somebody|(?<!user.)nobody": "a user, no one; name the actor",
 }
 
 

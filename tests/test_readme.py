@@ -52,6 +52,21 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in plain.strip().splitlines()]
 
 
+def test_make_demo_runs(sample_raw: Path, tmp_path: Path) -> None:
+    """The virtual environment is the current one: the target that creates it is up to date."""
+    (tmp_path / "installed").touch()
+    variables = {
+        "VENV": tmp_path,
+        "BIN": sysconfig.get_path("scripts"),
+        "DEMO": tmp_path / "demo",
+        "RAW": sample_raw,
+    }
+    command = ["make", "demo", *(f"{name}={value}" for name, value in variables.items())]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "cluster04" in done.stdout and "whole GPUs" in done.stdout
+
+
 @pytest.mark.parametrize(("command", "shown"), CONSOLE[1:], ids=[command for command, _ in CONSOLE[1:]])
 def test_commands_print_the_shown_output(command: str, shown: str, folder: Path) -> None:
     assert lines(run(command, folder)) == lines(shown)

@@ -29,6 +29,8 @@ RUN_BY = {
         ".venv/bin/pytest": "tests/docs/test_commands.py",
     },
     "README.md": {
+        "make demo": "tests/test_readme.py: over a sample, in the current environment",
+        "make test": ".ci/run",
         "pip install .": "tests/test_packaging.py: builds a wheel and installs it",
         "traces publish": "tests/publish/bi/test_pages.py",
         "traces ": "tests/test_readme.py",

@@ -56,7 +56,7 @@ def test_the_page_names_the_clients_that_are_tested() -> None:
 def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """By the command and the keys of docs/clients.md."""
     [command] = re.findall(r"^    (harlequin .*)$", CLIENTS, re.M)
-    key, statement = re.findall(r"`(ctrl\+\w)` runs what is written, such as\s+`(.*?)`", CLIENTS)[0]
+    key, statement = re.findall(r"`(ctrl\+\w)` runs a statement such as\s+`(.*?)`", CLIENTS)[0]
     program, *arguments = command.split()
     with terminal(
         CLIENTS_BIN / program, *arguments, rows=40, columns=150, folder=small_published.parent, HOME=tmp_path
