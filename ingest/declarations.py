@@ -1,21 +1,21 @@
-"""What a trace is: its tables, their columns, and how its raw files are called.
+"""Declarations of traces: their tables, columns and raw files.
 
-A trace is one module of `tracehouse.ingest.traces` that binds ``TRACE`` to a `Trace`. `all_traces` finds
-them, so that adding a trace changes no other module.
+A trace is one module of `tracehouse.ingest.traces` that binds ``TRACE`` to a `Trace`. `all_traces` imports
+every module of that package, so a new trace changes no other module.
 """
 
 import hashlib
 import importlib
 import pkgutil
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Literal
 
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
 
-# To be increased when the reader gives other rows for the same bytes, so that warehouses are converted again.
+# Increase it when the readers return different rows for the same bytes: ingest then converts all files again.
 READER_VERSION = 2
 
 Provenance = Literal["measured", "derived", "synthetic"]
@@ -24,17 +24,16 @@ Limit = float | str
 
 @dataclass(frozen=True)
 class Column:
-    """One published column. `comment` says what it means; `unit` is empty where it has none.
+    """One published column. `comment` is its meaning; `unit` is empty if it has none.
 
-    `null_texts` are what this publisher writes there for a missing value, beside the empty field. A row
-    without a `required` value is rejected.
-    A number of seconds or milliseconds is a time on one of the trace's clocks, unless it `is_duration`.
-    `examples` are texts that the publisher writes there; synthetic samples draw them, or, of a time that is a
-    number, go on from the first in steps to the second.
-    A TIMESTAMPTZ is stored as an instant; `offset_name`, if given, is one more column of the table, which
-    keeps the UTC offset that the publisher wrote. `zones` are names that he writes in place of an offset,
-    each with the offset that it stands for: ("PST", "-08:00").
-    `header` is the column's name in the file, where that is no name for a column.
+    `null_texts` are the publisher's texts for a missing value, in addition to the empty field. Rows without a
+    `required` value are rejected.
+    A number in seconds or milliseconds is a time on one of the trace's clocks unless it `is_duration`.
+    `examples` are texts as the publisher writes them. Synthetic samples draw from them; for a time that is a
+    number, samples start at the first and advance by its distance to the second.
+    A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
+    UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
+    `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
     A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
     `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows where it
     does not; no row is rejected for that. The limit of a time is text.
@@ -51,7 +50,7 @@ class Column:
     is_duration: bool = False
     examples: tuple[str, ...] = ()
     zones: tuple[tuple[str, str], ...] = ()
-    header: str = ""
+    header: str | None = None
     least: Limit | None = None
     most: Limit | None = None
     above: Limit | None = None
@@ -61,52 +60,76 @@ class Column:
 
     @property
     def name_in_file(self) -> str:
-        """What the column is called in the publisher's files."""
-        return self.header or self.name
+        """The column's name in the header of a CSV."""
+        return self.name if self.header is None else self.header
 
     @property
     def is_time(self) -> bool:
-        """Whether its values are points in time, which need a clock, rather than durations."""
+        """Whether its values are points in time, which need a clock, and not durations."""
         is_count = self.unit in ("s", "ms") and not self.is_duration
         return is_count or self.stored_type.startswith("TIMESTAMP")
 
     @property
     def stored_type(self) -> str:
-        """DuckDB's name of the type that it is stored with."""
+        """DuckDB's name of its type in Parquet."""
         return TYPES[self.type].stored
 
 
 @dataclass(frozen=True)
 class Wide:
-    """A CSV with a line for each time and a column for each device: a row of the table for each cell.
+    """The unpivoting of a wide CSV: every cell becomes a row.
 
-    `time_name` is the CSV's column of times; all others are devices. `time`, `device` and `value` are the
-    table's columns for the time, the name of the CSV's column as it stands, and the cell, NULL where it is
-    empty. The named groups of `device_name`, a regular expression for a whole name, give the table's other
-    columns, NULL where the name does not match. A line whose time was read before is rejected.
+    The first column of the CSV holds the index of each line: a time, a job, a number. Its name in the header
+    is `index_header`, "" if that field is empty. All other columns hold numbers.
+    `index`, `variable` and `value` are columns of the table. They take the line's index, the name of the
+    cell's column in the CSV, and the cell, which is NULL if empty. `variable_pattern` is a regular expression
+    for the whole name of a column in the CSV. Its named groups fill the table's remaining columns, with NULL
+    for names that do not match.
+    A line is rejected if its index occurred before, in the same file or in another file of the partition.
     """
 
-    time_name: str
-    device_name: str
-    time: str = "time"
-    device: str = "device"
+    index_header: str
+    variable_pattern: str
+    index: str = "time"
+    variable: str = "device"
     value: str = "value"
 
 
 @dataclass(frozen=True)
 class JsonList:
-    """A file that is one JSON list of objects, of which several tables may be made.
+    """A file that is one JSON list of objects, the rows of one or more tables.
 
-    The table's rows are the objects in the list; with `path`, those in their lists of the first name, and so
-    on. `apart` are the lists in these objects that are other tables' rows. For each name in `path`, `places`
-    has a column for the place in that list, from 1. `outer` are columns whose values are those of the object
-    of the file's list that a row lies in.
+    The rows of the table are the objects in the list. With `path`, they are the objects in the list of that
+    name in each object, and so on for each further name. `positions` are columns for an object's position in
+    each list of `path`, from 1. `outer` are columns that come from the outermost object. `other_lists` are
+    lists in a row's object that hold rows of other tables.
     """
 
     path: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+    positions: tuple[str, ...] = ()
     outer: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    other_lists: tuple[str, ...] = ()
+
+
+# Fingerprints contain the names that these fields had when the first warehouses were written.
+_NAMES_IN_FINGERPRINT = {
+    "index_header": "time_name",
+    "variable_pattern": "device_name",
+    "index": "time",
+    "variable": "device",
+    "positions": "places",
+    "other_lists": "apart",
+}
+
+
+def _fingerprint_text(options: Wide | JsonList | None) -> str:
+    if options is None:
+        return "None"
+    values = (
+        f"{_NAMES_IN_FINGERPRINT.get(each.name, each.name)}={getattr(options, each.name)!r}"
+        for each in fields(options)
+    )
+    return f"{type(options).__name__}({', '.join(values)})"
 
 
 @dataclass(frozen=True)
@@ -140,26 +163,24 @@ class Reference:
 
 @dataclass(frozen=True)
 class Table:
-    """One base table and the raw files that it is read from: CSVs, or JSON lines where they end in `.jsonl`.
+    """A base table and its raw files.
 
-    `file_name` is a regular expression for the whole name of such a file, by itself or inside an archive,
-    without an ending where its publisher gives it none, and `folder` for the name of the folder that it must
-    lie in, if that says anything; their named groups give the values of `keys`, the columns that a publisher
-    put in the names only.
-    `archive_stem` is a regular expression for the name, without its ending, of the archive that carries the
-    file, where there is one: it may be packed in any way, and hold files of other tables too.
-    Files may lack `optional` columns: their rows then hold NULL. `has_header` is false where the
-    publisher ships the names apart, in a `.header` file, or not at all. `ends_in_newline` is false where
-    the last line of the publisher's files has no end; otherwise such a line is rejected, as one cut short.
-    `ends_in_comma` is true where the publisher writes a comma behind the last field of a line.
-    `json_list` says which objects of a JSON list are the rows, where a file is one, whatever it ends in.
-    `published_sha256` maps a file's name to the checksum that its publisher printed.
-    `key` are the columns that tell its rows apart, empty where none do, and `never_empty` those that have a
-    value in every row: `traces check` looks whether both hold, and whether the `rules` and `references` and
-    the limits of the columns do; none of them rejects a row.
-    Rows are stored in the order of `order_by`, one directory for each value of the `partition_by` keys.
-    A `wide` table's columns are made from cells; its order holds within a block of times.
-    `about_rows` is how many rows the publisher's files have: a synthetic sample at scale 1 has as many.
+    `file_name` is a regular expression for the whole name of a raw file, uncompressed, on its own or inside
+    an archive. `folder`, if set, is one for the name of the folder that contains the file. Their named
+    groups are the values of `keys`: columns that the publisher encodes in names only. `archive_stem` is a
+    regular expression for the name of an archive that contains the file, without its extension. Such an
+    archive may contain files of other tables, and have any format that `packing` lists.
+    Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
+    separate `.header` file, or nowhere. `ends_in_newline` is false if the publisher's files have no newline
+    at the end; otherwise a last line without one is rejected as incomplete. `ends_in_comma` is true if the
+    publisher writes a comma after the last field.
+    `json_list` describes the rows of a file that is one JSON list. `wide` describes a wide CSV.
+    `published_sha256` maps file names to the checksums that the publisher printed.
+    `key` are the columns that identify a row, and `never_empty` those that have a value in every row.
+    `traces check` tests both, the `rules`, the `references` and the limits of columns. None rejects a row.
+    Rows are stored in the order of `order_by`, in one directory for each value of the `partition_by` keys.
+    The order of a wide table holds within a block of lines.
+    `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
     """
 
     name: str
@@ -188,12 +209,12 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of the base table, in order: the keys, the publisher's, the offsets of times."""
+        """The columns of the base table, in order: keys, the publisher's columns, UTC offsets."""
         return self.keys + self.read_columns
 
     @property
     def read_columns(self) -> tuple[Column, ...]:
-        """What a CSV gives: the publisher's columns, and the offsets of times."""
+        """The columns that come from a file's content: the publisher's columns and UTC offsets."""
         offsets = (
             Column(column.offset_name, "VARCHAR", f"UTC offset of {column.name}, as the publisher wrote it")
             for column in self.columns
@@ -202,31 +223,41 @@ class Table:
         return (*self.columns, *offsets)
 
     def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
-        """The key columns' values in the names of a file and its folder, or None where they do not fit."""
+        """The values of `keys` in the names of a file and its folder, or None if these do not match."""
         name = re.fullmatch(self.file_name, file_name)
         folder = re.fullmatch(self.folder, folder_name if self.folder else "")
         return name.groupdict() | folder.groupdict() if name and folder else None
 
     def has_name(self, file_name: str) -> bool:
-        """Whether a file of this name may hold its rows, wherever it lies."""
+        """Whether a file of this name may contain rows of the table, in any folder."""
         return re.fullmatch(self.file_name, file_name) is not None
 
     def fingerprint(self) -> str:
-        """A hash of all that determines the stored rows: when it changes, raw files are converted again."""
-        layout = [(c.name, c.type, c.null_texts, c.required) for c in self.stored_columns]
-        order = (self.order_by, self.partition_by)
-        reading = (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline)
-        parts: tuple[object, ...] = (layout, sorted(self.optional), order, reading, self.folder, self.wide)
-        # What few tables have is there for these alone: all others keep the hash that their warehouses have.
-        rare = (self.json_list, self.ends_in_comma, [(c.zones, c.header) for c in self.stored_columns])
-        if rare != (None, False, [((), "")] * len(self.stored_columns)):
-            parts = (*parts, rare)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+        """A hash of all options that determine the stored rows. Ingest converts files again if it changes."""
+        columns = self.stored_columns
+        options: list[object] = [
+            [(column.name, column.type, column.null_texts, column.required) for column in columns],
+            sorted(self.optional),
+            (self.order_by, self.partition_by),
+            (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline),
+            self.folder,
+        ]
+        parts = [*map(repr, options), _fingerprint_text(self.wide)]
+        # Options that older versions did not have count only if set: other tables keep their fingerprint.
+        headers = [(column.zones, _header_in_fingerprint(column)) for column in columns]
+        if self.json_list or self.ends_in_comma or any(map(any, headers)):
+            parts.append(f"({_fingerprint_text(self.json_list)}, {self.ends_in_comma}, {headers!r})")
+        return hashlib.sha256(f"({', '.join(parts)})".encode()).hexdigest()
+
+
+def _header_in_fingerprint(column: Column) -> str | bool:
+    # The first warehouses were written when "" stood for "the same as the name".
+    return "" if column.header is None else column.header or True
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One publisher's data set."""
+    """A publisher's data set."""
 
     name: str
     title: str
@@ -240,7 +271,7 @@ class Trace:
 
 @cache
 def all_traces() -> dict[str, Trace]:
-    """Every trace that this package knows, by name, in alphabetical order."""
+    """All traces by name, in alphabetical order."""
     modules = (
         importlib.import_module(f"{traces.__name__}.{found.name}")
         for found in pkgutil.iter_modules(traces.__path__)

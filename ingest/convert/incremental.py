@@ -4,7 +4,7 @@ The rows of a raw file that is absent or unreadable stay; a newer version of it 
 once, whichever raw files hold it, and so is a line that several pieces of a wide table share.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tracehouse.ingest.convert.raw_file import (
     convert,
     is_up_to_date,
     moved,
-    times_of,
+    read_indexes,
 )
 from tracehouse.ingest.discovery.raw_files import Claim, Group
 from tracehouse.ingest.store import artifacts, integrity
@@ -93,7 +93,7 @@ def _attempt(task: Task, steps: Steps) -> None:
         for key, conversion in task.before.items()
         if key not in here and (key in steps.problems or not task.replacing)
     ]
-    holdings, times = Holdings(), _Times(task.warehouse)
+    holdings, indexes = Holdings(), _Indexes(task.warehouse)
     for piece in pieces:
         holdings.add(piece)
     for raw_input in raw_inputs:
@@ -105,7 +105,7 @@ def _attempt(task: Task, steps: Steps) -> None:
                     steps.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
             else:
                 steps.notes += _said_of_damage(raw_input)
-                pieces.append(_converted(raw_input, holdings, pieces, times, steps))
+                pieces.append(_converted(raw_input, holdings, pieces, indexes, steps))
         except RawFileError as problem:
             steps.problems[raw_input.key] = problem
             _undo(steps, raw_input.key, task.warehouse)
@@ -118,16 +118,16 @@ def _converted(
     raw_input: RawInput,
     holdings: Holdings,
     pieces: Sequence[Conversion],
-    times: "_Times",
+    indexes: "_Indexes",
     steps: Steps,
 ) -> Conversion:
     beside: tuple[Beside, ...] = ()
     if raw_input.table.wide:
         beside = _as_beside(pieces)
-        holdings.times = times.of(pieces, raw_input)
-    read_before = set(holdings.times)
+        holdings.indexes = indexes.of(pieces, raw_input)
+    read_before = set(holdings.indexes)
     conversion, notes = convert(raw_input, holdings, beside)
-    times.known[conversion.key] = holdings.times - read_before
+    indexes.known[conversion.key] = holdings.indexes - read_before
     steps.converted[raw_input.key] = conversion
     steps.unchanged.pop(raw_input.key, None)
     steps.notes += notes
@@ -150,19 +150,19 @@ def _as_beside(pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
 
 
 @dataclass
-class _Times:
-    """The times of the lines of each piece of a wide table, read from its Parquet files on demand."""
+class _Indexes:
+    """The indexes of the lines of each piece of a wide table, read from its Parquet files on demand."""
 
     warehouse: Path
-    known: dict[Key, set[int]] = field(default_factory=dict)
+    known: dict[Key, set[Hashable]] = field(default_factory=dict)
 
-    def of(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[int]:
-        """The times of all pieces together. Raises UserError where a Parquet file of one is damaged."""
+    def of(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[Hashable]:
+        """The indexes of all pieces together. Raises UserError where a Parquet file of one is damaged."""
         assert raw_input.table.wide
         for piece in pieces:
             if piece.key not in self.known:
                 integrity.check_sizes(self.warehouse, [piece])
-                self.known[piece.key] = times_of(piece, self.warehouse, raw_input.table.wide)
+                self.known[piece.key] = read_indexes(piece, self.warehouse, raw_input.table.wide)
         return set().union(*(self.known[piece.key] for piece in pieces))
 
 

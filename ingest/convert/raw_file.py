@@ -1,7 +1,7 @@
 """One raw file's conversion from end to end: its CSVs in, sorted Parquet and a full account of rows out."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -26,7 +26,7 @@ from tracehouse.ingest.readers.records import read_header, shown
 from tracehouse.ingest.readers.rejects import Reject
 from tracehouse.ingest.readers.typed_csv import read_csv
 from tracehouse.ingest.readers.values import arrow_type
-from tracehouse.ingest.readers.wide_csv import Lines, read_wide
+from tracehouse.ingest.readers.wide_csv import Lines, index_values, read_wide
 from tracehouse.ingest.store import artifacts
 from tracehouse.ingest.store.artifacts import REJECTED, StagedFile
 from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
@@ -78,10 +78,10 @@ class Held:
 
 @dataclass
 class Holdings:
-    """What a table or partition holds already: its CSVs by name, and a wide table's times (µs from 1970)."""
+    """The CSVs of a table or partition by name, and the indexes of a wide table's lines."""
 
     members: dict[str, Held] = field(default_factory=dict)
-    times: set[int] = field(default_factory=set)
+    indexes: set[Hashable] = field(default_factory=set)
 
     def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
         """Add the CSVs of a conversion; `raw` is its raw file, if that was found and can be read."""
@@ -117,7 +117,7 @@ class _Account:
     """What has been read so far of one raw file."""
 
     holdings: Holdings
-    times: set[int]
+    indexes: set[Hashable]
     counts: dict[str, _Counts] = field(default_factory=dict)
     passed_over: list[PassedOver] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -169,14 +169,14 @@ def moved(conversion: Conversion, claim: Claim) -> Conversion:
     return replace(conversion, sources=tuple(sources))
 
 
-def times_of(conversion: Conversion, warehouse: Path, wide: Wide) -> set[int]:
-    """The times of the lines that a conversion of a wide table gave, in microseconds since 1970."""
-    times: set[int] = set()
+def read_indexes(conversion: Conversion, warehouse: Path, wide: Wide) -> set[Hashable]:
+    """The indexes of the lines in the Parquet files of a wide table's conversion."""
+    indexes: set[Hashable] = set()
     for stored in conversion.files:
         with pq.ParquetFile(warehouse / stored.path) as file:
-            for batch in file.iter_batches(columns=[wide.time]):
-                times.update(batch.column(0).unique().cast(pa.int64()).to_pylist())
-    return times
+            for batch in file.iter_batches(columns=[wide.index]):
+                indexes.update(index_values(batch.column(0).unique()))
+    return indexes
 
 
 def check_copy(claim: Claim, other: Claim) -> list[str]:
@@ -232,7 +232,7 @@ def convert(
 ) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
-    `beside` are the pieces of a wide table whose times are in `holdings`.
+    `beside` are the pieces of a wide table whose indexes are in `holdings`.
     Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
     nothing is stored; and UserError where the warehouse cannot be written to.
     """
@@ -243,7 +243,7 @@ def convert(
 def _convert(
     raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...]
 ) -> tuple[Conversion, list[str]]:
-    account = _Account(holdings, set(holdings.times))
+    account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
     # Another process may be at the same raw file: one that was given up for lost.
     staging, name = (
@@ -277,7 +277,7 @@ def _convert(
     # Last, so that no file enters the store before the whole raw file has been read.
     artifacts.finalize(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
-    holdings.times = account.times
+    holdings.indexes = account.indexes
     return conversion, account.notes
 
 
@@ -438,9 +438,9 @@ def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iter
 
 
 def _lines_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[Lines]:
-    for lines in read_wide(part.member.stream, raw_input.table, part.place, account.times):
-        count = len(lines.times)
-        _count(part, count, count * len(lines.devices), lines.rejects, raw_input, account)
+    for lines in read_wide(part.member.stream, raw_input.table, part.place, account.indexes):
+        count = len(lines.index)
+        _count(part, count, count * len(lines.variables), lines.rejects, raw_input, account)
         yield lines
 
 

@@ -1,7 +1,7 @@
-"""Writes the cells of wide CSVs as rows of Parquet: by blocks of lines, within a block by device and time.
+"""Write the cells of wide CSVs as rows of Parquet, in blocks of lines, sorted by variable and index.
 
-So one device's hour and all devices' hour are each in few row groups. A column that repeats in every block
-(device, time) costs next to nothing to store: that is why Parquet's encodings are chosen here by hand.
+One device's hour and all devices' hour are then each in few row groups. Columns that repeat in every block
+(variable, index) take almost no space with the Parquet encodings that are set here.
 """
 
 import re
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracehouse.ingest.declarations import Column, Table, Wide
-from tracehouse.ingest.readers.values import arrow_type
+from tracehouse.ingest.readers.values import arrow_type, values_of
 from tracehouse.ingest.readers.wide_csv import Lines, ascending
 from tracehouse.ingest.store import artifacts
 from tracehouse.ingest.store.artifacts import StagedFile
@@ -93,9 +93,11 @@ def _close(writer: _Writer) -> None:
 def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
     wide = table.wide
     assert wide
-    # Times are 15 s apart, and the same for every device. A dictionary does not pay for values that hardly
-    # repeat; they compress better as split byte streams.
-    encodings = {wide.time: "DELTA_BINARY_PACKED"}
+    # Indexes are mostly at equal distances, and the same for every variable. A dictionary does not pay for
+    # values that hardly repeat; they compress better as split byte streams.
+    encodings = (
+        {wide.index: "DELTA_BINARY_PACKED"} if _is_number(_schema(table).field(wide.index).type) else {}
+    )
     if are_measurements:
         encodings[wide.value] = "BYTE_STREAM_SPLIT"
     names = [column.name for column in table.columns]
@@ -108,7 +110,7 @@ def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWrit
         compression_level=1,
         use_dictionary=[name for name in names if name not in encodings],
         column_encoding=encodings,
-        write_statistics=[name for name in names if name != wide.device],
+        write_statistics=[name for name in names if name != wide.variable],
         write_batch_size=ROW_GROUP_ROWS,
     )
 
@@ -122,46 +124,56 @@ def _stored_type(column: Column) -> pa.DataType:
     return pa.dictionary(pa.int32(), kind) if kind == pa.string() else kind
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
+
+
 def _are_measurements(lines: Lines) -> bool:
-    """Whether the values of a row group hardly repeat, as those of a measurement with many digits do not."""
-    devices = max(1, ROW_GROUP_ROWS // max(1, len(lines.times)))
-    tested = pa.concat_arrays(lines.cells[:devices]).drop_null()
+    """Whether the values of a row group hardly repeat, as in a measurement with many digits."""
+    variables = max(1, ROW_GROUP_ROWS // max(1, len(lines.index)))
+    tested = pa.concat_arrays(lines.cells[:variables]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
 def _row_groups(lines: Lines, table: Table) -> Iterator[pa.Table]:
-    """The cells as rows, with as many devices in each table as fill a row group."""
-    count = len(lines.times)
+    """The cells as rows, with as many variables in each table as fill a row group."""
+    count = len(lines.index)
     if not count:
         return
     assert table.wide
-    in_order = sorted(range(len(lines.devices)), key=lambda number: lines.devices[number])
-    devices_at_once = min(max(1, ROW_GROUP_ROWS // count), len(in_order))
-    instants = lines.times.cast(pa.int64()).to_numpy()
-    times = pa.array(np.tile(instants, devices_at_once)).cast(lines.times.type)
-    for start in range(0, len(in_order), devices_at_once):
-        group = in_order[start : start + devices_at_once]
-        yield _rows(lines, times[: count * len(group)], group, table, table.wide)
+    [variable] = [column for column in table.columns if column.name == table.wide.variable]
+    keys = _typed(lines.variables, variable).to_pylist()
+    in_order = sorted(range(len(keys)), key=keys.__getitem__)
+    variables_at_once = min(max(1, ROW_GROUP_ROWS // count), len(in_order))
+    index = lines.index.cast(_schema(table).field(table.wide.index).type)
+    indexes = index.take(pa.array(np.tile(np.arange(count), variables_at_once)))
+    for start in range(0, len(in_order), variables_at_once):
+        group = in_order[start : start + variables_at_once]
+        yield _rows(lines, indexes[: count * len(group)], group, table, table.wide)
 
 
-def _rows(lines: Lines, times: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
-    names = [lines.devices[number] for number in group]
-    told = [match.groupdict() if (match := re.fullmatch(wide.device_name, name)) else {} for name in names]
+def _rows(lines: Lines, indexes: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
+    names = [lines.variables[number] for number in group]
+    matches = [re.fullmatch(wide.variable_pattern, name) for name in names]
     made = {
-        wide.time: times,
+        wide.index: indexes,
         wide.value: pa.concat_arrays([lines.cells[number] for number in group]),
     }
     for column in table.columns:
         if column.name not in made:
-            of_name = names if column.name == wide.device else [groups.get(column.name) for groups in told]
-            made[column.name] = _repeated(of_name, len(lines.times), column)
+            texts = (
+                names
+                if column.name == wide.variable
+                else [match.groupdict().get(column.name) if match else None for match in matches]
+            )
+            made[column.name] = _repeated(texts, len(lines.index), column)
     schema = _schema(table)
     return pa.Table.from_arrays([made[name] for name in schema.names], schema=schema)
 
 
 def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
     """Each text repeated `count` times, in the column's type."""
-    values = pa.array(texts, pa.string()).cast(arrow_type(column))
+    values = _typed(texts, column)
     if values.type == pa.string():
         encoded = values.dictionary_encode()
         return pa.DictionaryArray.from_arrays(
@@ -170,7 +182,11 @@ def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Arr
     return _repeat(tuple(values.to_pylist()), count, values.type)
 
 
-# Cached, as the next block has the same devices in the same order.
+def _typed(texts: Sequence[str | None], column: Column) -> pa.Array:
+    return values_of(pa.chunked_array([pa.array(texts, pa.string())]), column).combine_chunks()
+
+
+# Cached, as the next block has the same variables in the same order.
 @lru_cache(maxsize=_REMEMBERED)
 def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

@@ -114,19 +114,19 @@ def _texts(found: _Found, table: Table, of: JsonList) -> Texts:
         raise MisfitError("no JSON object")
     if found.missing:
         raise MisfitError(f"no list of {found.missing}")
-    own = [column for column in table.columns if column.name not in (*of.places, *of.outer)]
+    own = [column for column in table.columns if column.name not in (*of.positions, *of.outer)]
     missing = [c.name for c in own if c.name not in found.value and c.name not in table.optional]
     if missing:
         raise MisfitError(f"no value of {missing[0]}")
-    unknown = found.value.keys() - {column.name for column in own} - set(of.apart)
+    unknown = found.value.keys() - {column.name for column in own} - set(of.other_lists)
     if unknown:
         raise MisfitError(f"a value of {shown(sorted(unknown))}, which is no column")
     return [_text(found, column, of) for column in table.columns]
 
 
 def _text(found: _Found, column: Column, of: JsonList) -> str | None:
-    if column.name in of.places:
-        return str(found.places[of.places.index(column.name)])
+    if column.name in of.positions:
+        return str(found.places[of.positions.index(column.name)])
     return text_of((found.first if column.name in of.outer else found.value).get(column.name), column)
 
 

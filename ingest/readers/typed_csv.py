@@ -101,10 +101,11 @@ def read_chunks(
 def header_fits(table: Table, header: Sequence[str]) -> bool:
     """Whether a header names this table's columns, in any order, at most the optional ones missing.
 
-    For a wide table: a column of times first, and then devices, none of them twice or without a name.
+    For a wide table: the index's column first, and then distinct names.
     """
     if table.wide:
-        return header[0] == table.wide.time_name and len(set(header)) == len(header) > 1 and all(header)
+        names = header[1:]
+        return header[0] == table.wide.index_header and len(set(names) - {"", header[0]}) == len(names) > 0
     if table.ends_in_comma and not header[-1]:
         header = header[:-1]
     known = {column.name_in_file for column in table.columns}

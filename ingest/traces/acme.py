@@ -342,7 +342,7 @@ GPU_METRIC = Table(
     ),
     order_by=("device", "time"),
     partition_by=("cluster", "metric"),
-    wide=Wide(time_name="Time", device_name=_NODE + r"(?:-(?P<gpu>\d))?"),
+    wide=Wide(index_header="Time", variable_pattern=_NODE + r"(?:-(?P<gpu>\d))?"),
     rules=(
         Rule(
             "percent",
@@ -390,7 +390,7 @@ NODE_METRIC = Table(
     ),
     order_by=("device", "time"),
     partition_by=("cluster", "metric"),
-    wide=Wide(time_name="Time", device_name=_NODE + r"(?:-mlx5_\d)?"),
+    wide=Wide(index_header="Time", variable_pattern=_NODE + r"(?:-mlx5_\d)?"),
     rules=(
         Rule(
             "memory",

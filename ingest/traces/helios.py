@@ -100,7 +100,11 @@ GPU_COUNT = Table(
     order_by=("column_name", "date"),
     partition_by=("cluster",),
     wide=Wide(
-        time_name="date", device_name=r"(?P<vc>vc\w+)", time="date", device="column_name", value="gpus"
+        index_header="date",
+        variable_pattern=r"(?P<vc>vc\w+)",
+        index="date",
+        variable="column_name",
+        value="gpus",
     ),
 )
 

@@ -187,7 +187,7 @@ def _base_tables(
 def _rollup(name: str, table: Table, columns: Columns) -> Relation:
     """The hours of a table that has a row for each cell: samples and their spread, by all other columns."""
     assert table.wide is not None
-    time, value = f'"{table.wide.time}"', f'"{table.wide.value}"'
+    time, value = f'"{table.wide.index}"', f'"{table.wide.value}"'
     others = [column.name for column in table.stored_columns if f'"{column.name}"' not in (time, value)]
     listed = ", ".join(f'"{column}"' for column in others)
     of_hours = {
@@ -213,7 +213,7 @@ def _rollup(name: str, table: Table, columns: Columns) -> Relation:
     """
     comment = f"{name} by the hour: one row per hour and device. {table.comment}"
     meanings = {column: columns[column] for column in others} | of_hours
-    keys = tuple(dict.fromkeys([*table.partition_by, table.wide.device, "hour"]))
+    keys = tuple(dict.fromkeys([*table.partition_by, table.wide.variable, "hour"]))
     return Relation(f"{name}_hourly", Kind.ROLLUP, sql, comment, meanings, keys)
 
 
@@ -266,7 +266,7 @@ def _finer_than_hours() -> list[str]:
     """The wide base tables whose clock tells times within an hour, as that of telemetry does."""
     fine = {name for clock in ledgers.clocks() if clock.resolution_s < HOUR_S for name in clock.objects}
     wide = {name: table.wide for name, table in _declared().items() if table.wide}
-    return [name for name, declared in wide.items() if f"{name}.{declared.time}" in fine]
+    return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
 
 
 def _keeps_rows(definition: str) -> bool:

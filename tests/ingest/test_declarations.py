@@ -3,12 +3,13 @@ import os
 import re
 import tarfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.declarations import Table, Trace, all_traces
+from tracehouse.ingest.declarations import Column, JsonList, Table, Trace, Wide, all_traces
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
@@ -51,15 +52,18 @@ def test_keys_are_the_named_groups_of_the_names(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_a_wide_table_s_columns_are_made_of_its_cells(table: Table) -> None:
     if table.wide:
-        of_the_name = re.compile(table.wide.device_name).groupindex
-        made = {*of_the_name, table.wide.device, table.wide.time, table.wide.value}
+        of_the_name = re.compile(table.wide.variable_pattern).groupindex
+        made = {*of_the_name, table.wide.variable, table.wide.index, table.wide.value}
         assert {column.name for column in table.columns} == made
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_column_names_are_unique(table: Table) -> None:
-    names = [column.name for column in table.stored_columns]
-    assert len(set(names)) == len(names)
+    for columns in (table.stored_columns, table.columns):
+        names = [column.name for column in columns]
+        assert len(set(names)) == len(names)
+    headers = [column.name_in_file for column in table.columns]
+    assert len(set(headers)) == len(headers)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -67,6 +71,48 @@ def test_what_a_table_names_are_its_columns(table: Table) -> None:
     assert set(table.order_by) <= {column.name for column in table.stored_columns}
     assert set(table.partition_by) <= {key.name for key in table.keys}
     assert table.optional < {column.name for column in table.columns}
+
+
+FINGERPRINTED = Table(
+    name="t",
+    comment="",
+    grain="",
+    source="",
+    file_name=r"t\.csv",
+    columns=(Column("a", "BIGINT", ""), Column("b", "DOUBLE", "")),
+)
+JSON = JsonList(path=("x",), positions=("a",), outer=("b",), other_lists=("y",))
+# Warehouses contain these values. If one changes, ingest converts every file of such tables again.
+FINGERPRINTS = [
+    (FINGERPRINTED, "bd99318d9a11bf4c940f68ef77486a57d53609310177214dd12133c34d4ce2de"),
+    (
+        replace(FINGERPRINTED, wide=Wide("Time", r"(?P<node>.*)", "a", "device", "b")),
+        "0a0e92769004025cc089370bd19f1dc25fadfd634727c6be977972369d0dc34b",
+    ),
+    (
+        replace(FINGERPRINTED, json_list=JSON),
+        "c3ef9fa16cbdc73c32e4d4cfb741b4b9209f2dae500a55c2b65f8155a566fddc",
+    ),
+    (
+        replace(FINGERPRINTED, columns=(Column("a", "BIGINT", "", header="A"),)),
+        "87a91133f23d820f8a0803d5dacb5a8adbf37b6cdcd239845e8ffe36daace335",
+    ),
+    (
+        replace(FINGERPRINTED, ends_in_comma=True),
+        "7b026c2929f57e7c9a58694bcb65320119c72b775e1932d03183d487fc464a06",
+    ),
+]
+
+
+@pytest.mark.parametrize(("table", "expected"), FINGERPRINTS)
+def test_fingerprint_of_a_declaration_is_stable(table: Table, expected: str) -> None:
+    assert table.fingerprint() == expected
+
+
+def test_fingerprint_depends_on_the_header_in_the_file() -> None:
+    headers = [None, "", "A"]
+    tables = [replace(FINGERPRINTED, columns=(Column("a", "BIGINT", "", header=h),)) for h in headers]
+    assert len({table.fingerprint() for table in tables}) == len(headers)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -18,13 +18,13 @@ COMMON = {"comment": "", "grain": "", "source": "", "file_name": "log"}
 JOB = Table(
     name="job",
     columns=(JOB_ID, Column("at", "TIMESTAMP", "", null_texts=("", "None"))),
-    json_list=JsonList(apart=("tries",)),
+    json_list=JsonList(other_lists=("tries",)),
     **COMMON,
 )
 TRY = Table(
     name="try",
     columns=(JOB_ID, Column("number", "BIGINT", ""), Column("end", "TIMESTAMP", "", null_texts=("", "None"))),
-    json_list=JsonList(path=("tries",), places=("number",), outer=("id",), apart=("on",)),
+    json_list=JsonList(path=("tries",), positions=("number",), outer=("id",), other_lists=("on",)),
     **COMMON,
 )
 MACHINE = Table(
@@ -36,7 +36,7 @@ MACHINE = Table(
         Column("ip", "VARCHAR", ""),
         Column("gpus", "VARCHAR[]", ""),
     ),
-    json_list=JsonList(path=("tries", "on"), places=("number", "place"), outer=("id",)),
+    json_list=JsonList(path=("tries", "on"), positions=("number", "place"), outer=("id",)),
     **COMMON,
 )
 FIRST = {

@@ -172,6 +172,15 @@ def test_columns_may_come_in_another_order() -> None:
     assert read(f"at,share,count,name\n{TIME},0.5,1,a\n") == ([("a", 1, 0.5, INSTANT)], [])
 
 
+def test_column_without_header_name_is_read_by_its_empty_field() -> None:
+    table = table_of([Column("row_number", "BIGINT", "", header=""), *COLUMNS[:2]])
+    assert read(",name,count\n0,a,1\n1,b,2\n", table) == ([(0, "a", 1), (1, "b", 2)], [])
+    assert read("name,,count\na,0,1\n", table) == ([(0, "a", 1)], [])
+    assert "the header is row_number,name,count; expected ,name,count" in str(
+        refusal("row_number,name,count\n0,a,1\n", table)
+    )
+
+
 def test_optional_columns_that_are_missing_are_null() -> None:
     table = table_of(optional=frozenset({"share", "at"}))
     assert read("name,count\na,1\n", table) == ([("a", 1, None, None)], [])

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,15 @@ from hypothesis import strategies as st
 from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
+from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.convert import incremental, unpivot
-from tracehouse.ingest.convert.raw_file import RawInput
+from tracehouse.ingest.convert.raw_file import RawInput, read_indexes
 from tracehouse.ingest.convert.unpivot import write_cells
+from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers.wide_csv import CHUNK_BYTES, Lines, read_wide
 from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store.manifest import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
@@ -107,7 +110,7 @@ def melted(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
 
 def written(files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES) -> tuple[list[Path], int]:
     """What reader and writer make of the files of a metric, and how many lines were rejected."""
-    seen: set[int] = set()
+    seen: set[Hashable] = set()
     rejected = 0
 
     def blocks() -> Iterator[Lines]:
@@ -180,9 +183,9 @@ def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"time,10.140.0.1-0\n", "the header is time,10.140.0.1-0; expected Time and then devices"),
-        (b"Time\n2023-07-01 00:00:00+08:00\n", "the header is Time; expected Time and then devices"),
-        (b"Time,a,a\n", "the header is Time,a,a; expected Time and then devices, none of them twice"),
+        (b"time,10.140.0.1-0\n", "the header is time,10.140.0.1-0; expected Time and then distinct names"),
+        (b"Time\n2023-07-01 00:00:00+08:00\n", "the header is Time; expected Time and then distinct names"),
+        (b"Time,a,a\n", "the header is Time,a,a; expected Time and then distinct names"),
         (b"\n\n", "the file is empty"),
     ],
 )
@@ -190,6 +193,85 @@ def test_a_file_with_another_header_is_refused(data: bytes, what: str) -> None:
     with pytest.raises(RawFileError) as refusal:
         list(read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set()))
     assert refusal.value.what.startswith(what)
+
+
+def job_table(index_type: TypeName, variable_type: TypeName = "BIGINT", header: str = "") -> Table:
+    """A table of jobs by iteration, as PAI publishes the variation of mini-batch times."""
+    return Table(
+        name="variation",
+        comment="",
+        grain="",
+        source="",
+        file_name=r"variation\.csv",
+        columns=(
+            Column("job", index_type, ""),
+            Column("iteration", variable_type, ""),
+            Column("worker", "BIGINT", ""),
+            Column("variation", "DOUBLE", ""),
+        ),
+        wide=Wide(
+            index_header=header,
+            variable_pattern=r"w(?P<worker>\d+)",
+            index="job",
+            variable="iteration",
+            value="variation",
+        ),
+    )
+
+
+def unpivoted(data: bytes, table: Table, folder: Path) -> list[tuple]:
+    lines = read_wide(io.BytesIO(data), table, "m.csv", set())
+    return [
+        row
+        for staged in write_cells(lines, table, folder, "m")
+        for row in duckdb.sql(f"select job, iteration, variation from '{staged.path}'").fetchall()
+    ]
+
+
+def test_index_of_a_wide_table_can_be_a_text_without_header(tmp_path: Path) -> None:
+    rows = unpivoted(b",0,10,9\njob_01,0.5,,0.7\njob_00,1,2,3\n", job_table("VARCHAR"), tmp_path)
+    assert rows == [
+        ("job_00", 0, 1),
+        ("job_01", 0, 0.5),
+        ("job_00", 9, 3),
+        ("job_01", 9, 0.7),
+        ("job_00", 10, 2),
+        ("job_01", 10, None),
+    ]
+
+
+def test_index_of_a_wide_table_can_be_a_number(tmp_path: Path) -> None:
+    table = job_table("BIGINT", "VARCHAR", "n")
+    assert unpivoted(b"n,w1,n2\n10,1,\n9,3,4\n", table, tmp_path) == [
+        (9, "n2", 4),
+        (10, "n2", None),
+        (9, "w1", 3),
+        (10, "w1", 1),
+    ]
+
+
+@pytest.mark.parametrize(("index_type", "repeated"), [("VARCHAR", b"7"), ("BIGINT", b"7.0")])
+def test_repeated_index_of_any_type_is_rejected(index_type: TypeName, repeated: bytes) -> None:
+    data = b",0\n7,1\n8,1\n" + repeated + b",2\n" + b"".join(b"%d,3\n" % n for n in range(10, 30))
+    blocks = list(read_wide(io.BytesIO(data), job_table(index_type), "m.csv", set()))
+    rejects = [(reject.line, reject.reason) for lines in blocks for reject in lines.rejects]
+    assert rejects[0] == (4, "its job occurred before, in an earlier line or file")
+
+
+def test_pieces_of_a_wide_table_share_indexes_of_any_type(tmp_path: Path) -> None:
+    seen: set[Hashable] = set()
+    table = job_table("VARCHAR")
+    lines = list(read_wide(io.BytesIO(b",0\na,1\nb,2\n"), table, "m.csv", seen))
+    (staged,) = write_cells(iter(lines), table, tmp_path, "m")
+    stored = StoredFile(staged.path.name, staged.rows, 0, "")
+    conversion = Conversion("t", "variation", "", "m.csv", "", "", (), (stored,), (), (), ())
+    assert table.wide
+    assert read_indexes(conversion, tmp_path, table.wide) == seen == {"a", "b"}
+
+
+def test_rejects_header_whose_names_do_not_fit_the_variable() -> None:
+    with pytest.raises(RawFileError, match="column iteration, a BIGINT: invalid value 'mean'"):
+        list(read_wide(io.BytesIO(b",0,mean\na,1,2\n"), job_table("VARCHAR"), "m.csv", set()))
 
 
 def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
@@ -213,7 +295,7 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
         (4, "2 columns; expected 3"),
         (5, "column Time, a TIMESTAMPTZ: it is empty"),
         (6, "column Time, a TIMESTAMPTZ: expected a zone offset in '2023-07-01 00:00:45'"),
-        (7, "its time was read before, in an earlier line or file"),
+        (7, "its Time occurred before, in an earlier line or file"),
         (9, "column 10.140.0.1-0, a DOUBLE: no finite number: 'nan'"),
         (10, "column 10.140.0.1-1, a DOUBLE: no finite number: '1e400'"),
         (11, "column Time, a TIMESTAMPTZ: no time from 1970 to 2099: '0001-07-01 00:01:45+08:00'"),
