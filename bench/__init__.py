@@ -1,1 +1,1 @@
-"""What the warehouse costs, beside what people do today."""
+"""Measure the cost of ingests, queries and commands, and compare it with other tools."""

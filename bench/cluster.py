@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on loopback, as the Python package brings it: a master and workers of a core."""
+"""Run a standalone Spark cluster on localhost: a master, and workers with one core each."""
 
 import os
 import signal
@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 WORKERS = 2
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 def home() -> Path:
-    """The folder of Spark's programs."""
+    """Return the folder of the pyspark package, which contains Spark's programs."""
     found = find_spec("pyspark")
     assert found is not None and found.origin is not None
     return Path(found.origin).parent
@@ -24,14 +24,14 @@ def home() -> Path:
 
 @dataclass
 class Cluster:
-    """A standalone master, and its workers."""
+    """A standalone master and its workers."""
 
     url: str
     folder: Path
     workers: list[subprocess.Popen] = field(default_factory=list)
 
     def add_worker(self) -> subprocess.Popen:
-        """Start a worker with one core, and wait until the master knows it."""
+        """Start a worker with one core, and wait until the master has registered it."""
         number = len(self.workers)
         log = self.folder / f"worker{number}.log"
         work = self.folder / f"work{number}"
@@ -42,7 +42,7 @@ class Cluster:
         return worker
 
     def kill(self, number: int) -> None:
-        """Kill a worker and what it has started, as when its machine fails."""
+        """Kill a worker and its child processes, to simulate a failed machine."""
         os.killpg(self.workers[number].pid, signal.SIGKILL)
         self.workers[number].wait()
 
@@ -60,15 +60,15 @@ def _deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
 
 
 def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
-    """Wait until a program's log holds a text."""
-    end_s = time.monotonic() + PATIENCE_S
+    """Wait until a process has written a text to its log."""
+    end_s = time.monotonic() + TIMEOUT_S
     while text not in log.read_text(errors="replace"):
         assert process.poll() is None and time.monotonic() < end_s, log.read_text(errors="replace")
         time.sleep(0.1)
 
 
 def free_port() -> int:
-    """A port at which nothing listens."""
+    """Return a port that no process listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -76,7 +76,7 @@ def free_port() -> int:
 
 @contextmanager
 def running_cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
-    """Start a cluster, and kill it at the end. Its logs are in the folder."""
+    """Start a cluster with its logs in `folder`, and kill it at the end."""
     port, log = free_port(), folder / "master.log"
     options = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
     master = _deploy("master.Master", options, log)

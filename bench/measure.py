@@ -1,8 +1,8 @@
-"""What every benchmark here does alike: medians, ratios beside their goals, a table and a picture.
+"""Compute medians and ratios, compare ratios with goals, and write a table and a chart.
 
     rows = [Row("pai.instance", {"ours": [2.1, 2.0, 2.2], "pandas": [15.1, 15.4, 15.2]}, {"ours": 420.0})]
     goals = [Goal("pandas", "ours", at_least=5)]
-    write("ingest", "What an ingest costs", rows, goals, ["3 rounds, in turns", environment("duckdb")])
+    write("ingest", "Cost of an ingest", rows, goals, ["3 interleaved rounds", environment("duckdb")])
 
 writes bench/ingest.txt and bench/ingest.svg, and returns the text.
 """
@@ -29,7 +29,7 @@ MET, MISSED = "#4c78a8", "#e45756"
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of two contenders' medians that is to be reached: at least so much, or at most."""
+    """A bound for the ratio of the medians of two implementations."""
 
     over: str
     under: str
@@ -38,48 +38,48 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """What is divided by what: `pandas / ours`."""
+        """The ratio, such as `pandas / ours`."""
         return f"{self.over} / {self.under}"
 
     @property
     def value(self) -> float:
-        """The bound itself: the ratio that only just meets the goal."""
+        """The bound."""
         found = self.at_least if self.at_most is None else self.at_most
         assert found is not None, f"{self.name} has no bound"
         return found
 
     @property
     def bound(self) -> str:
-        """The goal in words."""
+        """The bound in words, such as `at least 10`."""
         return f"at {'least' if self.at_most is None else 'most'} {self.value:g}"
 
     def is_met(self, ratio: float) -> bool:
-        """Whether a ratio reaches the goal, without rounding."""
+        """Whether a ratio, without rounding, is within the bound."""
         return ratio >= self.value if self.at_most is None else ratio <= self.value
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one thing: each contender's seconds, round by round, and its peak memory."""
+    """One measured task: the seconds of each implementation in each round, and its peak memory."""
 
     name: str
     seconds: Mapping[str, Sequence[float]]
     peak_mb: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
 
-    def median_s(self, contender: str) -> float | None:
-        """Median of a contender's seconds; None where it was not timed."""
-        found = self.seconds.get(contender)
+    def median_s(self, implementation: str) -> float | None:
+        """Return the median of an implementation's seconds, or None if it was not timed."""
+        found = self.seconds.get(implementation)
         return statistics.median(found) if found else None
 
     def ratio(self, goal: Goal) -> float | None:
-        """The ratio of a goal's medians; None where one of the two was not timed."""
+        """Return the ratio of a goal's medians, or None if one of the two was not timed."""
         over, under = self.median_s(goal.over), self.median_s(goal.under)
         return over / under if over is not None and under is not None else None
 
 
 def environment(*packages: str) -> str:
-    """The machine, the versions and the day, in one line."""
+    """Describe the machine, the versions of Python and of packages, and the date, in one line."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"{_processor()}, {os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}; "
@@ -88,15 +88,15 @@ def environment(*packages: str) -> str:
 
 
 def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
-    """Medians in milliseconds, ratios (a star: goal missed), peak memory, and how many reach each goal."""
-    contenders = list(dict.fromkeys(name for row in rows for name in row.seconds))
-    weighed = [name for name in contenders if any(name in row.peak_mb for row in rows)]
-    heads = ["", *(f"{name} ms" for name in contenders), *(goal.name for goal in goals)]
+    """Return medians in ms, ratios (a star marks a missed goal), peak memory, and a summary of each goal."""
+    implementations = list(dict.fromkeys(name for row in rows for name in row.seconds))
+    weighed = [name for name in implementations if any(name in row.peak_mb for row in rows)]
+    heads = ["", *(f"{name} ms" for name in implementations), *(goal.name for goal in goals)]
     heads += [f"{name} MB" for name in weighed]
     lines = [heads]
     for row in rows:
         cells = [row.name]
-        cells += [_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in contenders]
+        cells += [_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
         cells += [_cell(row.ratio(goal), _marked(goal)) for goal in goals]
         cells += [_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
         lines.append(cells)
@@ -110,7 +110,7 @@ def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
 
 
 def summary(rows: Sequence[Row], goal: Goal) -> str:
-    """How many rows reach a goal, the median of their ratios, and the worst."""
+    """Return how many rows reach a goal, the median of their ratios, and the worst one."""
     ratios = {row.name: ratio for row in rows if (ratio := row.ratio(goal)) is not None}
     if not ratios:
         return f"{goal.name}, {goal.bound}: not measured"
@@ -123,8 +123,8 @@ def summary(rows: Sequence[Row], goal: Goal) -> str:
     )
 
 
-def picture(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HConcatChart":
-    """A panel per goal: a point for each row's ratio, and a line where the goal is."""
+def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HConcatChart":
+    """Return a panel per goal: a point for each row's ratio, and a line at the goal."""
     import altair
 
     names = [row.name for row in rows]
@@ -135,12 +135,12 @@ def picture(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.H
             for row in rows
             if (ratio := row.ratio(goal)) is not None
         ]
-        # Only the first panel names the rows.
+        # Only the first panel has row labels.
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
         least, most = _span([value["ratio"] for value in values] + [goal.value])
-        # A wide span gets a logarithmic scale, on which equal factors are equally far apart.
+        # A wide range gets a logarithmic scale.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
         x = altair.X("ratio:Q", title=heading, scale=scale, axis=altair.Axis(tickCount=5))
@@ -161,15 +161,15 @@ def write(
     facts: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """Write the table and the picture beside the benchmarks. Returns the table."""
+    """Write the table and the chart to this folder. Returns the text of the table."""
     text = "\n".join([title, *facts, "", table(rows, goals), ""])
     (folder / f"{name}.txt").write_text(text)
-    picture(title, rows, goals).save(str(folder / f"{name}.svg"))
+    chart(title, rows, goals).save(str(folder / f"{name}.svg"))
     return text
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
-    """Where a scale begins and ends that shows all values, none of them on its edge."""
+    """Return the ends of a scale that shows all values, with a margin."""
     margin = (max(values) / min(values)) ** 0.06 * 1.01
     return min(values) / margin, max(values) * margin
 
@@ -183,7 +183,7 @@ def _cell(value: float | None, written: Any) -> str:
 
 
 def _processor() -> str:
-    """The processor's model, where the system tells it."""
+    """Return the processor's model, or its architecture if the system does not name the model."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except FileNotFoundError:

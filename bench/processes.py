@@ -1,12 +1,13 @@
-"""What a whole process costs: seconds, processor seconds and peak memory."""
+"""Run whole processes and measure their wall time, processor time and peak memory."""
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,15 +16,20 @@ TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process took."""
+    """The cost of one process."""
 
     wall_s: float
     cpu_s: float
     peak_mb: float
 
 
+def argument_parser(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help is a benchmark's module docstring."""
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
+
+
 def cost_of(command: Sequence[str]) -> Cost:
-    """Run a command to its end, and say what it took. Raises SystemExit where it fails."""
+    """Run a command and return its cost. Raises SystemExit if the command fails."""
     start_s = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -33,17 +39,19 @@ def cost_of(command: Sequence[str]) -> Cost:
 
 
 def costs_in_turns(
-    commands: dict[str, Sequence[str]], rounds: int, label: str, empty: Sequence[Path] = ()
+    commands: Mapping[str, Sequence[str]], rounds: int, label: str, outputs: Mapping[str, Sequence[Path]]
 ) -> dict[str, list[Cost]]:
-    """What each command costs in every round, after one round that does not count.
+    """Run all commands once per round and return their costs; the first round is a warm-up.
 
-    Folders to `empty` are emptied before each command.
+    Before a command runs, its `outputs` are emptied.
     """
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
-            for folder in empty:
-                emptied(folder)
+            for folder in outputs.get(name, ()):
+                empty(folder)
+            # Flush pending writes, which would slow the command down.
+            os.sync()
             cost = cost_of(command)
             print(f"{label}, round {number}: {name} {cost.wall_s:.2f} s", file=sys.stderr, flush=True)
             if number:
@@ -52,29 +60,32 @@ def costs_in_turns(
 
 
 def traces(*arguments: object) -> list[str]:
-    """The command line `traces`."""
+    """Return a `traces` command line."""
     return [str(TRACES), *map(str, arguments)]
 
 
-def contender(name: str, *arguments: object) -> list[str]:
-    """A module of `tracehouse.bench.ingests`, run as a process."""
-    return [sys.executable, "-m", f"tracehouse.bench.ingests.{name}", *map(str, arguments)]
+def baseline(name: str, *arguments: object) -> list[str]:
+    """Return the command line of a function of `tracehouse.bench.baselines`."""
+    return [sys.executable, "-m", "tracehouse.bench.baselines", name, *map(str, arguments)]
 
 
-def emptied(folder: Path) -> Path:
-    """The folder, with nothing in it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    # Flush what the command before has left to be written, which would slow the next one down.
-    os.sync()
+def sample(trace: str, folder: Path, scale: float) -> Path:
+    """Write a trace's synthetic sample, and return its folder."""
+    cost_of(traces("sample", trace, "--out", folder, "--scale", scale))
     return folder
 
 
+def empty(folder: Path) -> None:
+    """Remove everything in a folder; create it if it does not exist."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
 def bytes_below(folder: Path, part_of_name: str) -> int:
-    """The size in bytes of all files below a folder whose names hold `part_of_name`."""
+    """Return the total size in bytes of the files below a folder whose names contain `part_of_name`."""
     return sum(path.stat().st_size for path in folder.rglob(f"*{part_of_name}*") if path.is_file())
 
 
 def verdict(is_met: bool) -> str:
-    """A goal's outcome in a word."""
+    """Return `reached` or `missed`."""
     return "reached" if is_met else "missed"

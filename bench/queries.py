@@ -1,18 +1,20 @@
-"""What an answer of each of PAI's named queries costs, beside pandas, Polars and bare SQL, in turns.
+"""Compare each of PAI's named queries with pandas, Polars and bare SQL.
 
     python -m tracehouse.bench.queries [SCALE] [QUERY]... [--raw DIR | --warehouse DIR] [--threads N]
 
-The scale is 1 unless another is given, the threads are as many as there are processors, and raw files are
-made where neither they nor a warehouse is named.
+SCALE is 1 by default, and N the number of processors. Without --raw and --warehouse, a sample is generated.
 
-All read the same Parquet, from the page cache, on the same processors. Each first gives its rows: whoever
-answers something else gets no figure. `ours` is the function that `traces query` calls, in a process that has
-started, `computed` the same over a database without stored views, and `small` is `ours` with two threads;
-`bare` is the query's statement in DuckDB on the database
-file; `command` is the whole of `traces query`, and its start-up what that takes longer than `ours`.
+All implementations read the same Parquet files from the page cache, on the same processors. Their results are
+compared first: a query with a difference is reported and not timed. The columns of the table are:
+
+- `ours`: the function that `traces query` calls, in a running process.
+- `bare`: the query's statement in DuckDB, on the database file.
+- `pandas`, `polars`: the functions in `answers.py`, for seven representative queries.
+- `computed`: `ours` on a database without materialized views.
+- `small`: `ours` with two threads.
+- `command`: the whole command `traces query`. What it takes longer than `ours` is its start-up time.
 """
 
-import argparse
 import json
 import math
 import os
@@ -22,16 +24,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracehouse.bench.contender import CONTENDERS, Rows
+from tracehouse.bench.answers import LIBRARIES, answers
+from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import TRACES, bytes_below, cost_of, traces, verdict
-from tracehouse.bench.questions import LIBRARIES, questions
+from tracehouse.bench.processes import (
+    TRACES,
+    Cost,
+    argument_parser,
+    bytes_below,
+    cost_of,
+    sample,
+    traces,
+    verdict,
+)
 
 GOALS = [
     Goal("pandas", "ours", at_least=10),
@@ -39,7 +50,7 @@ GOALS = [
     Goal("ours", "bare", at_most=1.05),
 ]
 
-# So many rounds; more where an answer is quick, so that its median is steady, and fewer where it is slow.
+# Fast queries are timed more often, for a stable median, and slow ones less often.
 ROUNDS, QUICK_ROUNDS, SLOW_ROUNDS = 5, 15, 3
 QUICK_S, SLOW_S = 1.0, 20.0
 
@@ -54,21 +65,21 @@ PACKAGES = ("duckdb", "polars", "pandas", "pyarrow")
 
 
 class DiffersError(Exception):
-    """A contender gave other rows."""
+    """Two implementations returned different rows."""
 
 
 class Process:
-    """A contender in a process of its own."""
+    """An implementation that runs in a process of its own."""
 
     def __init__(self, name: str, warehouse: Path, query: str, threads: int, label: str = "") -> None:
         self.name = label or name
-        command = [sys.executable, "-m", "tracehouse.bench.contender", name, str(warehouse), query]
+        command = [sys.executable, "-m", "tracehouse.bench.implementations", name, str(warehouse), query]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environ(threads)
         )
         found = self._read()
         if found != threads:
-            raise SystemExit(f"{name} works with {found} threads, not {threads}")
+            raise SystemExit(f"{name} uses {found} threads, not {threads}")
 
     def __enter__(self) -> "Process":
         return self
@@ -77,20 +88,20 @@ class Process:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, word: str) -> Any:
-        """Request `rows`, `time` (in s) or `peak` (in MB)."""
-        print(word, file=self._process.stdin, flush=True)
+    def request(self, what: str) -> Any:
+        """Request the `rows`, the `time` of one run in s, or the `peak` memory in MB."""
+        print(what, file=self._process.stdin, flush=True)
         return self._read()
 
     def _read(self) -> Any:
         line = self._process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.name} ended without an answer")
+            raise SystemExit(f"{self.name} ended without a result")
         return json.loads(line)
 
 
 class Command:
-    """The whole command `traces query`, started anew for each answer."""
+    """The whole command `traces query`, in a new process for each result."""
 
     name = "command"
 
@@ -98,19 +109,19 @@ class Command:
         self._environ = _environ(threads)
         self._line = [str(TRACES), "query", query, "--warehouse", str(warehouse), "--format", "json"]
 
-    def ask(self, word: str) -> Any:
-        """Request `rows` or `time` (in s)."""
+    def request(self, what: str) -> Any:
+        """Request the `rows` or the `time` of one run in s."""
         start_s = time.perf_counter()
         done = subprocess.run(
             self._line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environ
         )
         wall_s = time.perf_counter() - start_s
-        return wall_s if word == "time" else _of_json(json.loads(done.stdout))
+        return wall_s if what == "time" else _of_json(json.loads(done.stdout))
 
 
-def check_same(answers: Mapping[str, Rows]) -> None:
-    """Raise DiffersError unless all contenders gave what the first one gave, equal to rounding."""
-    (first, (columns, rows)), *others = answers.items()
+def check_same(results: Mapping[str, Rows]) -> None:
+    """Raise DiffersError unless all results equal the first one, up to rounding."""
+    (first, (columns, rows)), *others = results.items()
     for name, (other_columns, other_rows) in others:
         if list(other_columns) != list(columns):
             raise DiffersError(f"{name} has columns {other_columns}, {first} {columns}")
@@ -121,101 +132,181 @@ def check_same(answers: Mapping[str, Rows]) -> None:
                 raise DiffersError(f"{name} has {other}, {first} {row}")
 
 
-def measured(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
-    """Compare all contenders' answers to a query, and time them in turns. Raises DiffersError.
+def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
+    """Compare the results of all implementations, and time them in interleaved rounds.
 
-    `computed` is the warehouse without stored views.
+    `computed` is the warehouse without materialized views. Raises DiffersError.
     """
     with ExitStack() as stack:
-        contenders = [
+        processes = [
             stack.enter_context(Process(name, warehouse, query, threads))
-            for name in CONTENDERS
-            if name not in LIBRARIES or query in questions(name)
+            for name in IMPLEMENTATIONS
+            if name not in LIBRARIES or query in answers(name)
         ]
-        contenders.append(stack.enter_context(Process("ours", computed, query, threads, "computed")))
+        processes.append(stack.enter_context(Process("ours", computed, query, threads, "computed")))
         if threads != SMALL_THREADS:
-            contenders.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
-        asked = [*contenders, Command(warehouse, query, threads)]
-        answers, first_s = {}, {}
-        for contender in asked:
+            processes.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
+        measured = [*processes, Command(warehouse, query, threads)]
+        results, first_s = {}, {}
+        for each in measured:
             start_s = time.perf_counter()
-            answers[contender.name] = contender.ask("rows")
-            first_s[contender.name] = time.perf_counter() - start_s
-        check_same(answers)
-        rounds = {contender.name: _rounds(first_s[contender.name]) for contender in asked}
-        # These two are compared to within a few percent, so both are timed equally often.
+            results[each.name] = each.request("rows")
+            first_s[each.name] = time.perf_counter() - start_s
+        check_same(results)
+        rounds = {name: _rounds(seconds) for name, seconds in first_s.items()}
+        # The goal for these two is a few percent, so both are timed equally often.
         rounds["ours"] = rounds["bare"] = max(rounds["ours"], rounds["bare"])
-        seconds: dict[str, list[float]] = {contender.name: [] for contender in asked}
+        seconds: dict[str, list[float]] = {each.name: [] for each in measured}
         for number in range(max(rounds.values())):
-            # The order alternates, so that no contender always runs after the same one.
-            for contender in asked if number % 2 else reversed(asked):
-                if number < rounds[contender.name]:
-                    seconds[contender.name].append(contender.ask("time"))
-        peak_mb = {contender.name: contender.ask("peak") for contender in contenders}
+            # The order alternates, so that no implementation always runs after the same one.
+            for each in measured if number % 2 else reversed(measured):
+                if number < rounds[each.name]:
+                    seconds[each.name].append(each.request("time"))
+        peak_mb = {each.name: each.request("peak") for each in processes}
     few = [f"{name} {count} rounds" for name, count in rounds.items() if count < ROUNDS]
     return Row(query, seconds, peak_mb, ", ".join(few))
 
 
+@dataclass(frozen=True)
+class Warehouses:
+    """The same tables with materialized views and without, and what making them cost.
+
+    `ingest` is None if the tables were given.
+    """
+
+    stored: Path
+    computed: Path
+    ingest: Cost | None
+    build: Cost
+    storing: Cost
+
+
+def build_warehouses(
+    folder: Path, trace: str, warehouse: Path | None, make_raw: Callable[[Path], Path]
+) -> Warehouses:
+    """Link the tables of a warehouse, or ingest the raw files of `make_raw`; build both databases."""
+    computed, stored, ingest = folder / "computed", folder / "stored", None
+    if warehouse:
+        link_tables(warehouse, computed)
+    else:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            raw = make_raw(Path(name))
+            ingest = cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", computed, "--no-stored"))
+    link_tables(computed, stored)
+    build = cost_of(traces("build", "--warehouse", computed, "--no-stored"))
+    return Warehouses(stored, computed, ingest, build, cost_of(traces("build", "--warehouse", stored)))
+
+
+def link_tables(warehouse: Path, copy: Path) -> None:
+    """Hard-link a warehouse's Parquet files into a new warehouse without a database."""
+    shutil.copytree(warehouse / "parquet", copy / "parquet", copy_function=os.link)
+    shutil.copy(warehouse / "datapackage.json", copy)
+
+
+def measure_all(queries: Sequence[str], measure_one: Callable[[str], Row]) -> tuple[list[Row], list[str]]:
+    """Measure each query; return the rows, and a message for each query whose results differ."""
+    rows, differing = [], []
+    for query in queries:
+        try:
+            rows.append(measure_one(query))
+        except DiffersError as error:
+            differing.append(f"{query}: not timed, because {error}")
+            print(differing[-1], file=sys.stderr, flush=True)
+            continue
+        medians = {name: round(statistics.median(found), 4) for name, found in rows[-1].seconds.items()}
+        print(query, medians, file=sys.stderr, flush=True)
+    return rows, differing
+
+
+def speed_fact(rows: Sequence[Row], name: str, label: str, median_ms: float, each_ms: float) -> str:
+    """Describe how fast one implementation is, and whether it reaches the goals; 0 is no goal."""
+    found_ms = {row.name: 1000 * (row.median_s(name) or 0) for row in rows}
+    slowest = max(found_ms, key=lambda query: found_ms[query])
+    middle_ms = statistics.median(found_ms.values())
+    fact = f"{label}: median {middle_ms:.0f} ms, slowest {found_ms[slowest]:,.0f} ms ({slowest})"
+    if not each_ms:
+        return fact
+    is_met = middle_ms <= median_ms and found_ms[slowest] <= each_ms
+    return f"{fact}; goals {median_ms:,.0f} and {each_ms:,.0f} ms: {verdict(is_met)}"
+
+
+def cost_facts(made: Warehouses, rows: Sequence[Row], peak_mb_at_most: float = math.inf) -> list[str]:
+    """Describe what materialized views cost, and after how many queries they pay off."""
+    base, kept = bytes_below(made.computed, ".parquet"), bytes_below(made.stored / "stored", ".parquet")
+    storing_s, storing_cpu_s = made.storing.wall_s - made.build.wall_s, made.storing.cpu_s - made.build.cpu_s
+    storing = f"materializing views: {storing_s:.1f} s, {storing_cpu_s:.1f} processor s"
+    is_small = kept <= STORING_BYTES_AT_MOST * base
+    if made.ingest:
+        share = storing_s / made.ingest.wall_s
+        storing += f", {share:.0%} of an ingest's {made.ingest.wall_s:.1f} s"
+        is_met = verdict(share <= STORING_S_AT_MOST and is_small)
+        goals = f"{STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: {is_met}"
+    else:
+        goals = f"{STORING_S_AT_MOST:.0%}: not measured, {STORING_BYTES_AT_MOST:.0%}: {verdict(is_small)}"
+    storing += f", and {kept / 1e6:,.1f} MB, {kept / base:.0%} of the tables; goals {goals}"
+    peaks = [("materializing", made.storing), *([("ingest", made.ingest)] if made.ingest else [])]
+    memory = "peak memory: " + ", ".join(f"{name} {cost.peak_mb:,.0f} MB" for name, cost in peaks)
+    if peak_mb_at_most < math.inf:
+        is_met = max(cost.peak_mb for _, cost in peaks) <= peak_mb_at_most
+        memory += f"; goal {peak_mb_at_most:,.0f} MB: {verdict(is_met)}"
+    saved_s = [
+        computed_s - ours_s
+        for row in rows
+        if (computed_s := row.median_s("computed")) is not None
+        and (ours_s := row.median_s("ours")) is not None
+    ]
+    return [storing, _break_even(storing_s, saved_s), memory]
+
+
+def _break_even(storing_s: float, saved_s: Sequence[float]) -> str:
+    """Describe after how many queries materializing has paid off, if all queries are equally frequent."""
+    if not saved_s:
+        return "time saved per query: not measured"
+    mean_s = statistics.mean(saved_s)
+    if mean_s <= 0:
+        return f"a query saves nothing (mean {1000 * mean_s:+.0f} ms), so materializing never pays off"
+    count = max(0.0, storing_s) / mean_s
+    return (
+        f"a query saves {1000 * mean_s:.0f} ms (mean), so materializing pays off after {count:,.0f} queries"
+    )
+
+
 def main() -> None:
-    """Measure, print the table, and write it and its picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Measure, print the results, and write them as a table and a chart."""
+    parser = argument_parser(__doc__)
     parser.add_argument("scale", nargs="?", type=float, default=1.0)
     parser.add_argument("queries", nargs="*", metavar="QUERY")
     parser.add_argument("--raw", type=Path)
     parser.add_argument("--warehouse", type=Path)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
-    # What pandas uses starts as many threads as there are processors to run on.
+    # pyarrow, which pandas uses, starts as many threads as there are processors to run on.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
     with tempfile.TemporaryDirectory() as name:
-        made = _made(Path(name), options.scale, options.raw, options.warehouse)
-        queries = options.queries or queries_of("pai", made.warehouse)
-        rows, refused = _measure_all(made, queries, options.threads)
+        made = build_warehouses(
+            Path(name),
+            "pai",
+            options.warehouse,
+            lambda folder: options.raw or sample("pai", folder / "raw", options.scale),
+        )
+        rows, differing = measure_all(
+            options.queries or queries_of("pai", made.stored),
+            lambda query: measure(made.stored, made.computed, query, options.threads),
+        )
+        small = "ours" if options.threads == SMALL_THREADS else "small"
+        label = f"{small} with {SMALL_THREADS} threads"
         facts = [
             environment(*PACKAGES),
-            f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} rounds in turns, "
-            f"{QUICK_ROUNDS} of what took under {QUICK_S:g} s; page cache warm, answers compared first",
-            f"start-up of the command (command - ours): {_start_up_ms(rows):.0f} ms in the median",
-            *_speed_facts(rows, "ours" if options.threads == SMALL_THREADS else "small"),
-            *_cost_facts(made, rows),
+            f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} interleaved rounds, "
+            f"{QUICK_ROUNDS} below {QUICK_S:g} s; warm page cache, results compared first",
+            f"start-up of the command (command - ours): median {_start_up_ms(rows):.0f} ms",
+            speed_fact(rows, small, label, MEDIAN_MS_AT_MOST, EACH_MS_AT_MOST),
+            speed_fact(rows, "computed", "computed, without materialized views", 0, 0),
+            *cost_facts(made, rows),
         ]
-    print(write("queries", "What an answer of each of PAI's named queries costs", rows, GOALS, facts))
-    if refused:
-        raise SystemExit("\n".join(refused))
-
-
-@dataclass(frozen=True)
-class Made:
-    """A warehouse with stored views and one without, and what making them took; 0 where nobody ingested."""
-
-    warehouse: Path
-    computed: Path
-    ingest_s: float
-    storing_s: float
-
-
-def _made(folder: Path, scale: float, raw: Path | None, warehouse: Path | None) -> Made:
-    computed, stored = folder / "computed", folder / "stored"
-    ingest_s = 0.0
-    if warehouse:
-        linked(warehouse, computed)
-    else:
-        if raw is None:
-            raw = folder / "raw"
-            cost_of(traces("sample", "pai", "--out", raw, "--scale", scale))
-        ingest_s = cost_of(
-            traces("ingest", "pai", "--raw", raw, "--warehouse", computed, "--no-stored")
-        ).wall_s
-    linked(computed, stored)
-    build_s = cost_of(traces("build", "--warehouse", computed, "--no-stored")).wall_s
-    storing_s = cost_of(traces("build", "--warehouse", stored)).wall_s - build_s
-    return Made(stored, computed, ingest_s, storing_s)
-
-
-def linked(warehouse: Path, copy: Path) -> None:
-    """A warehouse of the same Parquet files, to be built."""
-    shutil.copytree(warehouse / "parquet", copy / "parquet", copy_function=os.link)
-    shutil.copy(warehouse / "datapackage.json", copy)
+    print(write("queries", "Cost of each of PAI's named queries", rows, GOALS, facts))
+    if differing:
+        raise SystemExit("\n".join(differing))
 
 
 def _start_up_ms(rows: Sequence[Row]) -> float:
@@ -227,77 +318,8 @@ def _start_up_ms(rows: Sequence[Row]) -> float:
     return 1000 * statistics.median(started)
 
 
-def _speed_facts(rows: Sequence[Row], small: str) -> list[str]:
-    """How quick the answers are with two threads, with stored views and without."""
-    facts = []
-    for name in (small, "computed"):
-        found_ms = {row.name: 1000 * (row.median_s(name) or 0) for row in rows}
-        slowest = max(found_ms, key=lambda query: found_ms[query])
-        middle_ms = statistics.median(found_ms.values())
-        is_met = middle_ms <= MEDIAN_MS_AT_MOST and found_ms[slowest] <= EACH_MS_AT_MOST
-        threads = f" with {SMALL_THREADS} threads" if name == small else ", every view computed"
-        facts.append(
-            f"{name}{threads}: {middle_ms:.0f} ms in the median, {found_ms[slowest]:.0f} ms at most "
-            f"({slowest})"
-            + f"; at most {MEDIAN_MS_AT_MOST} and {EACH_MS_AT_MOST:,}: {verdict(is_met)}"
-            * (name == small)
-        )
-    return facts
-
-
-def _cost_facts(made: Made, rows: Sequence[Row]) -> list[str]:
-    """What storing takes, and after how many questions it has paid."""
-    base, kept = bytes_below(made.computed, ".parquet"), bytes_below(made.warehouse / "stored", ".parquet")
-    is_small = kept <= STORING_BYTES_AT_MOST * base
-    storing = f"storing views: {made.storing_s:.1f} s"
-    if made.ingest_s:
-        share = made.storing_s / made.ingest_s
-        storing += f", {share:.0%} of an ingest's {made.ingest_s:.1f} s"
-        outcomes = f"{STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: "
-        outcomes += verdict(share <= STORING_S_AT_MOST and is_small)
-    else:
-        outcomes = (
-            f"{STORING_S_AT_MOST:.0%}: not measured, and {STORING_BYTES_AT_MOST:.0%}: {verdict(is_small)}"
-        )
-    saved_s = [
-        computed_s - ours_s
-        for row in rows
-        if (computed_s := row.median_s("computed")) is not None
-        and (ours_s := row.median_s("ours")) is not None
-    ]
-    return [
-        f"{storing}, and {kept / 1e6:,.0f} MB, {kept / base:.0%} of the tables'; at most {outcomes}",
-        paid(made.storing_s, statistics.mean(saved_s)) if saved_s else "what a question saves: not measured",
-    ]
-
-
-def paid(storing_s: float, saved_s: float) -> str:
-    """After how many questions storing has paid, each of which saves so much in the mean."""
-    if saved_s <= 0:
-        return f"a question saves nothing ({1000 * saved_s:+.0f} ms in the mean): storing never pays"
-    return (
-        f"a question, each as often, saves {1000 * saved_s:.0f} ms in the mean: "
-        f"storing has paid after {max(0.0, storing_s) / saved_s:,.0f} questions"
-    )
-
-
-def _measure_all(made: Made, queries: Sequence[str], threads: int) -> tuple[list[Row], list[str]]:
-    rows, refused = [], []
-    for query in queries:
-        try:
-            row = measured(made.warehouse, made.computed, query, threads)
-        except DiffersError as error:
-            refused.append(f"{query}: refused, as {error}")
-            print(refused[-1], file=sys.stderr, flush=True)
-            continue
-        rows.append(row)
-        medians = {name: round(statistics.median(found), 4) for name, found in row.seconds.items()}
-        print(query, medians, file=sys.stderr, flush=True)
-    return rows, refused
-
-
 def queries_of(trace: str, warehouse: Path) -> list[str]:
-    """The names of a trace's queries, sorted."""
+    """Return the names of a trace's queries, sorted."""
     from tracehouse.engines.duckdb.read import answer
 
     with answer.connect(warehouse) as connection:
@@ -306,18 +328,17 @@ def queries_of(trace: str, warehouse: Path) -> list[str]:
 
 
 def _environ(threads: int) -> dict[str, str]:
-    """The environment of a process in which Polars and DuckDB work with so many threads.
+    """Return an environment in which Polars and DuckDB use this many threads.
 
-    DuckDB takes the number from a variable of a cluster's scheduler, and from no other; the settings of a
-    connection that answers questions are locked.
+    DuckDB reads the number from Slurm's variable only, and `ours` locks the settings of its connection.
     """
     return {**os.environ, "POLARS_MAX_THREADS": str(threads), "SLURM_CPUS_ON_NODE": str(threads)}
 
 
-def _rounds(answer_s: float) -> int:
-    if answer_s > SLOW_S:
+def _rounds(first_s: float) -> int:
+    if first_s > SLOW_S:
         return SLOW_ROUNDS
-    return QUICK_ROUNDS if answer_s < QUICK_S else ROUNDS
+    return QUICK_ROUNDS if first_s < QUICK_S else ROUNDS
 
 
 def _of_json(records: Sequence[Mapping[str, Any]]) -> Rows:

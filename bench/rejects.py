@@ -1,4 +1,4 @@
-"""What bad rows cost: reading a CSV some of whose rows do not fit, beside the same CSV without them.
+"""Measure how much longer it takes to read a CSV with bad rows than one without.
 
 `python -m tracehouse.bench.rejects`
 """
@@ -35,8 +35,8 @@ BAD = {
 }
 
 
-def with_bad(bad: str, share: float) -> bytes:
-    """A CSV in which the given share of the rows, evenly spread, is `bad`."""
+def csv_with_bad_rows(bad: str, share: float) -> bytes:
+    """Return a CSV in which the given share of the rows, evenly spread, is `bad`."""
     rows = (
         bad if int(n * share) < int((n + 1) * share) else f"job{n},{n},{n * 0.37:.3f},{TIME}"
         for n in range(ROWS)
@@ -44,25 +44,25 @@ def with_bad(bad: str, share: float) -> bytes:
     return "".join(f"{line}\n" for line in ("job_id,gpus,share,submit_time", *rows)).encode()
 
 
-def processor_s(data: bytes) -> tuple[float, float]:
-    """Processor and wall seconds of reading it, until it is refused or ends."""
+def read_seconds(data: bytes) -> tuple[float, float]:
+    """Return the processor and wall seconds of reading a CSV until its end or its rejection."""
     begun, wall = time.process_time(), time.perf_counter()
     try:
         for _ in read_csv(io.BytesIO(data), TABLE, "job.csv"):
             pass
     except RawFileError:
-        # More than a tenth of its rows are bad.
+        # The reader rejects a file if more than a tenth of its rows are bad.
         pass
     return time.process_time() - begun, time.perf_counter() - wall
 
 
 def main() -> None:
-    """Measure in turns, and write the table."""
-    good, rows = with_bad("", 0), []
+    """Measure, print the results, and write them as a table and a chart."""
+    good, rows = csv_with_bad_rows("", 0), []
     for name, bad in BAD.items():
         for share in SHARES:
-            data = with_bad(bad, share)
-            rounds = [(processor_s(data), processor_s(good)) for _ in range(ROUNDS)]
+            data = csv_with_bad_rows(bad, share)
+            rounds = [(read_seconds(data), read_seconds(good)) for _ in range(ROUNDS)]
             seconds = {
                 "bad": [ours[0] for ours, _ in rounds],
                 "good": [theirs[0] for _, theirs in rounds],
@@ -70,8 +70,8 @@ def main() -> None:
                 "good wall": [theirs[1] for _, theirs in rounds],
             }
             rows.append(Row(f"{name}, {share:.1%}", seconds))
-    notes = [f"{ROWS:,} rows, {ROUNDS} rounds, in turns; processor seconds", environment("pyarrow")]
-    print(write("rejects", "What bad rows cost", rows, [Goal("bad", "good", at_most=5)], notes))
+    notes = [f"{ROWS:,} rows, {ROUNDS} interleaved rounds; processor seconds", environment("pyarrow")]
+    print(write("rejects", "Cost of bad rows", rows, [Goal("bad", "good", at_most=5)], notes))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""What it costs to start: the command line beside the import of the libraries that it stands on, in turns.
+"""Compare the run time of short commands with the import of DuckDB and of Typer.
 
     python -m tracehouse.bench.startup [--rounds 7] [--raw DIR]
 
-Each is a process of its own, over a small synthetic warehouse, or one of the raw files in a folder. Commands
-are run in a pipe, where they write CSV, and on a terminal. Compiled modules are kept, as pip does.
+Every command is a process of its own and reads a small warehouse of synthetic data, or of the raw files in
+DIR. It writes to a pipe (as CSV) and to a terminal. Python's compiled modules are cached.
 """
 
-import argparse
 import fcntl
 import os
 import struct
@@ -20,18 +19,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import TRACES, traces
+from tracehouse.bench.processes import TRACES, argument_parser, traces
 
 ROUNDS = 7
 PACKAGES = ("duckdb", "typer", "rich")
-# Processor time too, as it is steady where other work runs beside.
+# Processor time hardly changes when other processes run.
 GOALS = [
     Goal(f"command{kind}", f"{library}{kind}", at_most=at_most)
     for library, at_most in (("duckdb", 2.5), ("typer", 1.2))
     for kind in ("", " cpu")
 ]
 IMPORTS = {name: [sys.executable, "-c", f"import {name}"] for name in ("duckdb", "typer")}
-# Each with the import that it is set beside.
+# The import that each command is compared with.
 COMMANDS = {
     "--help": "typer",
     "list": "duckdb",
@@ -43,40 +42,40 @@ COMMANDS = {
     "sql select count(*) from itp.job": "duckdb",
     "sql select max(run_s) from itp.job": "duckdb",
 }
-# Lines and columns of the terminal, which is long enough for no pager.
+# Lines and columns of the terminal; so many lines need no pager.
 SIZE = (500, 100)
 
 Costs = tuple[float, float]
-"""Seconds of wall time, and of processor time."""
+"""Wall time and processor time in s."""
 
 
 def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """What a command costs that writes to a pipe. Raises SystemExit where it fails."""
+    """Measure a command that writes to a pipe. Raises SystemExit if it fails."""
     start_s = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ) as process:
         assert process.stdout
         process.stdout.read()
-        return _ended(process, start_s)
+        return _finish(process, start_s)
 
 
 def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """What a command costs that writes to a terminal. Raises SystemExit where it fails."""
-    ours, its = os.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+    """Measure a command that writes to a terminal. Raises SystemExit if it fails."""
+    screen, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
     start_s = time.perf_counter()
-    with subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environ) as process:
-        os.close(its)
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environ) as process:
+        os.close(terminal)
         try:
-            while os.read(ours, 1 << 16):
+            while os.read(screen, 1 << 16):
                 pass
         except OSError:
-            # So Linux tells that nobody has the terminal any more.
+            # Linux reports an I/O error when no process has the terminal open any more.
             pass
-        os.close(ours)
-        return _ended(process, start_s)
+        os.close(screen)
+        return _finish(process, start_s)
 
 
-def _ended(process: subprocess.Popen, start_s: float) -> Costs:
+def _finish(process: subprocess.Popen, start_s: float) -> Costs:
     _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.perf_counter() - start_s
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -85,8 +84,8 @@ def _ended(process: subprocess.Popen, start_s: float) -> Costs:
     return wall_s, usage.ru_utime + usage.ru_stime
 
 
-def measured(warehouse: Path, rounds: int) -> list[Row]:
-    """The costs of each command and of the two imports, round by round, after one that does not count."""
+def measure(warehouse: Path, rounds: int) -> list[Row]:
+    """Measure all commands and both imports in interleaved rounds, after a warm-up round."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environ |= {"TRACES_WAREHOUSE": str(warehouse), "TERM": "xterm-256color", "TRACES_PAGER": ""}
     runs = {name: (in_pipe, line) for name, line in IMPORTS.items()}
@@ -105,17 +104,17 @@ def measured(warehouse: Path, rounds: int) -> list[Row]:
 
 
 def _row(name: str, costs: Mapping[str, Sequence[Costs]]) -> Row:
-    beside = COMMANDS[name.removesuffix(", terminal")]
+    library = COMMANDS[name.removesuffix(", terminal")]
     seconds = {}
-    for label, found in (("command", costs[name]), (beside, costs[beside])):
+    for label, found in (("command", costs[name]), (library, costs[library])):
         seconds[label] = [wall_s for wall_s, _ in found]
         seconds[f"{label} cpu"] = [cpu_s for _, cpu_s in found]
     return Row(name, seconds)
 
 
 def main() -> None:
-    """Measure in turns, and write the table and its picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Measure, print the results, and write them as a table and a chart."""
+    parser = argument_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--raw", type=Path)
     options = parser.parse_args()
@@ -126,14 +125,14 @@ def main() -> None:
             subprocess.run(traces("sample", "itp", "openb", "--out", raw), check=True)
         warehouse = folder / "warehouse"
         subprocess.run([str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)], check=True)
-        rows = measured(warehouse, options.rounds)
+        rows = measure(warehouse, options.rounds)
     facts = [
         environment(*PACKAGES),
-        f"medians of {options.rounds} rounds in turns; `duckdb` and `typer` are the import of it alone, "
+        f"medians of {options.rounds} interleaved rounds; `duckdb` and `typer` only import the library, "
         "`cpu` is processor time",
-        f"load of the machine at the end: {os.getloadavg()[0]:.1f} processes on {os.cpu_count()} cores",
+        f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
     ]
-    print(write("startup", "What it costs to start", rows, GOALS, facts))
+    print(write("startup", "Cost of a start", rows, GOALS, facts))
 
 
 if __name__ == "__main__":

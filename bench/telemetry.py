@@ -1,14 +1,16 @@
-"""What Acme's telemetry costs: wide CSVs to long Parquet, beside Polars and pandas.
+"""Compare the ingest of Acme's wide telemetry CSVs with Polars and pandas.
 
     python -m tracehouse.bench.telemetry [--mb 1000] [--rounds 5]
 
-The floor is Polars' parsing of the same CSV with nothing done with it. `ours` is `traces ingest --no-stored`,
-`cells` as much of it as the others do, without the database. Pandas gets a tenth of the file: it would take
-minutes.
-Each contender is a whole process; they run one after another in every round, the page cache warm.
+Every implementation is a whole process. All run once per round, with a warm page cache.
+
+- `ours`: `traces ingest --no-stored`.
+- `cells`: only the conversion to Parquet, which is what the others do.
+- `parse`: Polars parses the CSV and discards the cells.
+- `polars unpivot`: Polars unpivots the CSV into Parquet.
+- `pandas`: pandas melts a tenth of the file; its time is multiplied by ten.
 """
 
-import argparse
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +21,9 @@ import numpy as np
 from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import (
     Cost,
+    argument_parser,
+    baseline,
     bytes_below,
-    contender,
     cost_of,
     costs_in_turns,
     traces,
@@ -38,7 +41,7 @@ LARGER = 6
 
 @dataclass(frozen=True)
 class File:
-    """A kind of file to be measured, and how much slower than parsing may be."""
+    """A kind of file to measure, and the goal for its conversion as a multiple of parsing."""
 
     metric: str
     devices: int
@@ -58,50 +61,52 @@ GOALS = [
 
 
 def main() -> None:
-    """Measure, print the table, and write it and its picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    """Measure, print the results, and write them as a table and a chart."""
+    parser = argument_parser(__doc__)
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     rows, facts = [], []
     for name, file in FILES.items():
-        row, fact = _measured(name, file, options.mb, options.rounds)
+        row, fact = _measure(name, file, options.mb, options.rounds)
         rows.append(row)
         facts.append(fact)
     facts = [
         environment(*PACKAGES),
-        f"medians of {options.rounds} rounds in turns; page cache warm; pandas: {PANDAS_SHARE} times a tenth",
+        f"medians of {options.rounds} interleaved rounds; warm page cache; "
+        f"pandas: {PANDAS_SHARE} times a tenth",
         *facts,
     ]
-    print(write("telemetry", "What an ingest of Acme's telemetry costs", rows, GOALS, facts))
+    print(write("telemetry", "Cost of an ingest of Acme's telemetry", rows, GOALS, facts))
 
 
-def _measured(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
+def _measure(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         raw, warehouse, out = folder / "raw", folder / "warehouse", folder / "out"
-        csv = _written(raw, file, mb)
-        tenth = _written(folder / "tenth", file, mb // PANDAS_SHARE)
+        csv = _write_csv(raw, file, mb)
+        tenth = _write_csv(folder / "tenth", file, mb // PANDAS_SHARE)
         commands = {
             "ours": traces("ingest", "acme", "--raw", raw, "--warehouse", warehouse, "--no-stored"),
-            "cells": contender("tables", "acme", raw, warehouse),
-            "parse": contender("polars_parse", csv),
-            "polars unpivot": contender("polars_unpivot", csv, out),
-            "pandas": contender("pandas_melt", tenth, out),
+            "cells": baseline("tables", "acme", raw, warehouse),
+            "parse": baseline("polars_parse", csv),
+            "polars unpivot": baseline("polars_unpivot", csv, out),
+            "pandas": baseline("pandas_melt", tenth, out),
         }
-        costs = costs_in_turns(commands, rounds, name, [warehouse, out])
+        outputs = {name: [warehouse] for name in ("ours", "cells")}
+        outputs |= {name: [out] for name in ("polars unpivot", "pandas")}
+        costs = costs_in_turns(commands, rounds, name, outputs)
         cost_of(commands["ours"])
         csv_bytes, parquet_bytes = csv.stat().st_size, bytes_below(warehouse / "parquet", ".parquet")
         csv.unlink()
-        larger = _written(raw, file, LARGER * mb)
-        large = cost_of(contender("tables", "acme", raw, folder / "large"))
+        larger = _write_csv(raw, file, LARGER * mb)
+        large = cost_of(baseline("tables", "acme", raw, folder / "large"))
         growth = larger.stat().st_size / csv_bytes
     return _row(name, costs), _fact(name, costs["cells"], large, growth, csv_bytes, parquet_bytes)
 
 
-def _written(raw: Path, file: File, mb: int) -> Path:
+def _write_csv(raw: Path, file: File, mb: int) -> Path:
     path = raw / "utilization" / CLUSTER / f"{file.metric}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
     lines = mb * 1_000_000 // file.line_bytes
     return write_metric(
         path, CLUSTER, file.metric, lines, file.devices, np.random.default_rng(1), lambda _: None
@@ -109,12 +114,12 @@ def _written(raw: Path, file: File, mb: int) -> Path:
 
 
 def _row(name: str, costs: dict[str, list[Cost]]) -> Row:
-    seconds = {contender: [cost.wall_s for cost in found] for contender, found in costs.items()}
+    seconds = {label: [cost.wall_s for cost in found] for label, found in costs.items()}
     seconds["pandas"] = [PANDAS_SHARE * tenth_s for tenth_s in seconds["pandas"]]
-    # The goals differ by kind of file, so each has a floor of its own name.
+    # Each kind of file has its own goal, so each baseline has its own name.
     seconds[f"parse of {name}"] = seconds.pop("parse")
-    peak_mb = {contender: median(cost.peak_mb for cost in found) for contender, found in costs.items()}
-    cpu = ", ".join(f"{contender} {median(c.cpu_s for c in found):.1f}" for contender, found in costs.items())
+    peak_mb = {label: median(cost.peak_mb for cost in found) for label, found in costs.items()}
+    cpu = ", ".join(f"{label} {median(c.cpu_s for c in found):.1f}" for label, found in costs.items())
     return Row(name, seconds, peak_mb, f"processor seconds: {cpu}")
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks: pandas and Polars answer each named query of PAI alike, and who does not gets no figure."""
+"""Benchmarks: all implementations must return the same rows before a query is timed."""
 
 import json
 from dataclasses import replace
@@ -7,51 +7,34 @@ from typing import Any
 
 import pytest
 
-from tracehouse.bench import contender, fleet, measure, queries, startup
+from tracehouse.bench import fleet, implementations, measure, queries, startup
+from tracehouse.bench.answers import LIBRARIES, answers
+from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row
-from tracehouse.bench.questions import LIBRARIES, questions
+from tracehouse.bench.processes import Cost
 from tracehouse.sql.query_files import query_files
 
-ASKED = sorted(questions("pandas"))
-
-Rows = tuple[list[str], list[list[Any]]]
+COMPARED = sorted(answers("pandas"))
 
 
 def rows_of(name: str, warehouse: Path, query: str) -> Rows:
-    """A contender's answer as its process would write it."""
-    _, ask, read = contender.CONTENDERS[name](warehouse, query)
-    return tuple(json.loads(json.dumps(read(ask()))))
+    """An implementation's result as its process would print it."""
+    _, run, rows = IMPLEMENTATIONS[name](warehouse, query)
+    return tuple(json.loads(json.dumps(rows(run()), default=str)))
 
 
-def test_every_question_is_a_named_query_in_every_library() -> None:
-    assert {library: sorted(questions(library)) for library in LIBRARIES} == dict.fromkeys(LIBRARIES, ASKED)
-    assert len(ASKED) > 20
-    assert set(ASKED) <= {file.full_name for file in query_files()}
+def test_pandas_and_polars_answer_the_same_named_queries() -> None:
+    for library in LIBRARIES:
+        assert sorted(answers(library)) == COMPARED
+    assert len(COMPARED) == 7
+    assert set(COMPARED) <= {file.full_name for file in query_files()}
 
 
-@pytest.mark.parametrize("query", ASKED)
-def test_all_contenders_agree(sample_warehouse: Path, query: str) -> None:
-    answers = {name: rows_of(name, sample_warehouse, query) for name in contender.CONTENDERS}
-    assert answers["ours"][1], "nothing to compare"
-    queries.check_same(answers)
-
-
-def changed(value: object) -> object:
-    """Another value of the same kind, off by little."""
-    if isinstance(value, str):
-        return f"{value}."
-    return 0 if value is None else value * 1.000001 + 0.000001
-
-
-@pytest.mark.parametrize("query", ASKED)
-def test_every_cell_is_compared(sample_warehouse: Path, query: str) -> None:
-    columns, rows = rows_of("ours", sample_warehouse, query)
-    for number, row in enumerate(rows):
-        for place, value in enumerate(row):
-            other = [*row[:place], changed(value), *row[place + 1 :]]
-            answer = (columns, [*rows[:number], other, *rows[number + 1 :]])
-            with pytest.raises(queries.DiffersError, match=r"^pandas has"):
-                queries.check_same({"ours": (columns, rows), "pandas": answer})
+@pytest.mark.parametrize("query", COMPARED)
+def test_all_implementations_return_the_same_rows(sample_warehouse: Path, query: str) -> None:
+    results = {name: rows_of(name, sample_warehouse, query) for name in IMPLEMENTATIONS}
+    assert results["ours"][1], "no rows"
+    queries.check_same(results)
 
 
 ONE = (["a", "b"], [[1, "x"], [2.5, None]])
@@ -71,90 +54,109 @@ ONE = (["a", "b"], [[1, "x"], [2.5, None]])
         (ONE[0], [[1, "x"], [2.5, ""]]),
     ],
 )
-def test_another_answer_is_refused(other: Rows) -> None:
-    with pytest.raises(queries.DiffersError):
+def test_rejects_different_rows(other: Rows) -> None:
+    with pytest.raises(queries.DiffersError, match=r"^polars has"):
         queries.check_same({"ours": ONE, "polars": other})
 
 
-def test_rounding_is_no_difference() -> None:
+@pytest.mark.parametrize(("place", "value"), [(0, 1.000001), (1, "x."), (2, 2.5000025), (3, 0)])
+def test_compares_every_cell(place: int, value: object) -> None:
+    cells = [cell for row in ONE[1] for cell in row]
+    cells[place] = value
+    with pytest.raises(queries.DiffersError):
+        queries.check_same({"ours": ONE, "polars": (ONE[0], [cells[:2], cells[2:]])})
+
+
+def test_accepts_rounding_differences() -> None:
     queries.check_same({"ours": ONE, "polars": (ONE[0], [[1.0, "x"], [2.5 * (1 + 1e-13), None]])})
 
 
-def test_a_query_is_timed_after_all_agree(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_a_query_after_comparing_results(
+    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(queries, "QUICK_ROUNDS", 2)
     monkeypatch.setattr(queries, "ROUNDS", 2)
-    row = queries.measured(sample_warehouse, sample_warehouse, "pai.machines", threads=threads())
+    row = queries.measure(sample_warehouse, sample_warehouse, "pai.machines", threads=threads())
     small = ["small"] if threads() != queries.SMALL_THREADS else []
-    assert list(row.seconds) == [*contender.CONTENDERS, "computed", *small, "command"]
+    assert list(row.seconds) == [*IMPLEMENTATIONS, "computed", *small, "command"]
     assert all(len(seconds) == 2 and min(seconds) > 0 for seconds in row.seconds.values())
-    assert list(row.peak_mb) == [*contender.CONTENDERS, "computed", *small]
+    assert list(row.peak_mb) == [*IMPLEMENTATIONS, "computed", *small]
     assert all(10 < mb < 2000 for mb in row.peak_mb.values())
 
 
-def test_who_answers_something_else_gets_no_figure(
+def test_does_not_time_a_query_with_different_results(
     sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requests = []
 
-    class Lying(queries.Process):
-        def ask(self, word: str) -> Any:
-            asked.append(word)
-            answer = super().ask(word)
+    class Wrong(queries.Process):
+        def request(self, what: str) -> Any:
+            requests.append(what)
+            result = super().request(what)
             if self.name == "polars":
-                answer[1][0][1] += 1
-            return answer
+                result[1][0][1] += 1
+            return result
 
-    monkeypatch.setattr(queries, "Process", Lying)
+    monkeypatch.setattr(queries, "Process", Wrong)
     with pytest.raises(queries.DiffersError, match=r"^polars has \['CPU', 2, .*, ours \['CPU', 1, "):
-        queries.measured(sample_warehouse, sample_warehouse, "pai.machines", threads=threads())
-    assert set(asked) == {"rows"}
+        queries.measure(sample_warehouse, sample_warehouse, "pai.machines", threads=threads())
+    assert set(requests) == {"rows"}
 
 
-def test_a_query_over_telemetry_is_timed_after_stored_and_computed_agree(
+def test_reports_queries_with_different_results() -> None:
+    def measure_one(query: str) -> Row:
+        if query == "pai.bad":
+            raise queries.DiffersError("bare has [1], ours [2]")
+        return Row(query, {"ours": [1.0]})
+
+    rows, differing = queries.measure_all(["pai.bad", "pai.good"], measure_one)
+    assert [row.name for row in rows] == ["pai.good"]
+    assert differing == ["pai.bad: not timed, because bare has [1], ours [2]"]
+
+
+def test_times_a_telemetry_query_with_and_without_materialized_views(
     sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet, "THREADS", threads())
     monkeypatch.setattr(fleet, "ROUNDS", 2)
-    row = fleet.measured(sample_warehouse, sample_warehouse, "acme.gpu_day")
+    row = fleet.measure(sample_warehouse, sample_warehouse, "acme.gpu_day")
     assert list(row.seconds) == ["ours", "computed", "goal"]
     assert [len(seconds) for seconds in row.seconds.values()] == [2, 2, 1]
-    _, ask, _ = contender.CONTENDERS["ours"](sample_warehouse, "acme.gpu_day")
-    assert ask().num_rows > 10
-    assert row.note == f"{ask().num_rows:,} rows"
+    _, rows = rows_of("ours", sample_warehouse, "acme.gpu_day")
+    assert len(rows) > 10
+    assert row.note == f"{len(rows):,} rows"
     assert sum(fleet.telemetry_rows(100).values()) >= 500_000_000
 
 
-def test_commands_are_timed_beside_the_import_that_they_stand_on(
-    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compares_commands_with_imports(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "COMMANDS", {"--help": "typer", "list": "duckdb"})
-    rows = startup.measured(sample_warehouse, rounds=1)
+    rows = startup.measure(sample_warehouse, rounds=1)
     assert [row.name for row in rows] == ["--help", "--help, terminal", "list", "list, terminal"]
-    for row, beside in zip(rows, ("typer", "typer", "duckdb", "duckdb"), strict=True):
-        assert list(row.seconds) == ["command", "command cpu", beside, f"{beside} cpu"]
+    for row, library in zip(rows, ("typer", "typer", "duckdb", "duckdb"), strict=True):
+        assert list(row.seconds) == ["command", "command cpu", library, f"{library} cpu"]
         assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in row.seconds.values())
     monkeypatch.setattr(startup, "COMMANDS", {"describe nothing": "duckdb"})
     with pytest.raises(SystemExit, match="failed: "):
-        startup.measured(sample_warehouse, rounds=1)
+        startup.measure(sample_warehouse, rounds=1)
 
 
-def test_threads_are_held_to(sample_warehouse: Path) -> None:
+def test_rejects_a_wrong_number_of_threads(sample_warehouse: Path) -> None:
     with (
-        pytest.raises(SystemExit, match=r"pandas works with .* threads, not 1000"),
+        pytest.raises(SystemExit, match=r"pandas uses .* threads, not 1000"),
         queries.Process("pandas", sample_warehouse, "pai.machines", 1000),
     ):
         pass
 
 
-def test_bare_sql_is_what_the_file_says_at_its_defaults() -> None:
-    statement = contender.bare_statement("pai.wait_by_gpu_type")
+def test_bare_statement_has_the_default_values() -> None:
+    statement = implementations.bare_statement("pai.wait_by_gpu_type")
     assert "where requested_gpus_per_instance >= cast(0.01 as DOUBLE)" in statement
     assert "min_gpus" not in statement
     assert "macro" not in statement
 
 
 def threads() -> int:
-    """As many as pyarrow has, which no variable changes once a process runs."""
+    """The number of pyarrow's threads, which no environment variable changes."""
     import pyarrow
 
     return pyarrow.cpu_count()
@@ -170,14 +172,14 @@ def cheap() -> Goal:
     return Goal("ours", "bare", at_most=1.05)
 
 
-def test_goals(quicker: Goal, cheap: Goal) -> None:
+def test_goal_includes_its_bound(quicker: Goal, cheap: Goal) -> None:
     assert quicker.is_met(10)
     assert not quicker.is_met(9.999)
     assert cheap.is_met(1.05)
     assert not cheap.is_met(1.0501)
 
 
-def test_table(quicker: Goal, cheap: Goal) -> None:
+def test_table_has_medians_ratios_and_memory(quicker: Goal, cheap: Goal) -> None:
     seconds = {"ours": [0.3, 0.1, 0.2], "bare": [0.2, 0.2], "pandas": [1.0, 5.0, 1.8]}
     rows = [
         Row("one", seconds, {"ours": 12.4}),
@@ -194,10 +196,10 @@ def test_table(quicker: Goal, cheap: Goal) -> None:
     assert "two: 1 round" in text
 
 
-def test_picture(quicker: Goal, cheap: Goal) -> None:
+def test_chart_has_a_panel_per_goal(quicker: Goal, cheap: Goal) -> None:
     row = Row("one", {"ours": [1.0], "bare": [1.0], "pandas": [3.0]})
     rows = [row, replace(row, name="two", seconds={"ours": [1.0], "pandas": [30.0]})]
-    slower, dearer = measure.picture("How?", rows, [quicker, cheap]).to_dict()["hconcat"]
+    slower, dearer = measure.chart("How?", rows, [quicker, cheap]).to_dict()["hconcat"]
     assert points(slower) == [("one", 3.0, "missed"), ("two", 30.0, "reached")]
     assert points(dearer) == [("one", 1.0, "reached")]
     scale = slower["layer"][1]["encoding"]["x"]["scale"]
@@ -209,7 +211,7 @@ def points(panel: dict) -> list[tuple[str, float, str]]:
     return [(v["name"], v["ratio"], v["goal"]) for v in panel["layer"][1]["data"]["values"]]
 
 
-def test_written(tmp_path: Path, quicker: Goal) -> None:
+def test_writes_table_and_chart(tmp_path: Path, quicker: Goal) -> None:
     rows = [Row("one", {"ours": [1.0], "pandas": [3.0]})]
     facts = ["In turns", measure.environment("duckdb", "polars")]
     text = measure.write("asked", "How long?", rows, [quicker], facts, tmp_path)
@@ -220,29 +222,27 @@ def test_written(tmp_path: Path, quicker: Goal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ingest_s", "storing_s", "ours_s", "told"),
+    ("ingest_s", "storing_s", "ours_s", "parts"),
     [
-        (
-            10.0,
-            2.0,
-            0.5,
-            ["2.0 s, 20% of an ingest's 10.0 s, and 0 MB, 20% of the tables'", "35%: reached", "4"],
-        ),
-        (10.0, 5.0, 0.5, ["50% of an ingest's", "35%: missed", "paid after 10 questions"]),
-        (10.0, -1.0, 0.5, ["35%: reached", "paid after 0 questions"]),
-        (0.0, 5.0, 0.5, ["40%: not measured, and 35%: reached", "saves 500 ms in the mean"]),
-        (10.0, 2.0, 1.0, ["saves nothing (+0 ms in the mean): storing never pays"]),
-        (10.0, 2.0, 1.25, ["saves nothing (-250 ms in the mean): storing never pays"]),
-        (10.0, 2.0, None, ["what a question saves: not measured"]),
+        (10.0, 2.0, 0.5, ["2.0 s, 2.0 processor s, 20% of an ingest's 10.0 s", "35%: reached", "4 queries"]),
+        (10.0, 2.0, 0.5, ["and 0.0 MB, 20% of the tables", "goal 1,500 MB: missed"]),
+        (10.0, 5.0, 0.5, ["50% of an ingest's", "35%: missed", "pays off after 10 queries"]),
+        (10.0, -1.0, 0.5, ["35%: reached", "pays off after 0 queries"]),
+        (None, 5.0, 0.5, ["40%: not measured, 35%: reached", "saves 500 ms (mean)", "1,500 MB: reached"]),
+        (10.0, 2.0, 1.0, ["saves nothing (mean +0 ms), so materializing never pays off"]),
+        (10.0, 2.0, 1.25, ["saves nothing (mean -250 ms), so materializing never pays off"]),
+        (10.0, 2.0, None, ["time saved per query: not measured"]),
     ],
 )
-def test_what_storing_costs_has_a_verdict_where_it_was_measured(
-    tmp_path: Path, ingest_s: float, storing_s: float, ours_s: float | None, told: list[str]
+def test_reports_the_cost_of_materialized_views(
+    tmp_path: Path, ingest_s: float | None, storing_s: float, ours_s: float | None, parts: list[str]
 ) -> None:
-    for place, size in {"computed/parquet": 100, "stored/stored": 20}.items():
-        (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / "a.parquet").write_bytes(bytes(size))
-    made = queries.Made(tmp_path / "stored", tmp_path / "computed", ingest_s, storing_s)
+    for folder, size in {"computed/parquet": 100, "stored/stored": 20}.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.parquet").write_bytes(bytes(size))
+    ingest = None if ingest_s is None else Cost(ingest_s, ingest_s, 1_600.0)
+    build, storing = Cost(3.0, 4.0, 90.0), Cost(3.0 + storing_s, 4.0 + storing_s, 900.0)
+    made = queries.Warehouses(tmp_path / "stored", tmp_path / "computed", ingest, build, storing)
     seconds = {"computed": [1.0]} | ({} if ours_s is None else {"ours": [ours_s]})
-    facts = "\n".join(queries._cost_facts(made, [Row("pai.machines", seconds)]))
-    assert [part for part in told if part not in facts] == [], facts
+    facts = "\n".join(queries.cost_facts(made, [Row("pai.machines", seconds)], 1500))
+    assert [part for part in parts if part not in facts] == [], facts

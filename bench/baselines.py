@@ -1,0 +1,147 @@
+"""Convert raw files without Tracehouse, or with a part of it, as baselines for the ingest benchmarks.
+
+    python -m tracehouse.bench.baselines NAME ARGUMENT...
+
+Each public function is one baseline; its parameters are the arguments. The libraries are imported in the
+functions, so that a process loads only what it uses.
+"""
+
+import io
+import re
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import polars as pl
+
+READ_BYTES = 1 << 20
+PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
+# So many lines of a wide CSV fit into memory when pandas melts them.
+MELTED_LINES = 2000
+
+
+def inflate(raw: str) -> None:
+    """Decompress all archives in a folder with isal, one after another, and discard the bytes."""
+    from isal import igzip
+
+    for paths in archives(Path(raw)).values():
+        with _joined(paths) as compressed, igzip.IGzipFile(fileobj=compressed) as inflated:
+            while inflated.read(READ_BYTES):
+                pass
+
+
+def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
+    """Convert extracted CSVs with DuckDB's COPY, one table after another.
+
+    Types and compression are those of the warehouse; `order` is `sorted` for the warehouse's order.
+    """
+    import duckdb
+
+    from tracehouse.ingest.declarations import all_traces
+
+    for table in all_traces()[trace].tables:
+        (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))
+        columns = ", ".join(f"'{column.name}': '{column.stored_type}'" for column in table.columns)
+        sort = f"order by {', '.join(table.order_by)}" if order == "sorted" else ""
+        with duckdb.connect() as connection:
+            connection.execute("set preserve_insertion_order = false")
+            connection.execute(
+                f"copy (from read_csv('{csv}', header = false, auto_detect = false, columns = {{{columns}}}) "
+                f"{sort}) to '{Path(out) / table.name}.parquet' ({PARQUET_OPTIONS})"
+            )
+
+
+def pandas_parquet(raw: str, out: str) -> None:
+    """Convert every CSV in the archives of a folder with pandas: guessed types, unsorted, unchecked."""
+    import pandas as pd
+
+    for stem, paths in archives(Path(raw)).items():
+        header = paths[0].with_name(f"{stem}.header")
+        names = header.read_text().strip().split(",") if header.exists() else None
+        for _, csv in csv_members(paths):
+            pd.read_csv(csv, names=names).to_parquet(Path(out) / f"{stem}.parquet", compression="zstd")
+
+
+def pandas_melt(csv: str, out: str) -> None:
+    """Melt a wide CSV with pandas into Parquet, block by block; times stay strings."""
+    import pandas as pd
+
+    for number, lines in enumerate(pd.read_csv(csv, chunksize=MELTED_LINES)):
+        rows = lines.melt("Time", var_name="device")
+        rows.to_parquet(f"{out}/{number}.parquet", compression="zstd")
+
+
+def polars_parse(csv: str) -> None:
+    """Parse every cell of a wide CSV with Polars' streaming engine, and discard them."""
+    import polars as pl
+
+    # Counting each column's NULLs is the cheapest operation that needs all cells.
+    pl.scan_csv(csv, schema=_schema(csv)).select(pl.all().null_count()).collect(engine="streaming")
+
+
+def polars_unpivot(csv: str, out: str) -> None:
+    """Unpivot a wide CSV with Polars' streaming engine into Parquet; times stay strings, unsorted."""
+    import polars as pl
+
+    rows = pl.scan_csv(csv, schema=_schema(csv)).unpivot(index="Time", variable_name="device")
+    rows.sink_parquet(f"{out}/long.parquet", compression="zstd", compression_level=1)
+
+
+def tables(trace: str, raw: str, warehouse: str) -> None:
+    """Convert a trace's tables as `traces ingest` does, without building the database."""
+    from tracehouse.ingest import pipeline
+    from tracehouse.ingest.store import artifacts
+
+    with artifacts.lock(Path(warehouse)):
+        pipeline.ingest([Path(raw)], Path(warehouse), [trace], lambda *_: None)
+
+
+BASELINES = {
+    function.__name__: function
+    for function in (
+        *(inflate, duckdb_copy, pandas_parquet, pandas_melt),
+        *(polars_parse, polars_unpivot, tables),
+    )
+}
+
+
+def archives(folder: Path) -> dict[str, list[Path]]:
+    """Return the paths of each archive's parts by the archive's name without `.tar.gz`."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.tar.gz*")):
+        found.setdefault(path.name.split(".tar.gz")[0], []).append(path)
+    return found
+
+
+def csv_members(paths: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the name and the content of each CSV in an archive, without macOS's `._` files."""
+    with tarfile.open(fileobj=_joined(paths), mode="r|gz") as tar:
+        for member in tar:
+            name, content = Path(member.name).name, tar.extractfile(member)
+            if content and name.endswith(".csv") and not name.startswith("._"):
+                yield name, content
+
+
+def _joined(paths: list[Path]) -> BinaryIO:
+    """Open an archive; the parts of a split archive are joined in memory."""
+    if len(paths) == 1:
+        return paths[0].open("rb", READ_BYTES)
+    return io.BytesIO(b"".join(path.read_bytes() for path in paths))
+
+
+def _schema(csv: str) -> "pl.Schema":
+    """Return Polars' types for a wide CSV: strings for times, integers or floats as in the first line."""
+    import polars as pl
+
+    with Path(csv).open() as file:
+        names = file.readline().rstrip("\n").split(",")
+        cells = file.readline()
+    kind = pl.Float64 if "." in cells.partition(",")[2] else pl.Int64
+    return pl.Schema(dict.fromkeys(names, kind) | {"Time": pl.String})
+
+
+if __name__ == "__main__":
+    BASELINES[sys.argv[1]](*sys.argv[2:])
