@@ -1,4 +1,4 @@
-"""The commands `traces export …`: the jobs of a trace in the formats of schedulers' simulators."""
+"""The commands `traces export …`: write a trace's jobs in the formats of scheduler simulators."""
 
 import datetime as dt
 import sys
@@ -15,34 +15,34 @@ from tracehouse.commands.options import Warehouse
 from tracehouse.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracehouse.publish.simulators.format_spec import Form
+    from tracehouse.publish.simulators.format_spec import FormatSpec
 
 commands = typer.Typer(
     cls=PlainArguments,
-    help="Write jobs as schedulers' simulators take them: traces export swf itp --out itp-swf.",
+    help="Export jobs for scheduler simulators: traces export swf itp --out itp-swf.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-# No trace comes near to these, and the formats hold what is made of them.
+# Far above any trace, and within the range of every format.
 _MOST = 1_000_000
 _LEAST_ABOVE_0 = 1e-6
 _MOST_MIB = 1 << 40
 _MOST_S = 100 * 366 * 86_400
 
 Trace = Annotated[str, typer.Argument(help="Trace with jobs.", autocompletion=complete_trace)]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to make.", show_default=False)]
+Out = Annotated[Path, typer.Option("--out", "-o", help="New folder to write.", show_default=False)]
 Clusters = Annotated[
     list[str] | None,
-    typer.Option("--cluster", metavar="NAME", help="Only jobs of this cluster; may be repeated."),
+    typer.Option("--cluster", metavar="NAME", help="Only jobs of this cluster. Repeatable."),
 ]
 DefaultCpus = Annotated[
     int | None,
     typer.Option(
-        "--default-cpus", min=1, max=_MOST, help="Cores of jobs that ask for none.", show_default=False
+        "--default-cpus", min=1, max=_MOST, help="Cores of jobs that request none.", show_default=False
     ),
 ]
-GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, max=_MOST, help="GPUs that a node has.")]
+GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, max=_MOST, help="GPUs per node.")]
 
 
 @commands.command()
@@ -53,17 +53,22 @@ def swf(
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     processors_per_gpu: Annotated[
         int,
-        typer.Option("--processors-per-gpu", min=1, max=_MOST, help="100 keeps hundredths of a GPU exact."),
+        typer.Option(
+            "--processors-per-gpu",
+            min=1,
+            max=_MOST,
+            help="Processors per GPU; 100 keeps hundredths of a GPU exact.",
+        ),
     ] = 1,
 ) -> None:
     """Write the Standard Workload Format 2.2.
 
-    Its processors are GPUs, or equal parts of one; -1 is what the trace does not tell:
+    Processors are GPUs, or equal fractions of a GPU; -1 means unknown:
     traces export swf pai --out pai-swf --processors-per-gpu 100.
     """
-    from tracehouse.publish.simulators import swf as form
+    from tracehouse.publish.simulators import swf as simulator
 
-    _export(trace, clusters, warehouse, out, lambda: form.form(processors_per_gpu))
+    _export(trace, clusters, warehouse, out, lambda: simulator.build_format(processors_per_gpu))
 
 
 @commands.command()
@@ -71,7 +76,7 @@ def opendc(
     trace: Trace,
     out: Out,
     cpu_mhz: Annotated[
-        float, typer.Option("--cpu-mhz", min=1, max=_MOST, help="Clock of a core.", show_default=False)
+        float, typer.Option("--cpu-mhz", min=1, max=_MOST, help="Clock rate of a core.", show_default=False)
     ],
     clusters: Clusters = None,
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
@@ -81,7 +86,7 @@ def opendc(
             "--gpu-mhz",
             min=1,
             max=_MOST,
-            help="Clock of a GPU; without it, GPUs are counted only.",
+            help="Clock rate of a GPU; without it, GPUs have no capacity.",
             show_default=False,
         ),
     ] = None,
@@ -92,20 +97,24 @@ def opendc(
             "--default-mem-mib",
             min=1,
             max=_MOST_MIB,
-            help="Memory of jobs that ask for none.",
+            help="Memory of jobs that request none.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Write OpenDC's tasks and fragments.
 
-    PAI tells how much its tasks used; elsewhere a task uses all that it asks for:
+    Usage is known for PAI; elsewhere a task uses all that it requests:
     traces export opendc openb --out openb-opendc --cpu-mhz 2500 --default-mem-mib 4096.
     """
-    from tracehouse.publish.simulators import opendc as form
+    from tracehouse.publish.simulators import opendc as simulator
 
     _export(
-        trace, clusters, warehouse, out, lambda: form.form(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib)
+        trace,
+        clusters,
+        warehouse,
+        out,
+        lambda: simulator.build_format(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib),
     )
 
 
@@ -122,7 +131,7 @@ def openb(
             "--default-cpu-milli",
             min=0,
             max=_MOST * 1000,
-            help="CPU of pods that ask for none.",
+            help="CPU of pods that request none.",
             show_default=False,
         ),
     ] = None,
@@ -132,24 +141,24 @@ def openb(
             "--default-memory-mib",
             min=0,
             max=_MOST_MIB,
-            help="Memory of pods that ask for none.",
+            help="Memory of pods that request none.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write pods and nodes as openb lists them.
+    """Write pod and node lists in openb's format.
 
-    Each instance of a job is a pod; one of more GPUs than a node has is several:
+    Each instance of a job is a pod, or several if it has more GPUs than a node:
     traces export openb pai --out pai-openb.
     """
-    from tracehouse.publish.simulators import openb as form
+    from tracehouse.publish.simulators import openb as simulator
 
     _export(
         trace,
         clusters,
         warehouse,
         out,
-        lambda: form.form(trace, gpus_per_node, default_cpu_milli, default_memory_mib),
+        lambda: simulator.build_format(trace, gpus_per_node, default_cpu_milli, default_memory_mib),
     )
 
 
@@ -164,7 +173,9 @@ def elasticflow(
     ] = "",
     batch_size: Annotated[
         int | None,
-        typer.Option("--batch-size", min=1, max=_MOST, help="Theirs, in samples.", show_default=False),
+        typer.Option(
+            "--batch-size", min=1, max=_MOST, help="Batch size of jobs without one.", show_default=False
+        ),
     ] = None,
     iterations_per_s: Annotated[
         float | None,
@@ -172,7 +183,7 @@ def elasticflow(
             "--iterations-per-s",
             min=_LEAST_ABOVE_0,
             max=_MOST,
-            help="How fast they train.",
+            help="Training speed, for the iterations of jobs without them.",
             show_default=False,
         ),
     ] = None,
@@ -182,24 +193,24 @@ def elasticflow(
             "--deadline-factor",
             min=_LEAST_ABOVE_0,
             max=_MOST,
-            help="Their deadline: so many runs after submission.",
+            help="Deadline in run times after submission.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Write ElasticFlow's training jobs.
 
-    Other traces than ITP have no models and deadlines; these are what you say:
+    Only ITP has models and deadlines; for other traces set the options:
     traces export elasticflow itp --out itp-elasticflow --cluster cluster03.
     """
-    from tracehouse.publish.simulators import elasticflow as form
+    from tracehouse.publish.simulators import elasticflow as simulator
 
     _export(
         trace,
         clusters,
         warehouse,
         out,
-        lambda: form.form(model, batch_size, iterations_per_s, deadline_factor),
+        lambda: simulator.build_format(model, batch_size, iterations_per_s, deadline_factor),
     )
 
 
@@ -212,7 +223,7 @@ def helios(
     gpus_per_node: GpusPerNode = 8,
     first_day: Annotated[
         str,
-        typer.Option("--first-day", metavar="DAY", help="Day of the first job, where a trace has no dates."),
+        typer.Option("--first-day", metavar="DAY", help="Day of the first job, if the trace has no dates."),
     ] = "",
     default_user: Annotated[
         str, typer.Option("--default-user", help="User of jobs without one.", show_default=False)
@@ -227,53 +238,54 @@ def helios(
             "--default-wait-s",
             min=0,
             max=_MOST_S,
-            help="Wait of jobs whose is not known.",
+            help="Wait of jobs whose wait is unknown.",
             show_default=False,
         ),
     ] = None,
     default_state: Annotated[
-        str, typer.Option("--default-state", help="State of jobs whose end is not known.", show_default=False)
+        str,
+        typer.Option("--default-state", help="State of jobs whose status is unknown.", show_default=False),
     ] = "",
 ) -> None:
     """Write Helios's job log, cluster_log.csv.
 
-    Times are those of the place where the cluster is:
+    Times are in the cluster's local time:
     traces export helios acme --out acme-helios --default-state FAILED --default-user nobody.
     """
-    from tracehouse.publish.simulators import helios as form
+    from tracehouse.publish.simulators import helios as simulator
 
-    day = _day(first_day) if first_day else None
+    day = _parse_day(first_day) if first_day else None
     _export(
         trace,
         clusters,
         warehouse,
         out,
-        lambda: form.form(
+        lambda: simulator.build_format(
             day, gpus_per_node, default_user, default_vc, default_cpus, default_wait_s, default_state
         ),
     )
 
 
-def _day(text: str) -> dt.date:
+def _parse_day(text: str) -> dt.date:
     try:
         return dt.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--first-day: write a day as 2020-06-30, not {text!r}") from None
+        raise UsageError(f"--first-day must look like 2020-06-30, not {text!r}") from None
 
 
 def _export(
-    trace: str, clusters: list[str] | None, warehouse: Path, out: Path, made: "Callable[[], Form]"
+    trace: str, clusters: list[str] | None, warehouse: Path, out: Path, build: "Callable[[], FormatSpec]"
 ) -> None:
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import export, loss_report
 
-    form = made()
-    exported = export.export(warehouse, export.LIMITS, trace, clusters or [], form, out)
-    count = exported.account.jobs
-    title = f"{count:,} job{'s' * (count != 1)} in {out}; {export.REPORT} there says the same"
-    notes = {f"note {place}": note for place, note in enumerate(form.notes, 1)}
-    said = Description(
-        f"{trace} as {form.name}", title, notes, loss_report.grids(exported.account), exported.caveats, ""
+    spec = build()
+    exported = export.export(warehouse, export.LIMITS, trace, clusters or [], spec, out)
+    count = exported.report.jobs
+    title = f"{count:,} job{'s' * (count != 1)} in {out}; the same report is in {export.REPORT} there"
+    notes = {f"note {number}": note for number, note in enumerate(spec.notes, 1)}
+    shown = Description(
+        f"{trace} as {spec.name}", title, notes, loss_report.tables(exported.report), exported.caveats, ""
     )
-    typer.echo(description.as_text(said, sys.stdout is not None and sys.stdout.isatty()), nl=False)
+    typer.echo(description.as_text(shown, sys.stdout is not None and sys.stdout.isatty()), nl=False)

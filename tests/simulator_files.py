@@ -1,4 +1,4 @@
-"""Runs `traces export` and reads its files: the account, and SWF by a parser that is not this project's."""
+"""Run `traces export` and read its files: the loss report, and SWF with an independent parser."""
 
 import collections
 import json
@@ -8,7 +8,7 @@ import command_line
 import pandas as pd
 from command_line import Run
 
-# It was written for Python before 3.10, where these names stood in both modules.
+# The parser was written for Python before 3.10, where `collections` had this name.
 collections.Mapping = collections.abc.Mapping
 from accasim.utils.reader_class import DefaultWorkloadParser  # noqa: E402
 
@@ -31,7 +31,7 @@ def origins(folder: Path, file: str, field: str) -> dict[str, int]:
 
 
 def sources(folder: Path, field: str) -> dict[str, str]:
-    """How a field is had that stands in one file alone, by where it comes from."""
+    """How a field is computed that one file has, by origin."""
     return {one["origin"]: one["source"] for one in report(folder)["fields"] if one["field"] == field}
 
 

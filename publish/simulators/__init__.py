@@ -1,1 +1,1 @@
-"""Jobs as schedulers' simulators take them, with an account of what each format cannot say."""
+"""Export jobs in the formats of scheduler simulators, with a report of dropped and defaulted fields."""

@@ -1,35 +1,43 @@
 """ElasticFlow's job lists: training jobs with a model, a batch size, iterations and a deadline.
 
-Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. There all four are generated:
-other traces have none of them.
+Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. All four are generated there;
+no other trace has them.
 """
 
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.simulators.format_spec import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.format_spec import (
+    REQUEST_UNKNOWN,
+    Condition,
+    Field,
+    File,
+    FormatSpec,
+    Layout,
+    job_name_field,
+)
 
 _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",
 }
 
 
-def form(
+def build_format(
     model: str, batch_size: int | None, iterations_per_s: float | None, deadline_factor: float | None
-) -> Form:
-    """The format, with what is to be said of jobs that have no model, batch size, iterations or deadline.
+) -> FormatSpec:
+    """Build the format, with defaults for jobs without a model, batch size, iterations or deadline.
 
-    A deadline is so many times the run after the submission.
+    A default deadline is `deadline_factor` run times after the submission.
     """
-    return Form(
+    return FormatSpec(
         name="elasticflow",
         left_out=[
-            Rule("its submission is not known", "submit_s is null"),
-            UNKNOWN_GPUS,
-            Rule("it asks for no GPU", "requested_gpus = 0"),
-            Rule("its run is not known", "run_s is null"),
-            Rule("it ends before it starts", "run_s < 0"),
+            Condition("its submission time is unknown", "submit_s is null"),
+            REQUEST_UNKNOWN,
+            Condition("it requests no GPU", "requested_gpus = 0"),
+            Condition("its run time is unknown", "run_s is null"),
+            Condition("it ends before it starts", "run_s < 0"),
         ],
         files=[File("jobs.csv", Layout.CSV, _fields(model, batch_size, iterations_per_s, deadline_factor))],
-        more_columns={
+        detail_columns={
             "model_name": "varchar",
             "batch_size": "bigint",
             "num_iteration": "bigint",
@@ -38,7 +46,7 @@ def form(
         details=_DETAILS,
         reads={"itp": ["itp.job"]},
         notes=[
-            "Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or as was asked."
+            "Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or by the options."
         ],
     )
 
@@ -47,8 +55,8 @@ def _fields(
     model: str, batch_size: int | None, iterations_per_s: float | None, deadline_factor: float | None
 ) -> list[Field]:
     return [
-        named("job_id"),
-        Field("submission_time", "bigint", "submit_s", rounded="round"),
+        job_name_field("job_id"),
+        Field("submission_time", "bigint", "submit_s", rounding="round"),
         Field(
             "num_iteration",
             "bigint",
@@ -57,7 +65,7 @@ def _fields(
             default=f"cast(round(run_s * {iterations_per_s!r}) as bigint)"
             if iterations_per_s is not None
             else "",
-            otherwise=f"run_s times --iterations-per-s {iterations_per_s!r}",
+            default_note=f"run_s times --iterations-per-s {iterations_per_s!r}",
         ),
         Field(
             "model_name",
@@ -65,7 +73,7 @@ def _fields(
             "model_name",
             option="--model",
             default=quoted(model) if model else "",
-            holds=["model_name", "workload"],
+            columns=["model_name", "workload"],
         ),
         Field(
             "deadline",
@@ -75,7 +83,7 @@ def _fields(
             default=f"cast(round(submit_s + run_s * {deadline_factor!r}) as bigint)"
             if deadline_factor is not None
             else "",
-            otherwise=f"submit_s and run_s times --deadline-factor {deadline_factor!r}",
+            default_note=f"submit_s and run_s times --deadline-factor {deadline_factor!r}",
         ),
         Field(
             "batch_size",
@@ -84,6 +92,6 @@ def _fields(
             option="--batch-size",
             default="" if batch_size is None else repr(batch_size),
         ),
-        Field("num_gpu", "bigint", "requested_gpus", rounded="ceil"),
-        Field("duration", "bigint", "run_s", rounded="round"),
+        Field("num_gpu", "bigint", "requested_gpus", rounding="ceil"),
+        Field("duration", "bigint", "run_s", rounding="round"),
     ]

@@ -1,10 +1,10 @@
-"""Exports the jobs of a trace for a simulator: a folder of files with the account, whole or not at all."""
+"""Export the jobs of a trace for a simulator: a folder of files with a loss report, written atomically."""
 
 import json
 import secrets
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,92 +16,96 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read import answer, provenance, sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish.simulators import files
-from tracehouse.publish.simulators.format_spec import NUMBERED, Form
-from tracehouse.publish.simulators.loss_report import Account, account_of
+from tracehouse.publish.simulators.files import write_file
+from tracehouse.publish.simulators.format_spec import NUMBERED_COLUMNS, FormatSpec
+from tracehouse.publish.simulators.loss_report import LossReport, build_loss_report
 
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
-"""Jobs are gathered, numbered and sorted in so much, and on disk; with 16 threads it does not suffice."""
+"""Jobs are collected, numbered and sorted in this much memory and on disk. 16 threads would need more."""
 _VIEW = "unified.jobs"
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What was written: the account of it, and what is to be known of the jobs."""
+class ExportResult:
+    """The loss report of an export, notes on the format, and caveats of the jobs."""
 
-    account: Account
+    report: LossReport
     notes: Sequence[str]
     caveats: Sequence[answer.Note]
 
 
 def export(
-    warehouse: Path, limits: Limits, trace: str, clusters: Sequence[str], form: Form, folder: Path
-) -> Exported:
-    """Write the jobs of a trace, of some clusters if any are named, to a new folder.
+    warehouse: Path, limits: Limits, trace: str, clusters: Sequence[str], spec: FormatSpec, folder: Path
+) -> ExportResult:
+    """Write the jobs of a trace, or of some of its clusters, to a new folder.
 
-    Raises UsageError where the trace or a cluster is none, and where the format needs what is not told.
+    Raises UsageError where the trace or a cluster is unknown, and where the format needs an option.
     """
     folder = folder.absolute()
-    _check_free(folder)
-    aside = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-    aside.mkdir()
+    _check_is_new(folder)
+    staging = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
+    staging.mkdir()
 
     def remove() -> None:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
 
-    def work(connection: duckdb.DuckDBPyConnection) -> Exported:
-        exported = _clusters(connection, trace, clusters)
-        _gather(connection, trace, exported, form)
-        account = account_of(connection, form)
-        if not account.jobs:
-            reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in account.left_out)
-            raise UserError(f"{trace} has no job for {form.name}: {reasons or 'it has no data'}")
-        facts = _facts(connection, trace, form, account)
-        for file in form.files:
-            header = form.header(facts) if form.header and file is form.files[0] else ()
-            files.write(connection, file, aside / file.name, header)
-        read = [_VIEW, *form.reads.get(trace, ())]
-        noted = {note.name: note for name in read for note in answer.notes(connection, name)}
-        caveats = [note for name, note in sorted(noted.items()) if name.startswith(f"{trace}.")]
-        report = _report(connection, trace, exported, form, account, facts, caveats)
-        (aside / REPORT).write_text(json.dumps(report, indent=2, ensure_ascii=False, default=str) + "\n")
-        return Exported(account, form.notes, caveats)
+    def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
+        selected = _select_clusters(connection, trace, clusters)
+        _collect_jobs(connection, trace, selected, spec)
+        report = build_loss_report(connection, spec)
+        if not report.jobs:
+            reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in report.left_out)
+            raise UserError(f"{trace} has no job for {spec.name}: {reasons or 'it has no data'}")
+        facts = _describe_export(connection, trace, spec, report)
+        for file in spec.files:
+            header = spec.header(facts) if spec.header and file is spec.files[0] else ()
+            write_file(connection, file, staging / file.name, header)
+        read = [_VIEW, *spec.reads.get(trace, ())]
+        notes = {note.name: note for name in read for note in answer.notes(connection, name)}
+        caveats = [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")]
+        details = _build_report(connection, trace, selected, spec, report, facts, caveats)
+        (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
+        return ExportResult(report, spec.notes, caveats)
 
     with signals.before_the_end(remove):
         exported = sandbox.ask(warehouse, limits, work, confined=False)
         if folder.exists():
             folder.rmdir()
-        aside.rename(folder)
+        staging.rename(folder)
     return exported
 
 
-def _check_free(folder: Path) -> None:
+def _check_is_new(folder: Path) -> None:
     if not folder.parent.is_dir():
-        raise UserError(f"{folder.parent}: there is no such folder. Make it, or name another")
+        raise UserError(f"{folder.parent}: no such folder. Create it, or choose another")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: it is there already. Name a new folder, or take that one away")
+        raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
 
 
-def _clusters(connection: duckdb.DuckDBPyConnection, trace: str, asked: Sequence[str]) -> Sequence[str]:
-    """The clusters that are exported: those asked for, or else all of a trace, which may tell none apart."""
+def _select_clusters(
+    connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str]
+) -> Sequence[str]:
+    """The clusters to export: the named ones, or all; empty where the trace has no clusters."""
     rows = connection.execute(f"select distinct trace, cluster from {_VIEW} order by all").fetchall()
     traces = dict.fromkeys(name for name, _ in rows)
     if trace not in traces:
         listed = ", ".join(traces) or "none"
-        raise UsageError(f"no jobs of {trace} are in the warehouse. Traces with jobs: {listed}")
+        raise UsageError(f"the warehouse has no jobs of {trace}. Traces with jobs: {listed}")
     known = [cluster for name, cluster in rows if name == trace and cluster is not None]
-    if wrong := [name for name in asked if name not in known]:
-        raise UsageError(f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it tells none apart'}")
-    return list(dict.fromkeys(asked)) or known
+    if wrong := [name for name in names if name not in known]:
+        raise UsageError(f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it has no clusters'}")
+    return list(dict.fromkeys(names)) or known
 
 
-def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Form) -> None:
-    """Make the tables `judged`, all jobs and why some are left out, and `job`, those that are not."""
-    details = form.details.get(trace)
+def _collect_jobs(
+    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], spec: FormatSpec
+) -> None:
+    """Create the tables `candidate_job`, all jobs and why some are left out, and `job`, without these."""
+    details = spec.details.get(trace)
     more = "".join(
         f", {f'details.{column}' if details else f'cast(null as {kind})'} as {column}"
-        for column, kind in form.more_columns.items()
+        for column, kind in spec.detail_columns.items()
     )
     joined = (
         f"left join ({details}) as details on jobs.job_id = details.job_id "
@@ -110,16 +114,16 @@ def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequenc
         else ""
     )
     of_clusters = f"and list_contains([{', '.join(map(quoted, clusters))}], jobs.cluster)" if clusters else ""
-    reasons = " ".join(f"when {rule.condition} then {quoted(rule.reason)}" for rule in form.left_out)
-    job_name, partition = _told_apart(len(clusters) > 1)
+    reasons = " ".join(f"when {condition.sql} then {quoted(condition.label)}" for condition in spec.left_out)
+    job_name, partition = _name_columns(len(clusters) > 1)
     numbered = ", ".join(
         f"case when {column} is not null then dense_rank() over "
         f"(partition by left_out is null, {column} is null order by {column}) end as {name}"
-        for name, column in NUMBERED.items()
+        for name, column in NUMBERED_COLUMNS.items()
     )
     connection.execute(
         f"""
-        create temp table judged as
+        create temp table candidate_job as
         with candidate as (
             select jobs.*, {job_name} as job_name, {partition} as job_partition {more}
             from {_VIEW} as jobs {joined}
@@ -139,26 +143,28 @@ def _gather(connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequenc
         from reasoned
         """
     )
-    connection.execute("create temp view job as select * from judged where left_out is null")
+    connection.execute("create temp view job as select * from candidate_job where left_out is null")
 
 
-def _told_apart(are_several: bool) -> tuple[str, str]:
-    """A job's name and its partition, which mean something within a cluster only."""
-    if not are_several:
+def _name_columns(has_several_clusters: bool) -> tuple[str, str]:
+    """The SQL of a job's name and partition, prefixed by the cluster where several are exported."""
+    if not has_several_clusters:
         return "jobs.job_id", "jobs.partition_name"
-    behind = "coalesce(jobs.cluster || '/', '')"
-    # A partition that is a cluster needs no other name.
+    prefix = "coalesce(jobs.cluster || '/', '')"
+    # A partition named like its cluster is unique already.
     partition = f"""
         case
             when jobs.partition_name = jobs.cluster then jobs.partition_name
-            else {behind} || jobs.partition_name
+            else {prefix} || jobs.partition_name
         end
     """
-    return f"{behind} || jobs.job_id", partition
+    return f"{prefix} || jobs.job_id", partition
 
 
-def _facts(connection: duckdb.DuckDBPyConnection, trace: str, form: Form, account: Account) -> dict[str, Any]:
-    """What is to be said of the export as a whole."""
+def _describe_export(
+    connection: duckdb.DuckDBPyConnection, trace: str, spec: FormatSpec, report: LossReport
+) -> dict[str, Any]:
+    """Facts about the export as a whole, for headers and the report."""
     described = connection.sql(
         "select title, publisher, homepage, licence, citation from catalog.traces where trace = $trace",
         params={"trace": trace},
@@ -168,29 +174,29 @@ def _facts(connection: duckdb.DuckDBPyConnection, trace: str, form: Form, accoun
     return {
         **dict(zip(described.columns, values, strict=True)),
         "version": version("tracehouse"),
-        "jobs": account.jobs,
+        "jobs": report.jobs,
         "first_submit_time": start,
-        "notes": form.notes,
+        "notes": spec.notes,
     }
 
 
-def _report(
+def _build_report(
     connection: duckdb.DuckDBPyConnection,
     trace: str,
     clusters: Sequence[str],
-    form: Form,
-    account: Account,
+    spec: FormatSpec,
+    report: LossReport,
     facts: dict[str, Any],
     caveats: Sequence[answer.Note],
 ) -> dict[str, Any]:
-    sources = provenance.sources(connection, [_VIEW, *form.reads.get(trace, ())]).to_pylist()
+    sources = provenance.sources(connection, [_VIEW, *spec.reads.get(trace, ())]).to_pylist()
     of_trace = [source for source in sources if source["table_name"].startswith(f"{trace}.")]
     return {
-        "format": form.name,
+        "format": spec.name,
         "trace": trace,
         "clusters": list(clusters),
         **facts,
-        **account.as_data(),
+        **asdict(report),
         "caveats": {note.name: note.text for note in caveats},
         "sources": [{key: row[key] for key in ("file", "sha256", "synthetic")} for row in of_trace],
     }

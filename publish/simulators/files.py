@@ -1,4 +1,4 @@
-"""Writes the files of an export, batch by batch, so that memory does not grow with the trace."""
+"""Write the files of an export in batches, in constant memory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +12,10 @@ from tracehouse.engines.duckdb.read.answer import Question, run
 from tracehouse.publish.simulators.format_spec import File, Layout
 
 
-def write(connection: duckdb.DuckDBPyConnection, file: File, path: Path, header: Sequence[str] = ()) -> None:
-    """Write a file of an export; a header stands before its rows."""
+def write_file(
+    connection: duckdb.DuckDBPyConnection, file: File, path: Path, header: Sequence[str] = ()
+) -> None:
+    """Write one file of an export, with header lines before its rows."""
     columns = ", ".join(f"{field.value} as {field.name}" for field in file.fields)
     reader = run(connection, Question(f"select {columns} from {file.rows} order by {file.order_by}", {}))
     if file.layout is Layout.PARQUET:
@@ -26,19 +28,19 @@ def write(connection: duckdb.DuckDBPyConnection, file: File, path: Path, header:
 
 def _write_parquet(reader: pa.RecordBatchReader, file: File, path: Path) -> None:
     optional = {field.name for field in file.fields if field.missing == "null"}
-    schema = pa.schema([_required(one, one.name not in optional) for one in reader.schema])
+    schema = pa.schema([_parquet_field(one, one.name not in optional) for one in reader.schema])
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch.cast(schema, safe=False))
 
 
-def _required(column: pa.Field, is_required: bool) -> pa.Field:
+def _parquet_field(column: pa.Field, is_required: bool) -> pa.Field:
     kind = pa.timestamp("ms", column.type.tz) if pa.types.is_timestamp(column.type) else column.type
     return pa.field(column.name, kind, nullable=not is_required)
 
 
 def _write_csv(reader: pa.RecordBatchReader, path: Path) -> None:
-    # Quotes only where a value needs them: not every simulator's parser knows what quotes are.
+    # Quote only where a value needs it: some simulators' parsers do not support quotes.
     with path.open("wb") as file:
         file.write(f"{','.join(reader.schema.names)}\n".encode())
         for batch in reader:

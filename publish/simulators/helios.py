@@ -1,24 +1,24 @@
-"""Helios's job log, `cluster_log.csv`, which several schedulers' simulators read.
+"""Helios's job log, `cluster_log.csv`, which several scheduler simulators read.
 
-Source: README of S-Lab-System-Group/HeliosData. Times are local and have no zone; duration is end less start,
-and queue is start less submit.
+Source: README of S-Lab-System-Group/HeliosData. Times are local, without a zone; duration is end minus start,
+and queue is start minus submit.
 """
 
 import datetime as dt
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.simulators.format_spec import (
-    BEHIND_CLUSTER,
-    UNKNOWN_GPUS,
+    PREFIXED_BY_CLUSTER,
+    REQUEST_UNKNOWN,
+    Condition,
     Field,
     File,
-    Form,
+    FormatSpec,
     Layout,
-    Rule,
-    named,
+    job_name_field,
 )
 
-_AS_WRITTEN = "%Y-%m-%d %H:%M:%S"
+_TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 _STATES = """
     case status
         when 'completed' then 'COMPLETED'
@@ -29,7 +29,7 @@ _STATES = """
 """
 
 
-def form(
+def build_format(
     first_day: dt.date | None,
     gpus_per_node: int,
     default_user: str,
@@ -37,16 +37,16 @@ def form(
     default_cpus: int | None,
     default_wait_s: int | None,
     default_state: str,
-) -> Form:
-    """The format, with what is to be said of jobs without a date, user, cluster, cores, wait or state."""
-    return Form(
+) -> FormatSpec:
+    """Build the format, with defaults for jobs without a date, user, cluster, cores, wait or state."""
+    return FormatSpec(
         name="helios",
         left_out=[
-            Rule("its submission is not known", "submit_s is null"),
-            UNKNOWN_GPUS,
-            Rule("its run is not known", "run_s is null"),
-            Rule("it starts before it is submitted", "wait_s < 0"),
-            Rule("it ends before it starts", "run_s < 0"),
+            Condition("its submission time is unknown", "submit_s is null"),
+            REQUEST_UNKNOWN,
+            Condition("its run time is unknown", "run_s is null"),
+            Condition("it starts before it is submitted", "wait_s < 0"),
+            Condition("it ends before it starts", "run_s < 0"),
         ],
         files=[
             File(
@@ -78,25 +78,25 @@ def _fields(
 ) -> list[Field]:
     wait = f"round(coalesce(wait_s, {default_wait_s if default_wait_s is not None else 'null'}))"
     return [
-        named("job_id"),
-        Field("user", "varchar", "user_id", option="--default-user", default=_text(default_user)),
+        job_name_field("job_id"),
+        Field("user", "varchar", "user_id", option="--default-user", default=_sql_text(default_user)),
         Field(
             "vc",
             "varchar",
             "coalesce(job_partition, cluster)",
-            "partition_name, or else the cluster",
+            "partition_name, otherwise the cluster",
             option="--default-vc",
-            default=_text(default_vc),
-            holds=["partition_name"],
-            counted=[Rule(BEHIND_CLUSTER, "job_partition <> partition_name")],
+            default=_sql_text(default_vc),
+            columns=["partition_name"],
+            counts=[Condition(PREFIXED_BY_CLUSTER, "job_partition <> partition_name")],
         ),
         Field(
             "gpu_num",
             "bigint",
             "coalesce(requested_gpus, 0)",
-            "GPUs requested, 0 for none",
+            "GPUs requested, 0 if none",
             "ceil",
-            holds=["requested_gpus"],
+            columns=["requested_gpus"],
         ),
         Field(
             "cpu_num",
@@ -111,7 +111,7 @@ def _fields(
             "node_num",
             "bigint",
             f"greatest(1, ceil(coalesce(requested_gpus, 0) / {gpus_per_node}))",
-            "as many nodes as its GPUs need",
+            "nodes needed for its GPUs",
         ),
         Field(
             "state",
@@ -119,12 +119,12 @@ def _fields(
             _STATES,
             "status",
             option="--default-state",
-            default=_text(default_state),
-            holds=["status"],
+            default=_sql_text(default_state),
+            columns=["status"],
         ),
-        _instant("submit_time", "0", first_day, "submit_time", "submit_s", "local_submit_s"),
-        _instant("start_time", wait, first_day, "wait_s"),
-        _instant("end_time", f"{wait} + round(run_s)", first_day, "end_s"),
+        _time_field("submit_time", "0", first_day, "submit_time", "submit_s", "local_submit_s"),
+        _time_field("start_time", wait, first_day, "wait_s"),
+        _time_field("end_time", f"{wait} + round(run_s)", first_day, "end_s"),
         Field("duration", "bigint", "run_s", "", "round"),
         Field(
             "queue",
@@ -138,25 +138,25 @@ def _fields(
     ]
 
 
-def _instant(name: str, seconds_later: str, first_day: dt.date | None, *holds: str) -> Field:
-    """A time so long after the submission: local where the trace has dates, else from a first day on."""
+def _time_field(name: str, seconds_later: str, first_day: dt.date | None, *holds: str) -> Field:
+    """A time some seconds after submission: local where the trace has dates, else from a first day on."""
 
-    def written(local: str) -> str:
+    def format_time(local: str) -> str:
         whole = f"to_timestamp(round({local}) + {seconds_later})"
-        return f"strftime({whole} at time zone 'UTC', '{_AS_WRITTEN}')"
+        return f"strftime({whole} at time zone 'UTC', '{_TIME_FORMAT}')"
 
     days = (first_day - dt.date(1970, 1, 1)).days * 86400 if first_day else 0
     return Field(
         name,
         "varchar",
-        written("case when submit_time is not null then local_submit_s end"),
-        "where the cluster is",
+        format_time("case when submit_time is not null then local_submit_s end"),
+        "local time of the cluster",
         option="--first-day" if seconds_later == "0" or first_day is None else "--default-wait-s",
-        default=written(f"submit_s - first_submit_s + {days}") if first_day else "",
-        otherwise=f"seconds since the first job, from {first_day} on",
-        holds=holds,
+        default=format_time(f"submit_s - first_submit_s + {days}") if first_day else "",
+        default_note=f"seconds since the first job, starting on {first_day}",
+        columns=holds,
     )
 
 
-def _text(text: str) -> str:
+def _sql_text(text: str) -> str:
     return quoted(text) if text else ""

@@ -1,25 +1,24 @@
-"""What an export lost or made up: of each field where it comes from, of each job left out why it is."""
+"""Report what an export lost or defaulted: the origin of each field, dropped columns, jobs left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read.describe import Grid
-from tracehouse.publish.simulators.format_spec import Field, File, Form, Origin, Rule
+from tracehouse.publish.simulators.format_spec import Condition, Field, File, FormatSpec, Origin
 
-# The export has the trace in its name, and the others are had from columns beside them.
+# The export is of one trace, and the other columns are computed from exported ones.
 _NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
-# What binary fractions lose is no rounding.
+# Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
 
 
 @dataclass(frozen=True)
-class FieldAccount:
-    """How many rows of a file have a field from where; `source` says how it is had, or why not."""
+class FieldOrigin:
+    """How many rows have a field of one origin; `source` says how it is computed, or why it is missing."""
 
     file: str
     field: str
@@ -29,8 +28,8 @@ class FieldAccount:
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """A column that has values, and no place in the format."""
+class DroppedColumn:
+    """A column with values that the format cannot represent."""
 
     column: str
     jobs: int
@@ -38,68 +37,64 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """How many jobs are not in the export, and why not."""
+class LeftOutJobs:
+    """How many jobs were left out for one reason."""
 
     reason: str
     jobs: int
 
 
 @dataclass(frozen=True)
-class Account:
-    """The whole of it: how many jobs are in the export, and what was lost or made up."""
+class LossReport:
+    """How many jobs were exported, and what was lost or defaulted."""
 
     jobs: int
-    fields: Sequence[FieldAccount]
-    dropped: Sequence[Dropped]
-    left_out: Sequence[LeftOut]
-
-    def as_data(self) -> dict[str, Any]:
-        """The same as JSON has it."""
-        return asdict(self)
+    fields: Sequence[FieldOrigin]
+    dropped: Sequence[DroppedColumn]
+    left_out: Sequence[LeftOutJobs]
 
 
-def account_of(connection: duckdb.DuckDBPyConnection, form: Form) -> Account:
-    """Count what the fields of a format will hold, where the tables of jobs are there.
+def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -> LossReport:
+    """Count the origins of each field, after the tables of jobs were created.
 
-    Raises UsageError that names all options which have to be set before something can be written, and
-    UserError where no option can say what is missing.
+    Raises UsageError that lists all options that must be set, and UserError where no option covers a missing
+    value.
     """
-    counted = {(file.name, name): counts for file in form.files for name, counts in _counts(connection, file)}
+    counted = {(file.name, name): counts for file in spec.files for name, counts in _counts(connection, file)}
     unset = [
         (file, field)
-        for file in form.files
+        for file in spec.files
         for field in file.fields
-        if counted[file.name, field.name].without and not field.missing
+        if counted[file.name, field.name].missing and not field.missing
     ]
     for file, field in unset:
         if not field.option:
-            rows = counted[file.name, field.name].without
+            rows = counted[file.name, field.name].missing
             raise UserError(
-                f"{form.name} has to say {field.name} of each row of {file.name}, and the trace does not "
-                f"tell it of {rows:,}. See with traces check what is wrong"
+                f"{spec.name} needs {field.name} in each row of {file.name}, but {rows:,} rows of the trace "
+                "have none. Run `traces check` to see why"
             )
     if unset:
         listed = " ".join(f"{option} …" for option in dict.fromkeys(field.option for _, field in unset))
-        raise UsageError(f"{form.name} has to say what this trace does not tell. Set it: {listed}")
+        raise UsageError(f"{spec.name} needs values that this trace does not have. Set them: {listed}")
     fields = [
         one
-        for file in form.files
+        for file in spec.files
         for field in file.fields
-        for one in _accounts(file, field, counted[file.name, field.name])
+        for one in _field_origins(file, field, counted[file.name, field.name])
     ]
     [(jobs,)] = connection.execute("select count(*) from job").fetchall()
-    return Account(jobs, fields, list(_dropped(connection, form, counted)), list(_left_out(connection)))
+    return LossReport(jobs, fields, list(_dropped(connection, spec, counted)), list(_left_out(connection)))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Rows that have a field from the trace, from its default, and not at all; and what else was counted."""
+    """Rows with a field from the trace, from its default, and without it; and its counted conditions."""
 
-    had: int
+    from_trace: int
     defaulted: int
-    without: int
-    notable: Sequence[tuple[str, int]]
+    missing: int
+    counts: Sequence[tuple[str, int]]
 
 
 def _counts(connection: duckdb.DuckDBPyConnection, file: File) -> Iterator[tuple[str, _Counts]]:
@@ -107,43 +102,43 @@ def _counts(connection: duckdb.DuckDBPyConnection, file: File) -> Iterator[tuple
     for field in file.fields:
         either = f"coalesce({field.sql}, {field.default})" if field.default else field.sql
         selected += [f"count({field.sql})", f"count({either})"]
-        selected += [f"count(*) filter ({rule.condition})" for rule in _notable(field)]
+        selected += [f"count(*) filter ({condition.sql})" for condition in _counted_conditions(field)]
     [(rows, *counts)] = connection.execute(f"select {', '.join(selected)} from {file.rows}").fetchall()
     left = iter(counts)
     for field in file.fields:
-        had, told = islice(left, 2)
-        notable = [(rule.reason, next(left)) for rule in _notable(field)]
-        yield field.name, _Counts(had, told - had, rows - told, notable)
+        from_trace, with_default = islice(left, 2)
+        counted = [(condition.label, next(left)) for condition in _counted_conditions(field)]
+        yield field.name, _Counts(from_trace, with_default - from_trace, rows - with_default, counted)
 
 
-def _notable(field: Field) -> list[Rule]:
-    rounding = f"abs({field.sql} - {field.rounded}({field.sql})) > {_EXACT}"
-    return [*([Rule("rounded", rounding)] if field.rounded else []), *field.counted]
+def _counted_conditions(field: Field) -> list[Condition]:
+    is_rounded = f"abs({field.sql} - {field.rounding}({field.sql})) > {_EXACT}"
+    return [*([Condition("rounded", is_rounded)] if field.rounding else []), *field.counts]
 
 
-def _accounts(file: File, field: Field, counts: _Counts) -> Iterator[FieldAccount]:
-    if counts.had:
-        notable = [f"{rows:,} {what}" for what, rows in counts.notable if rows]
-        origin = Origin.DERIVED if field.rule or notable else Origin.EXACT
-        source = "; ".join([field.rule or field.held[0], *notable])
-        yield FieldAccount(file.name, field.name, origin, counts.had, source)
+def _field_origins(file: File, field: Field, counts: _Counts) -> Iterator[FieldOrigin]:
+    if counts.from_trace:
+        counted = [f"{rows:,} {label}" for label, rows in counts.counts if rows]
+        origin = Origin.DERIVED if field.derivation or counted else Origin.EXACT
+        source = "; ".join([field.derivation or field.source_columns[0], *counted])
+        yield FieldOrigin(file.name, field.name, origin, counts.from_trace, source)
     if counts.defaulted:
-        source = field.otherwise or f"{field.option} {field.default}"
-        yield FieldAccount(file.name, field.name, Origin.DEFAULTED, counts.defaulted, source)
-    if counts.without:
-        yield FieldAccount(file.name, field.name, Origin.MISSING, counts.without, "the trace tells none")
+        source = field.default_note or f"{field.option} {field.default}"
+        yield FieldOrigin(file.name, field.name, Origin.DEFAULTED, counts.defaulted, source)
+    if counts.missing:
+        yield FieldOrigin(file.name, field.name, Origin.MISSING, counts.missing, "the trace has no value")
 
 
 def _dropped(
-    connection: duckdb.DuckDBPyConnection, form: Form, counted: Mapping[tuple[str, str], _Counts]
-) -> Iterator[Dropped]:
-    # What a field could hold and has of no job, as it needs another column too, is dropped.
-    held = {
+    connection: duckdb.DuckDBPyConnection, spec: FormatSpec, counted: Mapping[tuple[str, str], _Counts]
+) -> Iterator[DroppedColumn]:
+    # A column is dropped where its field has no value for any job because it needs another column too.
+    exported = {
         column
-        for file in form.files
+        for file in spec.files
         for field in file.fields
-        if counted[file.name, field.name].had
-        for column in field.held
+        if counted[file.name, field.name].from_trace
+        for column in field.source_columns
     }
     columns = connection.execute(
         """
@@ -151,32 +146,32 @@ def _dropped(
         where object_name = 'unified.jobs' order by position
         """
     ).fetchall()
-    unused = {name: meaning for name, meaning in columns if name not in held | _NOT_LOST}
+    unused = {name: meaning for name, meaning in columns if name not in exported | _NOT_LOST}
     if not unused:
         return
     selected = ", ".join(f"count({name})" for name in unused)
     [counts] = connection.execute(f"select {selected} from job").fetchall()
     for (name, meaning), jobs in zip(unused.items(), counts, strict=True):
         if jobs:
-            yield Dropped(name, jobs, meaning)
+            yield DroppedColumn(name, jobs, meaning)
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> Iterator[LeftOut]:
+def _left_out(connection: duckdb.DuckDBPyConnection) -> Iterator[LeftOutJobs]:
     rows = connection.execute(
         """
-        select left_out, count(*) from judged
+        select left_out, count(*) from candidate_job
         where left_out is not null
         group by left_out
         order by count(*) desc, left_out
         """
     ).fetchall()
     for reason, jobs in rows:
-        yield LeftOut(reason, jobs)
+        yield LeftOutJobs(reason, jobs)
 
 
-def grids(account: Account) -> list[Grid]:
-    """The account as tables to show: one of each file, of columns that were dropped, of jobs left out."""
-    files = dict.fromkeys(one.file for one in account.fields)
+def tables(report: LossReport) -> list[Grid]:
+    """The report as tables: one per file, one of dropped columns, one of jobs left out."""
+    files = dict.fromkeys(one.file for one in report.fields)
     return [
         *(
             Grid(
@@ -184,20 +179,20 @@ def grids(account: Account) -> list[Grid]:
                 ("field", "origin", "rows", "how"),
                 [
                     (one.field, one.origin.value, f"{one.rows:,}", one.source)
-                    for one in account.fields
+                    for one in report.fields
                     if one.file == name
                 ],
             )
             for name in files
         ),
         Grid(
-            "dropped: the format has no place for",
+            "dropped: the format cannot represent",
             ("column", "jobs", "meaning"),
-            [(one.column, f"{one.jobs:,}", one.meaning) for one in account.dropped],
+            [(one.column, f"{one.jobs:,}", one.meaning) for one in report.dropped],
         ),
         Grid(
             "left out",
-            ("jobs", "because"),
-            [(f"{one.jobs:,}", one.reason) for one in account.left_out],
+            ("jobs", "reason"),
+            [(f"{one.jobs:,}", one.reason) for one in report.left_out],
         ),
     ]

@@ -1,20 +1,20 @@
-"""The node and pod lists of openb, which its authors' simulator of Kubernetes reads.
+"""The node and pod lists of openb, which its authors' Kubernetes simulator reads.
 
-Source: README of cluster-trace-gpu-v2023, and its lists. Each instance of a job is a pod, or several where it
-asks for more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
+Source: README and lists of cluster-trace-gpu-v2023. Each instance of a job is a pod, or several pods where it
+requests more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
 """
 
 from tracehouse.publish.simulators.format_spec import (
-    BEHIND_CLUSTER,
-    UNKNOWN_GPUS,
+    PREFIXED_BY_CLUSTER,
+    REQUEST_UNKNOWN,
+    Condition,
     Field,
     File,
-    Form,
+    FormatSpec,
     Layout,
-    Rule,
 )
 
-# What `unified.jobs` does not tell: instances, and what pods have in openb's own words.
+# What `unified.jobs` lacks: the number of instances, and openb's own pod attributes.
 _DETAILS = {
     "openb": """
         select
@@ -51,7 +51,7 @@ _DETAILS = {
         from spot.job
     """,
 }
-# Their partitions are the models of GPU that a job asks for or was given.
+# Their partitions are the GPU models that a job requests or was allocated.
 _WITH_GPU_MODELS = {"openb", "pai", "spot"}
 _NODES = {
     "openb": (
@@ -75,61 +75,62 @@ _NODES = {
                 "model",
                 "varchar",
                 "nullif(gpu_type, 'CPU')",
-                "gpu_type, none where it is CPU",
+                "gpu_type, empty for CPU",
                 missing="null",
             ),
         ],
     ),
 }
-_UNTOLD_OF_NODES = {
-    "philly": "how many cores and how much main memory its nodes have",
-    "spot": "how much memory its nodes have",
+_MISSING_NODE_FIELDS = {
+    "philly": "the cores and memory of its nodes",
+    "spot": "the memory of its nodes",
 }
-# Jobs and their instances are cut into pods, each with its place in the instance.
+# Jobs and their instances are split into pods, numbered within the instance.
 _PODS = """
     (
-        with counted as (
+        with numbered as (
             select
                 *,
-                coalesce(instances, round(requested_gpus / nullif(requested_gpus_per_instance, 0))) as told
+                coalesce(instances, round(requested_gpus / nullif(requested_gpus_per_instance, 0))) as
+                known_instances
             from job
         ),
 
-        asking as (
+        requested as (
             select
                 *,
-                greatest(1, coalesce(cast(told as bigint), 1)) as instance_count,
+                greatest(1, coalesce(cast(known_instances as bigint), 1)) as instance_count,
                 round(requested_gpus / instance_count, 6) as instance_gpus
-            from counted
+            from numbered
         ),
 
         sized as (
             select *, coalesce(num_gpu, cast(ceil(instance_gpus) as bigint), 0) as instance_num_gpu
-            from asking
+            from requested
         ),
 
-        cut as (
+        split as (
             select
                 *,
-                greatest(1, cast(ceil(instance_num_gpu / {gpus_per_node}) as bigint)) as pods_an_instance
+                greatest(1, cast(ceil(instance_num_gpu / {gpus_per_node}) as bigint)) as pods_per_instance
             from sized
         ),
 
         single as (
             select
                 *,
-                instance_count * pods_an_instance as pods,
-                unnest(generate_series(1, instance_count * pods_an_instance)) as pod
-            from cut
+                instance_count * pods_per_instance as pods,
+                unnest(generate_series(1, instance_count * pods_per_instance)) as pod
+            from split
         )
 
         select
             *,
             least(
                 {gpus_per_node},
-                instance_num_gpu - (pod - 1) % pods_an_instance * {gpus_per_node}
+                instance_num_gpu - (pod - 1) % pods_per_instance * {gpus_per_node}
             ) as pod_num_gpu,
-            -- One more than stand before the number of any job's own name: no two pods are called the same.
+            -- One dash more than any job name has before its final number, so that pod names are unique.
             repeat(
                 '-',
                 1 + (select coalesce(max(length(regexp_extract(job_name, '(-+)[0-9]+$', 1))), 0) from job)
@@ -147,29 +148,29 @@ _PHASES = """
 """
 
 
-def form(
+def build_format(
     trace: str, gpus_per_node: int, default_cpu_milli: int | None, default_memory_mib: int | None
-) -> Form:
-    """The format, with what pods have that ask for no cores or memory."""
+) -> FormatSpec:
+    """Build the format, with defaults for pods that request no cores or memory."""
     pods = File(
         f"openb_pod_list_{trace}.csv",
         Layout.CSV,
-        _pods(trace, default_cpu_milli, default_memory_mib),
+        _pod_fields(trace, default_cpu_milli, default_memory_mib),
         rows=_PODS.format(gpus_per_node=gpus_per_node),
         order_by="number, pod",
     )
-    untold = _UNTOLD_OF_NODES.get(trace, "what its nodes have")
-    without = [] if trace in _NODES else [f"There is no list of nodes: {trace} does not tell {untold}."]
-    return Form(
+    missing = _MISSING_NODE_FIELDS.get(trace, "node data")
+    note = [] if trace in _NODES else [f"There is no node list: {trace} lacks {missing}."]
+    return FormatSpec(
         name="openb",
         left_out=[
-            Rule("its submission is not known", "submit_s is null"),
-            UNKNOWN_GPUS,
-            Rule("it starts before it is submitted", "wait_s < 0"),
-            Rule("it ends before it starts", "run_s < 0"),
+            Condition("its submission time is unknown", "submit_s is null"),
+            REQUEST_UNKNOWN,
+            Condition("it starts before it is submitted", "wait_s < 0"),
+            Condition("it ends before it starts", "run_s < 0"),
         ],
-        files=[pods, *_nodes(trace)],
-        more_columns={
+        files=[pods, *_node_files(trace)],
+        detail_columns={
             "instances": "bigint",
             "num_gpu": "bigint",
             "gpu_milli": "bigint",
@@ -179,61 +180,61 @@ def form(
         details=_DETAILS,
         reads={"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]},
         notes=[
-            f"Each instance of a job is a pod; one of more than {gpus_per_node} GPUs is several.",
-            *without,
+            f"Each instance of a job is a pod, or several pods if it has more than {gpus_per_node} GPUs.",
+            *note,
         ],
     )
 
 
-def _nodes(trace: str) -> list[File]:
+def _node_files(trace: str) -> list[File]:
     if trace not in _NODES:
         return []
     rows, fields = _NODES[trace]
     return [File(f"openb_node_list_{trace}.csv", Layout.CSV, fields, rows=rows, order_by="sn")]
 
 
-def _pods(trace: str, default_cpu_milli: int | None, default_memory_mib: int | None) -> list[Field]:
+def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: int | None) -> list[Field]:
     return [
         Field(
             "name",
             "varchar",
             "case when pods > 1 then job_name || dashes || pod else job_name end",
-            "job_id, and which pod of it where it is several",
-            holds=["job_id", "cluster"],
-            counted=[Rule(BEHIND_CLUSTER, "job_name <> job_id")],
+            "job_id, and the pod's number where there are several",
+            columns=["job_id", "cluster"],
+            counts=[Condition(PREFIXED_BY_CLUSTER, "job_name <> job_id")],
         ),
         Field(
             "cpu_milli",
             "bigint",
             "requested_cpus * 1000 / pods",
-            "cores requested, a pod's share",
+            "requested cores, per pod",
             "round",
             option="--default-cpu-milli",
             default="" if default_cpu_milli is None else repr(default_cpu_milli),
-            holds=["requested_cpus"],
+            columns=["requested_cpus"],
         ),
         Field(
             "memory_mib",
             "bigint",
             "requested_memory_gib * 1024 / pods",
-            "memory requested, a pod's share",
+            "requested memory, per pod",
             "round",
             option="--default-memory-mib",
             default="" if default_memory_mib is None else repr(default_memory_mib),
-            holds=["requested_memory_gib"],
+            columns=["requested_memory_gib"],
         ),
         Field(
             "num_gpu",
             "bigint",
             "pod_num_gpu",
-            "GPUs that its instance asks for, a pod's share, in full or in part",
-            holds=["requested_gpus", "requested_gpus_per_instance"],
+            "GPUs that its instance requests, per pod, rounded up",
+            columns=["requested_gpus", "requested_gpus_per_instance"],
         ),
         Field(
             "gpu_milli",
             "bigint",
             "coalesce(gpu_milli, 1000 * instance_gpus / nullif(instance_num_gpu, 0), 0)",
-            "its share of each of them",
+            "its share of each of its GPUs",
             "round",
         ),
         Field(
@@ -243,31 +244,31 @@ def _pods(trace: str, default_cpu_milli: int | None, default_memory_mib: int | N
             missing="null",
         ),
         Field("qos", "varchar", "qos", missing="null"),
-        Field("pod_phase", "varchar", _PHASES, "status", missing="null", holds=["status", "is_censored"]),
+        Field("pod_phase", "varchar", _PHASES, "status", missing="null", columns=["status", "is_censored"]),
         Field(
             "creation_time",
             "bigint",
             "submit_s - first_submit_s",
-            "counted from the first job",
+            "seconds since the first job",
             "round",
-            holds=["submit_s"],
+            columns=["submit_s"],
         ),
         Field(
             "deletion_time",
             "bigint",
             "coalesce(end_s, submit_s + wait_s + run_s) - first_submit_s",
-            "counted from the first job",
+            "seconds since the first job",
             "round",
             missing="null",
-            holds=["end_s", "run_s"],
+            columns=["end_s", "run_s"],
         ),
         Field(
             "scheduled_time",
             "bigint",
             "submit_s + wait_s - first_submit_s",
-            "counted from the first job",
+            "seconds since the first job",
             "round",
             missing="null",
-            holds=["wait_s"],
+            columns=["wait_s"],
         ),
     ]

@@ -1,12 +1,20 @@
-"""OpenDC's workloads: tasks, and fragments that say what each uses while it runs.
+"""OpenDC's workloads: tasks, and fragments with their usage over time.
 
-Source: OpenDC's TASK_SCHEMA_V3 and FRAGMENT_SCHEMA_v2, July 2026. Capacity and use are in MHz, all cores or
-GPUs of a task together, and memory in MB, which is taken as MiB.
+Source: OpenDC's TASK_SCHEMA_V3 and FRAGMENT_SCHEMA_v2, July 2026. Capacity and usage are in MHz,
+summed over the cores or GPUs of a task; memory is in MB, taken as MiB.
 """
 
-from tracehouse.publish.simulators.format_spec import UNKNOWN_GPUS, Field, File, Form, Layout, Rule, named
+from tracehouse.publish.simulators.format_spec import (
+    REQUEST_UNKNOWN,
+    Condition,
+    Field,
+    File,
+    FormatSpec,
+    Layout,
+    job_name_field,
+)
 
-# PAI alone says how much of its request a task used: the mean of its workers' lives.
+# Only PAI has the share of its request that a task used: the mean over its workers' lifetimes.
 _DETAILS = {
     "pai": """
         select
@@ -19,35 +27,37 @@ _DETAILS = {
 }
 
 
-def form(
+def build_format(
     cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None, default_mem_mib: int | None
-) -> Form:
-    """The format, for cores of so many MHz, with what tasks have that ask for no cores or memory."""
-    return Form(
+) -> FormatSpec:
+    """Build the format, with clock rates and with defaults for tasks that request no cores or memory."""
+    return FormatSpec(
         name="opendc",
         left_out=[
-            Rule("its submission is not known", "submit_s is null"),
-            UNKNOWN_GPUS,
-            Rule("its run is not known", "run_s is null"),
-            Rule("it ends before it starts", "run_s < 0"),
-            Rule("it still ran when the trace ended", "coalesce(is_censored, false)"),
+            Condition("its submission time is unknown", "submit_s is null"),
+            REQUEST_UNKNOWN,
+            Condition("its run time is unknown", "run_s is null"),
+            Condition("it ends before it starts", "run_s < 0"),
+            Condition("it was still running when the trace ended", "coalesce(is_censored, false)"),
         ],
         files=[
-            File("tasks.parquet", Layout.PARQUET, _tasks(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib)),
-            File("fragments.parquet", Layout.PARQUET, _fragments(cpu_mhz, gpu_mhz, default_cpus)),
+            File(
+                "tasks.parquet", Layout.PARQUET, _task_fields(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib)
+            ),
+            File("fragments.parquet", Layout.PARQUET, _fragment_fields(cpu_mhz, gpu_mhz, default_cpus)),
         ],
-        more_columns={"cpu_use_of_plan": "double", "gpu_use_of_plan": "double"},
+        detail_columns={"cpu_use_of_plan": "double", "gpu_use_of_plan": "double"},
         details=_DETAILS,
         reads={"pai": ["pai.task_usage"]},
         notes=[
             f"A core has {cpu_mhz:g} MHz" + (f", a GPU {gpu_mhz:g} MHz." if gpu_mhz else "."),
-            "A task is one fragment, as long as it ran: no trace tells how its use went up and down.",
-            "Use may exceed capacity, as capacity is what a task asks for: what OpenDC places it by.",
+            "A task is one fragment of its whole run time, as no trace has its usage over time.",
+            "Usage may exceed capacity: capacity is the request, by which OpenDC places the task.",
         ],
     )
 
 
-def _tasks(
+def _task_fields(
     cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None, default_mem_mib: int | None
 ) -> list[Field]:
     return [
@@ -56,54 +66,54 @@ def _tasks(
             "submission_time",
             "timestamptz",
             "coalesce(submit_time, to_timestamp(submit_s - first_submit_s))",
-            "its date; where there is none, its seconds since the first job, from 1970 on",
-            holds=["submit_time", "submit_s"],
+            "its date, otherwise its seconds since the first job counted from 1970",
+            columns=["submit_time", "submit_s"],
         ),
         _DURATION,
         Field(
             "cpu_count",
             "integer",
             "nullif(requested_cpus, 0)",
-            "cores requested",
+            "requested cores",
             "ceil",
             option="--default-cpus",
-            default=_text(default_cpus),
-            holds=["requested_cpus"],
+            default=_sql_number(default_cpus),
+            columns=["requested_cpus"],
         ),
         Field(
             "cpu_capacity",
             "double",
             f"ceil(nullif(requested_cpus, 0)) * {cpu_mhz!r}",
-            "cores requested, rounded up, times --cpu-mhz",
+            "requested cores, rounded up, times --cpu-mhz",
             option="--default-cpus",
             default="" if default_cpus is None else repr(default_cpus * cpu_mhz),
-            otherwise=f"--default-cpus {default_cpus} times --cpu-mhz {cpu_mhz:g}",
+            default_note=f"--default-cpus {default_cpus} times --cpu-mhz {cpu_mhz:g}",
         ),
         Field(
             "mem_capacity",
             "bigint",
             "nullif(requested_memory_gib, 0) * 1024",
-            "MiB requested",
+            "requested MiB",
             "round",
             option="--default-mem-mib",
-            default=_text(default_mem_mib),
-            holds=["requested_memory_gib"],
+            default=_sql_number(default_mem_mib),
+            columns=["requested_memory_gib"],
         ),
-        named("name", missing="null"),
+        job_name_field("name", missing="null"),
         Field(
             "gpu_count",
             "integer",
             "nullif(requested_gpus, 0)",
-            "GPUs requested",
+            "requested GPUs",
             "ceil",
             missing="null",
-            holds=["requested_gpus"],
+            columns=["requested_gpus"],
         ),
         Field(
             "gpu_capacity",
             "double",
             f"nullif(requested_gpus, 0) * {gpu_mhz!r}" if gpu_mhz else "cast(null as double)",
-            "GPUs requested, fractions too, times --gpu-mhz",
+            "requested GPUs, with fractions, times --gpu-mhz",
             missing="null",
         ),
         *(
@@ -115,11 +125,11 @@ def _tasks(
     ]
 
 
-_DURATION = Field("duration", "bigint", "run_s * 1000", "run_s in milliseconds", "round", holds=["run_s"])
+_DURATION = Field("duration", "bigint", "run_s * 1000", "run_s in milliseconds", "round", columns=["run_s"])
 
 
-def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) -> list[Field]:
-    cpus = f"coalesce(nullif(requested_cpus, 0), {_text(default_cpus) or 'null'})"
+def _fragment_fields(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) -> list[Field]:
+    cpus = f"coalesce(nullif(requested_cpus, 0), {_sql_number(default_cpus) or 'null'})"
     return [
         Field("id", "integer", "number", "in the order of submission"),
         _DURATION,
@@ -127,12 +137,14 @@ def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) 
             "cpu_usage",
             "double",
             f"cpu_use_of_plan * requested_cpus * {cpu_mhz!r}",
-            "mean of what the workers used, times --cpu-mhz",
+            "mean usage of its workers, times --cpu-mhz",
             option="--default-cpus",
             default=f"{cpus} * {cpu_mhz!r}",
-            otherwise="full use of the cores it asks for, not rounded up",
-            counted=[
-                Rule("above cpu_capacity, kept", "cpu_use_of_plan * requested_cpus > ceil(requested_cpus)")
+            default_note="full use of the requested cores, not rounded up",
+            counts=[
+                Condition(
+                    "above cpu_capacity, kept", "cpu_use_of_plan * requested_cpus > ceil(requested_cpus)"
+                )
             ],
         ),
         Field(
@@ -141,16 +153,16 @@ def _fragments(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) 
             f"gpu_use_of_plan * nullif(requested_gpus, 0) * {gpu_mhz!r}"
             if gpu_mhz
             else "cast(null as double)",
-            "mean of what the workers used, times --gpu-mhz",
+            "mean usage of its workers, times --gpu-mhz",
             default=f"nullif(requested_gpus, 0) * {gpu_mhz!r}" if gpu_mhz else "",
-            otherwise="full use of what it asks for; none where it asks for none",
+            default_note="full use of the requested GPUs, none without a request",
             missing="null",
-            counted=[Rule("above gpu_capacity, kept: see pai.gpu_use_over_100", "gpu_use_of_plan > 1")]
+            counts=[Condition("above gpu_capacity, kept: see pai.gpu_use_over_100", "gpu_use_of_plan > 1")]
             if gpu_mhz
             else [],
         ),
     ]
 
 
-def _text(number: float | None) -> str:
+def _sql_number(number: float | None) -> str:
     return "" if number is None else repr(number)

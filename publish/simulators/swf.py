@@ -1,40 +1,40 @@
-"""The Standard Workload Format, version 2.2: a line a job, 18 whole numbers, -1 for what is not known.
+"""The Standard Workload Format, version 2.2: one line per job of 18 whole numbers, -1 for unknown.
 
-Source: the Parallel Workloads Archive, "The Standard Workload Format". It counts processors; here they are
-GPUs, or equal parts of one, so that fractions of GPUs stay exact.
+Source: the Parallel Workloads Archive, "The Standard Workload Format". Its processors are
+GPUs here, or equal fractions of a GPU, so that fractional requests stay exact.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracehouse.publish.simulators.format_spec import (
-    BEHIND_CLUSTER,
-    UNKNOWN_GPUS,
+    PREFIXED_BY_CLUSTER,
+    REQUEST_UNKNOWN,
+    Condition,
     Field,
     File,
-    Form,
+    FormatSpec,
     Layout,
-    Rule,
 )
 
-_NONE = "-1"
+_UNKNOWN = "-1"
 
 
-def form(processors_per_gpu: int) -> Form:
-    """The format, with so many processors for each GPU."""
-    return Form(
+def build_format(processors_per_gpu: int) -> FormatSpec:
+    """Build the format, with a number of processors per GPU."""
+    return FormatSpec(
         name="swf",
         left_out=[
-            Rule("its submission is not known", "submit_s is null"),
-            UNKNOWN_GPUS,
-            Rule("it asks for no GPU", "requested_gpus = 0"),
-            Rule("it starts before it is submitted", "wait_s < 0"),
-            Rule("it ends before it starts", "run_s < 0"),
+            Condition("its submission time is unknown", "submit_s is null"),
+            REQUEST_UNKNOWN,
+            Condition("it requests no GPU", "requested_gpus = 0"),
+            Condition("it starts before it is submitted", "wait_s < 0"),
+            Condition("it ends before it starts", "run_s < 0"),
         ],
         files=[File("jobs.swf", Layout.SWF, _fields(processors_per_gpu)), NUMBERS],
         notes=[
-            f"Processors are GPUs: {processors_per_gpu} processor{'s' * (processors_per_gpu != 1)} a GPU.",
-            "Status 0 stands for failed and preempted jobs, -1 for jobs whose end the trace does not tell.",
+            f"Processors are GPUs: {processors_per_gpu} processor{'s' * (processors_per_gpu != 1)} per GPU.",
+            "Status 0 means failed or preempted, -1 unknown.",
         ],
         header=_header,
     )
@@ -47,25 +47,25 @@ def _fields(processors_per_gpu: int) -> list[Field]:
             "submit_s",
             "bigint",
             "submit_s - first_submit_s",
-            "counted from the first job, whose date the header has if it is known",
+            "seconds since the first job, whose date is in the header if known",
             "round",
-            holds=["submit_s", "submit_time"],
+            columns=["submit_s", "submit_time"],
         ),
-        Field("wait_s", "bigint", "wait_s", "", "round", missing=_NONE),
-        Field("run_s", "bigint", "run_s", "", "round", missing=_NONE),
+        Field("wait_s", "bigint", "wait_s", "", "round", missing=_UNKNOWN),
+        Field("run_s", "bigint", "run_s", "", "round", missing=_UNKNOWN),
         _processors("allocated_processors", "allocated_gpus", processors_per_gpu),
-        _no("average_cpu_time_s"),
-        _no("used_memory_kb"),
+        _unknown("average_cpu_time_s"),
+        _unknown("used_memory_kb"),
         _processors("requested_processors", "requested_gpus", processors_per_gpu),
-        _no("requested_time_s"),
+        _unknown("requested_time_s"),
         Field(
             "requested_memory_kb",
             "bigint",
             f"requested_memory_gib * 1048576 / ceil(requested_gpus * {processors_per_gpu})",
-            "KiB a processor",
+            "KiB per processor",
             "round",
-            missing=_NONE,
-            holds=["requested_memory_gib"],
+            missing=_UNKNOWN,
+            columns=["requested_memory_gib"],
         ),
         Field(
             "status",
@@ -78,44 +78,46 @@ def _fields(processors_per_gpu: int) -> list[Field]:
                 when 'cancelled' then 5
             end
             """,
-            "by its number",
-            missing=_NONE,
-            holds=["status"],
+            "by its code",
+            missing=_UNKNOWN,
+            columns=["status"],
         ),
-        _numbered("user_number", "user_id"),
-        _numbered("group_number", "group_id"),
-        _numbered("executable_number", "workload"),
-        _no("queue_number"),
-        _numbered(
-            "partition_number", "partition_name", Rule(BEHIND_CLUSTER, "job_partition <> partition_name")
+        _numbered_field("user_number", "user_id"),
+        _numbered_field("group_number", "group_id"),
+        _numbered_field("executable_number", "workload"),
+        _unknown("queue_number"),
+        _numbered_field(
+            "partition_number",
+            "partition_name",
+            Condition(PREFIXED_BY_CLUSTER, "job_partition <> partition_name"),
         ),
-        _no("preceding_job_number"),
-        _no("think_time_s"),
+        _unknown("preceding_job_number"),
+        _unknown("think_time_s"),
     ]
 
 
-def _no(name: str) -> Field:
-    return Field(name, "bigint", "null", missing=_NONE)
+def _unknown(name: str) -> Field:
+    return Field(name, "bigint", "null", missing=_UNKNOWN)
 
 
-def _processors(name: str, column: str, a_gpu: int) -> Field:
+def _processors(name: str, column: str, per_gpu: int) -> Field:
     return Field(
         name,
         "bigint",
-        f"{column} * {a_gpu}",
-        "as GPUs" if a_gpu == 1 else f"as {a_gpu} processors a GPU",
+        f"{column} * {per_gpu}",
+        "as GPUs" if per_gpu == 1 else f"as {per_gpu} processors a GPU",
         "ceil",
-        missing=_NONE,
-        holds=[column],
+        missing=_UNKNOWN,
+        columns=[column],
     )
 
 
-def _numbered(name: str, column: str, *counted: Rule) -> Field:
-    rule = f"{column} by its number, see job_numbers.csv"
-    return Field(name, "bigint", name, rule, missing=_NONE, holds=[column], counted=counted)
+def _numbered_field(name: str, column: str, *counted: Condition) -> Field:
+    derivation = f"{column} by its number in job_numbers.csv"
+    return Field(name, "bigint", name, derivation, missing=_UNKNOWN, columns=[column], counts=counted)
 
 
-# What the numbers of a file stand for, beside it.
+# The values that numbers in jobs.swf refer to.
 NUMBERS = File(
     "job_numbers.csv",
     Layout.CSV,
@@ -130,7 +132,7 @@ NUMBERS = File(
 
 
 def _header(facts: Mapping[str, Any]) -> Sequence[str]:
-    """The header, whose keys are the standard's."""
+    """The header lines, with the keys of the standard."""
     start = facts["first_submit_time"]
     lines = [
         ("Version", "2.2"),

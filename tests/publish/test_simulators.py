@@ -1,4 +1,4 @@
-"""What is exported for simulators, read back by others: the same jobs, and an account of what is not.
+"""Exports for simulators, read back by other parsers: the same jobs, and a report of what was lost.
 
 The jobs come from the raw files by pandas. A file is read by a parser that this project did not write where
 there is one, by this project's ingest where it is a trace's own format, and else by the format's schema.
@@ -53,18 +53,14 @@ def whole(values: pd.Series, missing: int = -1) -> list[int]:
 
 
 @pytest.mark.parametrize("trace", ["itp", "openb"])
-def test_swf_of_real_jobs_read_by_another_parser(
-    trace: str, export: Export, real_warehouse: Path, real_raw: Path
-) -> None:
+def test_swf_of_real_jobs(trace: str, export: Export, real_warehouse: Path, real_raw: Path) -> None:
     jobs = getattr(raw_frames, f"unified_{trace}")(real_raw)
     jobs = in_order(jobs[jobs["requested_gpus"] > 0])
     check_swf(export(real_warehouse, "swf", trace), jobs, processors_per_gpu=1)
 
 
 @pytest.mark.parametrize("trace", ["pai", "acme"])
-def test_swf_of_a_sample_read_by_another_parser(
-    trace: str, export: Export, sample_warehouse: Path, sample_raw: Path
-) -> None:
+def test_swf_of_sample(trace: str, export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     jobs = getattr(raw_frames, f"unified_{trace}")(sample_raw)
     jobs = in_order(jobs[(jobs["requested_gpus"] > 0) & jobs["submit_s"].notna()])
     # Times that run backwards are those of test_simulators_traps.py: here nothing may hide them.
@@ -97,7 +93,7 @@ def check_swf(folder: Path, jobs: pd.DataFrame, processors_per_gpu: int) -> None
         assert all((given == -1) == (name == "") for given, name in pairs)
 
 
-def test_swf_has_the_standards_header(export: Export, sample_warehouse: Path) -> None:
+def test_swf_has_standard_header(export: Export, sample_warehouse: Path) -> None:
     folder = export(sample_warehouse, "swf", "acme")
     lines = (folder / "jobs.swf").read_text().splitlines()
     header = [line for line in lines if line.startswith(";")]
@@ -107,7 +103,7 @@ def test_swf_has_the_standards_header(export: Export, sample_warehouse: Path) ->
     assert all(len(line.split()) == 18 for line in lines if not line.startswith(";"))
 
 
-def test_elasticflow_of_real_jobs_is_the_publishers_file(
+def test_elasticflow_of_real_jobs_equals_published_file(
     export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
 ) -> None:
     published = raw_frames.itp_table(real_raw, "elasticflow-traces.tar.gz")
@@ -125,7 +121,7 @@ def test_elasticflow_of_real_jobs_is_the_publishers_file(
     assert [(one.table_name, one.rows) for one in outcome.converted] == [("itp.elasticflow_job", 3011)]
 
 
-def test_elasticflow_of_another_trace_says_what_was_set(export: Export, sample_warehouse: Path) -> None:
+def test_elasticflow_of_another_trace_reports_options(export: Export, sample_warehouse: Path) -> None:
     options = ("--model", "it's", "--batch-size", 64, "--iterations-per-s", 2, "--deadline-factor", 1.5)
     folder = export(sample_warehouse, "elasticflow", "acme", *options)
     jobs = pd.read_csv(folder / "jobs.csv")
@@ -135,7 +131,7 @@ def test_elasticflow_of_another_trace_says_what_was_set(export: Export, sample_w
     assert origins(folder, "jobs.csv", "model_name") == {"defaulted": len(jobs)}
 
 
-def test_openb_of_itself_is_read_back_as_a_variant(
+def test_openb_of_openb_is_ingested_again(
     export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
 ) -> None:
     folder = export(real_warehouse, "openb", "openb")
@@ -154,7 +150,7 @@ def test_openb_of_itself_is_read_back_as_a_variant(
     )
 
 
-def test_a_gang_is_so_many_pods(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
+def test_gang_becomes_pods(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     folder = export(
         sample_warehouse,
         "openb",
@@ -187,19 +183,19 @@ def test_a_gang_is_so_many_pods(export: Export, sample_warehouse: Path, sample_r
     assert by_job.size()[jobs["requested_gpus"] == 0].max() > 1 and pods_an_instance.max() > 1
 
 
-def test_pods_without_nodes_say_so(export: Export, sample_warehouse: Path) -> None:
+def test_missing_node_list_is_noted(export: Export, sample_warehouse: Path) -> None:
     folder = export(
         sample_warehouse, "openb", "itp", "--default-cpu-milli", 4000, "--default-memory-mib", 1024
     )
     assert {path.name for path in folder.iterdir()} == {"export.json", "openb_pod_list_itp.csv"}
-    assert any("no list of nodes" in note for note in report(folder)["notes"])
+    assert any("no node list" in note for note in report(folder)["notes"])
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulators.md").read_text()
 
 
 @pytest.mark.parametrize("command", re.findall(r"^    traces export (.*)$", PAGE, re.M))
-def test_the_commands_of_the_page(command: str, sample_warehouse: Path, tmp_path: Path) -> None:
+def test_commands_of_page(command: str, sample_warehouse: Path, tmp_path: Path) -> None:
     form, trace, *options = shlex.split(command)
     folder = Path(options[options.index("--out") + 1])
     run = command_line.server().run(
@@ -244,9 +240,7 @@ def without_names_of_items(schema: pa.Schema) -> list[tuple[str, str, bool]]:
     return [(one.name, str(one.type).replace("element:", "item:"), one.nullable) for one in schema]
 
 
-def test_opendc_has_its_schema_and_what_pai_used(
-    export: Export, sample_warehouse: Path, sample_raw: Path
-) -> None:
+def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     folder = export(sample_warehouse, "opendc", "pai", *OPENDC_OPTIONS)
     tasks = pyarrow.parquet.read_table(folder / "tasks.parquet")
     fragments = pyarrow.parquet.read_table(folder / "fragments.parquet")
@@ -282,19 +276,17 @@ def test_opendc_has_its_schema_and_what_pai_used(
     assert any("pai_sensor_table" in source["file"] for source in report(folder)["sources"])
 
 
-def test_opendc_of_real_pods_leaves_out_what_did_not_end(export: Export, real_warehouse: Path) -> None:
+def test_opendc_leaves_out_running_pods(export: Export, real_warehouse: Path) -> None:
     folder = export(real_warehouse, "opendc", "openb", *OPENDC_OPTIONS)
     left_out = {one["reason"]: one["jobs"] for one in report(folder)["left_out"]}
-    assert left_out == {"its run is not known": 897, "it still ran when the trace ended": 34}
+    assert left_out == {"its run time is unknown": 897, "it was still running when the trace ended": 34}
     tasks = pyarrow.parquet.read_table(folder / "tasks.parquet").to_pandas()
     assert report(folder)["jobs"] == len(tasks) == 8152 - 897 - 34
     assert tasks["submission_time"].is_monotonic_increasing
     assert origins(folder, "tasks.parquet", "mem_capacity") == {"derived": len(tasks) - 1, "defaulted": 1}
 
 
-def test_helios_of_acme_is_local_and_adds_up(
-    export: Export, sample_warehouse: Path, sample_raw: Path
-) -> None:
+def test_helios_of_acme_has_local_times(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     log = pd.read_csv(
         export(sample_warehouse, "helios", "acme", *HELIOS_OPTIONS) / "cluster_log.csv", dtype={"job_id": str}
     )
@@ -312,7 +304,7 @@ def test_helios_of_acme_is_local_and_adds_up(
     assert list(log["node_num"]) == [max(1, math.ceil(gpus / 8)) for gpus in jobs["requested_gpus"]]
 
 
-def test_helios_without_dates_or_waits_says_what_was_set(export: Export, real_warehouse: Path) -> None:
+def test_helios_without_dates_or_waits_reports_options(export: Export, real_warehouse: Path) -> None:
     folder = export(
         real_warehouse, "helios", "itp", *HELIOS_OPTIONS, "--first-day", "2021-03-04", "--default-wait-s", 30
     )
@@ -324,14 +316,14 @@ def test_helios_without_dates_or_waits_says_what_was_set(export: Export, real_wa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["opendc", "itp", "--cpu-mhz", 1], "Set it: --default-cpus … --default-mem-mib …"),
+        (["opendc", "itp", "--cpu-mhz", 1], "Set them: --default-cpus … --default-mem-mib …"),
         (
             ["elasticflow", "acme"],
-            "Set it: --iterations-per-s … --model … --deadline-factor … --batch-size …",
+            "Set them: --iterations-per-s … --model … --deadline-factor … --batch-size …",
         ),
         (
             ["helios", "itp", "--default-user", "a", "--default-state", "b", "--default-cpus", 1],
-            "Set it: --first-day … --default-wait-s …",
+            "Set them: --first-day … --default-wait-s …",
         ),
         (["opendc", "itp", "--cpu-mhz", "inf"], "Invalid value for '--cpu-mhz'"),
         (["opendc", "itp", "--cpu-mhz", 1e308, "--default-cpus", 9999], "Invalid value for '--cpu-mhz'"),
@@ -339,14 +331,14 @@ def test_helios_without_dates_or_waits_says_what_was_set(export: Export, real_wa
         (["swf", "itp", "--processors-per-gpu", 10**17], "Invalid value for '--processors-per-gpu'"),
         (["elasticflow", "acme", "--iterations-per-s", 0], "Invalid value for '--iterations-per-s'"),
         (["elasticflow", "acme", "--deadline-factor", "inf"], "Invalid value for '--deadline-factor'"),
-        (["openb", "itp"], "Set it: --default-cpu-milli … --default-memory-mib …"),
-        (["helios", "itp", "--first-day", "soon"], "write a day as 2020-06-30, not 'soon'"),
-        (["swf", "zeus"], "no jobs of zeus are in the warehouse. Traces with jobs: acme, "),
+        (["openb", "itp"], "Set them: --default-cpu-milli … --default-memory-mib …"),
+        (["helios", "itp", "--first-day", "soon"], "--first-day must look like 2020-06-30"),
+        (["swf", "zeus"], "the warehouse has no jobs of zeus. Traces with jobs: acme, "),
         (["swf", "itp", "--cluster", "cluster99"], "itp has no cluster cluster99: cluster01, cluster02"),
-        (["swf", "pai", "--cluster", "x"], "pai has no cluster x: it tells none apart"),
+        (["swf", "pai", "--cluster", "x"], "pai has no cluster x: it has no clusters"),
     ],
 )
-def test_what_is_not_told_is_not_invented(
+def test_missing_values_need_an_option(
     arguments: list[object], said: str, sample_warehouse: Path, tmp_path: Path
 ) -> None:
     run = exported(sample_warehouse, *arguments, "--out", tmp_path / "new")
@@ -354,28 +346,28 @@ def test_what_is_not_told_is_not_invented(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_there_stays_as_it_is(sample_warehouse: Path, tmp_path: Path) -> None:
+def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "mine").write_text("mine")
     run = exported(sample_warehouse, "swf", "itp", "--out", tmp_path / "there")
-    assert run.code == 1 and "it is there already" in run.stderr
+    assert run.code == 1 and "exists and is not empty" in run.stderr
     assert (tmp_path / "there" / "mine").read_text() == "mine"
     run = exported(sample_warehouse, "swf", "itp", "--out", tmp_path / "no" / "folder")
-    assert run.code == 1 and "there is no such folder" in run.stderr
+    assert run.code == 1 and "no such folder" in run.stderr
 
 
-def test_the_account_is_shown_and_kept(sample_warehouse: Path, tmp_path: Path) -> None:
+def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path) -> None:
     run = exported(sample_warehouse, "swf", "openb", "--out", tmp_path / "out")
-    account = report(tmp_path / "out")
-    assert f"{account['jobs']:,} jobs in {tmp_path}/out" in run.stdout.replace("\n", " ").replace("  ", " ")
-    for word in ("requested_processors", "rounded", "because", "it asks for no GPU", "held_gpu_s"):
+    loss = report(tmp_path / "out")
+    assert f"{loss['jobs']:,} jobs in {tmp_path}/out" in run.stdout.replace("\n", " ").replace("  ", " ")
+    for word in ("requested_processors", "rounded", "reason", "it requests no GPU", "held_gpu_s"):
         assert word in run.stdout
-    assert {one["column"] for one in account["dropped"]} >= {"requested_cpus", "held_gpu_s"}
-    assert account["format"] == "swf" and account["licence"] and account["citation"]
-    assert "openb.not_a_snapshot" in account["caveats"]
-    assert all(source["file"] and source["synthetic"] for source in account["sources"])
-    fields = [one for one in account["fields"] if one["file"] == "jobs.swf"]
+    assert {one["column"] for one in loss["dropped"]} >= {"requested_cpus", "held_gpu_s"}
+    assert loss["format"] == "swf" and loss["licence"] and loss["citation"]
+    assert "openb.not_a_snapshot" in loss["caveats"]
+    assert all(source["file"] and source["synthetic"] for source in loss["sources"])
+    fields = [one for one in loss["fields"] if one["file"] == "jobs.swf"]
     per_field = collections.Counter()
     for one in fields:
         per_field[one["field"]] += one["rows"]
-    assert set(per_field.values()) == {account["jobs"]} and len(per_field) == 18
+    assert set(per_field.values()) == {loss["jobs"]} and len(per_field) == 18

@@ -58,7 +58,7 @@ FILES = {
         "x-1,1000,1024,1,300,,LS,Succeeded,1,30,20",
         "y,1000,1024,0,0,,BE,Failed,2,30,20",
     ],
-    # How many cores a node has is not told.
+    # The number of cores of the node is missing.
     "openb/openb_node_list_all_node.csv": [OPENB_NODE_HEADER, "n1,1000,1024,8,G2", "n2,,1024,0,"],
     # Two instances of 12 GPUs, three without one, and three of half a GPU.
     "pai/pai_task_table.csv": [
@@ -72,7 +72,7 @@ FILES = {
         "1,13,A10,8,1,16,0,60,HP",
         "2,13,H800,4,8,2,0,60,Spot",
     ],
-    # What Philly's jobs asked for is told by their attempts, and one has none.
+    # Requests of Philly's jobs are in their attempts; one job has none.
     "philly/cluster_job_log": [json.dumps([PHILLY | {"jobid": "a_1", "attempts": []}, PHILLY])],
 }
 HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
@@ -105,7 +105,7 @@ def dropped(folder: Path) -> dict[str, int]:
     return {one["column"]: one["jobs"] for one in report(folder)["dropped"]}
 
 
-def test_jobs_of_several_clusters_stay_apart(warehouse: Path, tmp_path: Path) -> None:
+def test_names_are_unique_across_clusters(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, *HELIOS)
     log = pd.read_csv(folder / "cluster_log.csv")
     assert list(zip(log["job_id"], log["vc"], strict=True)) == [
@@ -113,12 +113,14 @@ def test_jobs_of_several_clusters_stay_apart(warehouse: Path, tmp_path: Path) ->
         ("Earth/2", "Earth/vc2"),
         ("Venus/1", "Venus/vc1"),
     ]
-    assert sources(folder, "job_id") == {"derived": "job_id; 3 behind their cluster, as several are exported"}
+    assert sources(folder, "job_id") == {
+        "derived": "job_id; 3 prefixed by their cluster, as several clusters are exported"
+    }
     assert report(folder)["clusters"] == ["Earth", "Venus"]
     assert {"cluster", "job_id", "partition_name"}.isdisjoint(dropped(folder))
 
 
-def test_jobs_that_run_backwards_are_left_out_by_what_is_wrong(warehouse: Path, tmp_path: Path) -> None:
+def test_jobs_with_reversed_times_are_left_out(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Venus")
     assert report(folder)["left_out"] == [
         {"reason": "it ends before it starts", "jobs": 1},
@@ -126,16 +128,14 @@ def test_jobs_that_run_backwards_are_left_out_by_what_is_wrong(warehouse: Path, 
     ]
 
 
-def test_jobs_of_one_cluster_are_called_as_there(warehouse: Path, tmp_path: Path) -> None:
+def test_names_of_one_cluster_are_unchanged(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Earth")
     log = pd.read_csv(folder / "cluster_log.csv", dtype=str)
     assert (list(log["job_id"]), list(log["vc"])) == (["1", "2"], ["vc1", "vc2"])
     assert sources(folder, "job_id") == {"exact": "job_id"}
 
 
-def test_swf_numbers_partitions_of_each_cluster_and_leaves_out_what_runs_backwards(
-    warehouse: Path, tmp_path: Path
-) -> None:
+def test_swf_numbers_partitions_per_cluster(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "swf", "helios", "--cluster", "Earth", "--cluster", "Venus")
     numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str)
     assert list(numbers["cluster"] + numbers["job_id"]) == ["Earth1", "Earth2", "Venus1"]
@@ -146,19 +146,19 @@ def test_swf_numbers_partitions_of_each_cluster_and_leaves_out_what_runs_backwar
         {"reason": "it ends before it starts", "jobs": 1},
         {"reason": "it starts before it is submitted", "jobs": 1},
     ]
-    # The header has the date, and the file beside it the cluster.
+    # The header has the date, and job_numbers.csv the cluster.
     assert {"submit_time", "cluster"}.isdisjoint(dropped(folder)) and dropped(folder)["requested_cpus"] == 3
 
 
-def test_what_no_option_can_say_is_named(warehouse: Path, tmp_path: Path) -> None:
+def test_missing_values_without_an_option_are_an_error(warehouse: Path, tmp_path: Path) -> None:
     for clusters in (["Saturn"], ["Saturn", "Venus"]):
         named = [word for cluster in clusters for word in ("--cluster", cluster)]
         run = exported(warehouse, "helios", "helios", *named, "--out", tmp_path / "out")
-        assert run.code == 1 and "job_id of each row of cluster_log.csv" in run.stderr
-        assert "not tell it of 1" in run.stderr and "Set it" not in run.stderr
+        assert run.code == 1 and "needs job_id in each row of cluster_log.csv" in run.stderr
+        assert "1 rows of the trace have none" in run.stderr and "Set them" not in run.stderr
 
 
-def test_a_pod_that_is_cut_keeps_its_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None:
+def test_split_pod_keeps_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "openb", "--gpus-per-node", 2)
     pods = pods_of(folder, "openb")
     assert list(pods.index) == ["x--1", "x--2", "x--3", "x--4", "x-1", "y"]
@@ -167,13 +167,13 @@ def test_a_pod_that_is_cut_keeps_its_gpus_and_cores(warehouse: Path, tmp_path: P
         (1, 300, 1000, 1024): 1,
         (0, 0, 1000, 1024): 1,
     }
-    assert "a pod's share" in sources(folder, "num_gpu")["derived"]
+    assert "per pod" in sources(folder, "num_gpu")["derived"]
     nodes = pd.read_csv(folder / "openb_node_list_openb.csv")
     assert list(nodes["cpu_milli"].isna()) == [False, True]
     assert origins(folder, "openb_node_list_openb.csv", "cpu_milli") == {"exact": 1, "missing": 1}
 
 
-def test_each_instance_is_cut_by_itself(warehouse: Path, tmp_path: Path) -> None:
+def test_each_instance_is_split(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "pai")
     by_task = pods_of(folder, "pai").groupby(lambda name: name.rpartition("-")[0])
     assert {task: gpus_of(pods) for task, pods in by_task} == {
@@ -192,25 +192,21 @@ def test_each_instance_is_cut_by_itself(warehouse: Path, tmp_path: Path) -> None
     assert origin == {field: {"derived" if field in derived else "exact": 1} for field in node_fields}
 
 
-def test_what_nodes_lack_is_said(warehouse: Path, tmp_path: Path) -> None:
+def test_note_names_missing_node_data(warehouse: Path, tmp_path: Path) -> None:
     """Philly's machine list has their GPUs, and the memory of these."""
     options = ("--default-cpu-milli", 1000, "--default-memory-mib", 9)
     notes = report(written(warehouse, tmp_path, "openb", "philly", *options))["notes"]
-    assert any(
-        "philly does not tell how many cores and how much main memory its nodes" in one for one in notes
-    )
+    assert any("philly lacks the cores and memory of its nodes" in note for note in notes)
 
 
-def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
+def test_worker_becomes_pod(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
     assert gpus_of(pods_of(folder, "spot"), "cpu_milli", "gpu_spec") == {
         (1, 1000, 8000, "A10"): 16,
         (8, 1000, 4000, "H800"): 2,
     }
-    assert any(
-        "spot does not tell how much memory its nodes have" in note for note in report(folder)["notes"]
-    )
-    # An end needs a start, which nobody tells: so the run is lost.
+    assert any("spot lacks the memory of its nodes" in note for note in report(folder)["notes"])
+    # An end needs a start, which is unknown, so the run time is lost.
     assert dropped(folder)["run_s"] == 2 and "partition_name" not in dropped(folder)
 
 
@@ -228,17 +224,17 @@ def test_a_worker_is_a_pod(warehouse: Path, tmp_path: Path) -> None:
     ],
     ids=lambda options: options[0],
 )
-def test_a_job_whose_gpus_nobody_tells_is_none_without_gpus(
+def test_job_with_unknown_gpus_is_left_out(
     options: tuple[object, ...], warehouse: Path, tmp_path: Path
 ) -> None:
     name, *more = options
     said = report(written(warehouse, tmp_path, name, "philly", *more))
-    assert said["left_out"] == [{"reason": "how many GPUs it asks for is not known", "jobs": 1}]
+    assert said["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1}]
     assert said["jobs"] == 1
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])
-def test_the_folder_is_as_open_as_its_files(mask: int, mode: int, warehouse: Path, tmp_path: Path) -> None:
+def test_folder_follows_umask(mask: int, mode: int, warehouse: Path, tmp_path: Path) -> None:
     before = os.umask(mask)
     try:
         modules_of(
@@ -250,7 +246,7 @@ def test_the_folder_is_as_open_as_its_files(mask: int, mode: int, warehouse: Pat
     assert (tmp_path / "out" / "jobs.swf").stat().st_mode & 0o777 == mode & 0o666
 
 
-def test_plain_options_need_no_pydantic(warehouse: Path, tmp_path: Path) -> None:
+def test_options_do_not_import_pydantic(warehouse: Path, tmp_path: Path) -> None:
     options = ("--gpus-per-node", 4, "--default-memory-mib", 9, "--out", tmp_path / "out")
     packages, _ = modules_of("export", "openb", "spot", *options, folder=tmp_path, TRACES_WAREHOUSE=warehouse)
     assert (tmp_path / "out").is_dir() and "duckdb" in packages
