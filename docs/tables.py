@@ -1,12 +1,16 @@
 """Update the generated tables in the documents: `python -m tracehouse.docs.tables`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.engines.spark import dialect
+from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.sql.query_files import QUERY_KEYS
+from tracehouse.views.ledgers import CHECK_KEYS
+from tracehouse.views.view_files import VIEW_KEYS
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -47,14 +51,34 @@ def portable_sql() -> str:
     return "\n".join([*lines, f"| {same} | the same | |", f"| {refused}; any other function | refused | |"])
 
 
+def column_types() -> str:
+    """List the types of columns with their notation in raw files and in DuckDB."""
+    lines = ["| type | in raw files | in DuckDB |", "|---|---|---|"]
+    lines += [f"| `{kind.name}` | {kind.written} | `{kind.stored}` |" for kind in TYPES.values()]
+    return "\n".join(lines)
+
+
+def _header_keys(keys: Mapping[str, str]) -> str:
+    return "\n".join(["| key | meaning |", "|---|---|", *(f"| `{key}` | {keys[key]} |" for key in keys)])
+
+
 def _spelled(name: str) -> str:
     """Return the SQL name of a function of sqlglot: array_contains for `ArrayContains`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
+CONTRIBUTING = REPOSITORY / "CONTRIBUTING.md"
 TABLES = (
     GeneratedTable(REPOSITORY / "README.md", "traces", traces),
     GeneratedTable(REPOSITORY / "docs" / "spark.md", "portable SQL", portable_sql),
+    GeneratedTable(CONTRIBUTING, "column types", column_types),
+    GeneratedTable(CONTRIBUTING, "header keys of views", lambda: _header_keys(VIEW_KEYS)),
+    GeneratedTable(
+        CONTRIBUTING,
+        "header keys of queries",
+        lambda: _header_keys({key: QUERY_KEYS[key] for key in QUERY_KEYS if key not in VIEW_KEYS}),
+    ),
+    GeneratedTable(CONTRIBUTING, "header keys of rules", lambda: _header_keys(CHECK_KEYS)),
 )
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ RUN_BY = {
         "make docs": "tests/docs/test_site.py: builds the same site in `make docs-test`",
         "make tables": "tests/docs/test_tables.py: renders the same tables",
         ".venv/bin/pytest": "tests/docs/test_commands.py",
+        ".venv/bin/traces": "tests/docs/test_contributing.py",
     },
     "README.md": {
         "make demo": "tests/test_readme.py: over a sample, in the current environment",

@@ -1,14 +1,11 @@
 """The keys, files and commands in the documents for contributors exist."""
 
 import re
+import shlex
 from pathlib import Path
 
+import command_line
 import pytest
-
-from tracehouse.ingest.column_types import TYPES
-from tracehouse.sql.query_files import QUERY_KEYS
-from tracehouse.views.ledgers import CHECK_KEYS
-from tracehouse.views.view_files import VIEW_KEYS
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [
@@ -20,34 +17,33 @@ PAGES = [
     "docs/versions.md",
 ]
 CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
-
-
-def keys_of(section: str) -> dict[str, str]:
-    """Return the table of keys or types in the section whose heading has this start."""
-    [text] = re.findall(rf"^## {section}.*?\n(.*?)(?=^## |\Z)", CONTRIBUTING, re.S | re.M)
-    return dict(re.findall(r"^\| `([\w[\]]+)` \| (.*?) \|$", text, re.M))
-
-
-def test_lists_every_header_key_with_its_meaning() -> None:
-    assert keys_of("Add a view") == VIEW_KEYS
-    shared = {"caveat", "engine"}
-    assert keys_of("Add a named query") == {k: m for k, m in QUERY_KEYS.items() if k not in shared}
-    assert shared <= set(QUERY_KEYS)
-    assert keys_of("Add a figure") == CHECK_KEYS
-
-
-def test_lists_every_column_type_with_its_notation() -> None:
-    assert keys_of("Add a trace") == {kind.name: kind.written for kind in TYPES.values()}
-    stored_as_another = {kind.name: kind.stored for kind in TYPES.values() if kind.stored != kind.name}
-    assert stored_as_another == {"UNIX_S": "TIMESTAMPTZ", "UNIX_MS": "TIMESTAMPTZ", "JSON": "VARCHAR"}
+EXAMPLES = re.findall(r"From\s+`(\S+)`:\n\n```\w+\n(.*?)```", CONTRIBUTING, re.S)
 
 
 def test_lists_every_ledger_with_its_columns() -> None:
     for path in sorted((REPOSITORY / "views").glob("*/*.csv")):
         header = path.read_text().splitlines()[0]
-        [listed] = re.findall(rf"^\| `views/<trace>/{path.name}` \| .*: `(.*?)` \|$", CONTRIBUTING, re.M)
+        [listed] = re.findall(rf"^\| `{path.name}` \| `(.*?)` \|$", CONTRIBUTING, re.M)
         # The column is optional.
         assert header in (listed, listed.removesuffix(",needs_file")), path
+
+
+@pytest.mark.parametrize(("path", "example"), EXAMPLES)
+def test_examples_are_excerpts(path: str, example: str) -> None:
+    text = (REPOSITORY / path).read_text()
+    for excerpt in re.split(r"^ *\.\.\.\n", example, flags=re.M):
+        assert excerpt in text
+        text = text[text.index(excerpt) :]
+
+
+def test_commands_run(real_raw: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "dlrm").symlink_to(real_raw / "dlrm")
+    commands = re.findall(r"^    \.venv/bin/traces (.*)$", CONTRIBUTING, re.M)
+    for command in commands:
+        run = command_line.server().run(*shlex.split(command), cwd=tmp_path)
+        assert run.code == 0, (command, run.stderr)
+    assert len(commands) > 4
 
 
 @pytest.mark.parametrize("page", PAGES)
