@@ -1,16 +1,16 @@
-# make demo [RAW=folder]   set up, ingest (a synthetic dump, or your raw files), and ask a few questions
-# make test                set up, and run the tests on both versions of DuckDB
-# make hostile             everything that may go wrong, on purpose: broken files, kills, readers, damage; 20 minutes
-# make spark-test          every view and query on a Spark cluster beside DuckDB; needs a JRE of version 17 or later
-# make bi-test             a real PostgreSQL, Superset, Harlequin and marimo, the report and the pages to explore in headless
-#                          Chromium, and every picture; needs PostgreSQL and Chromium from the system's packages
-# make lint                ruff, mypy, sqlfluff and the word list
-# make bench               what the warehouse costs, beside what people do today
-# make verified RAW=folder write docs/verified.md anew, over the publishers' files in a folder
-# make docs                build the documentation with the dictionary as a site, in build/site
-# make docs-test           check that site: every link and anchor, nothing from elsewhere, and its search in Chromium
-# make tables              write the tables of the documentation that are made from the code
-# make clean               remove what the others made, synthetic dumps and demo warehouses too
+# make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
+# make test                set up and run the tests on both versions of DuckDB
+# make hostile             run all tests with broken files, kills, concurrent readers and damage; 20 minutes
+# make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
+# make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
+#                          chart; needs the system's packages of PostgreSQL and Chromium
+# make lint                run ruff, mypy, sqlfluff and the word list
+# make bench               run the benchmarks
+# make verified RAW=folder update docs/verified.md from the publishers' files in a folder
+# make docs                build the documentation in build/site
+# make docs-test           check the links of the documentation, and its search in Chromium
+# make tables              update the generated tables in the documents
+# make clean               remove everything that the other targets created
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,20 +18,19 @@ NEWER_DUCKDB := 2.0.0
 OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
-# What can differ by DuckDB's version: how a database is built, the traps in views, the parser behind `traces sql`,
-# formats, and who else can read the file. Random tables, the command line, ingest, real files beside samples, memory,
-# the oldest reader, and the shell beside Python ask no more of DuckDB than these do. That every view and query answers
-# on both versions alike, from one file, is tested on the newer.
+# Tests whose result can depend on DuckDB's version: the build, edge cases of views, the parser of `traces sql`, output
+# formats, and other clients. All other tests use no further features of DuckDB. On the newer version a test compares
+# the answers of every view and query on both versions.
 ON_OLDER_TOO := $(addprefix tests/, views/test_acme_by_hand.py views/test_acme_telemetry_by_hand.py \
 	views/test_itp_by_hand.py views/test_openb_by_hand.py views/test_pai_by_hand.py views/test_pai_demand.py \
 	views/test_unified_by_hand.py views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py \
 	views/test_times_out_of_range.py sql/test_query_files.py sql/test_last_day.py engines/test_answer.py \
 	engines/test_build.py engines/test_checks.py engines/test_repeatable.py publish/test_export.py \
 	hostile/test_escapes.py clients/test_older_duckdb.py clients/test_sqlalchemy.py)
-# Superset pins what others of ours pin too, and runs on the older DuckDB: it has an environment of its own.
+# Superset pins older versions of our dependencies and runs on the older DuckDB, so it has a separate environment.
 SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
-# Harlequin and marimo, for docs/clients.md: with the DuckDB of theirs, not ours.
+# Harlequin and marimo for docs/clients.md, with the DuckDB that they require.
 CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
@@ -39,14 +38,13 @@ DEMO := demo
 .PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql lint-wording bench verified docs \
 	docs-test tables venvs clean
 
-# uv installs in seconds what takes pip a minute and a half, but knows nothing of an index that pip was told of.
+# uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
 	&& { $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) \
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
-# As variables, for a call takes a comma as the end of its argument.
-EXTRAS := --editable '.[bi,bench,browser,explore,fetch,lint,mcp,plot,report,simulators,spark,test,xlsx]' duckdb==$(NEWER_DUCKDB)
-OLDER_EXTRAS := --editable '.[bi,plot,test,xlsx]' duckdb==$(OLDER_DUCKDB)
+EXTRAS := --editable '.[dev]' duckdb==$(NEWER_DUCKDB)
+OLDER_EXTRAS := --editable '.[test]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
 	$(call install,$(VENV),--editable .)
@@ -60,7 +58,7 @@ $(OLDER_VENV)/ready: pyproject.toml
 	$(call install,$(OLDER_VENV),$(OLDER_EXTRAS))
 	touch $@
 
-# Apart from each other, so that no table of a real warehouse is a synthetic one that was left behind.
+# Separate folders keep synthetic tables out of a warehouse of real files.
 ifdef RAW
 WAREHOUSE := $(DEMO)/warehouse
 demo: $(VENV)/installed

@@ -1,5 +1,6 @@
 """The wheel contains the package `tracehouse` with all of its files, and nothing else."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -7,9 +8,13 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import tracehouse
 from tracehouse.ingest.declarations import all_traces
@@ -60,6 +65,34 @@ def test_documented_extras_exist() -> None:
     assert named <= documented <= extras
     # The package is in no registry, so its name alone installs nothing.
     assert [text for text in (*sources, *pages) if "install 'tracehouse" in text] == []
+
+
+def test_dev_extra_requires_every_import_of_tests() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    requirements = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    required = {canonicalize_name(Requirement(text).name) for text in requirements}
+    modules = {
+        name.partition(".")[0]
+        for folder in ("tests", "bench", "docs")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in imports(node)
+    }
+    distributions = packages_distributions()
+    missing = {
+        module
+        for module in modules & set(distributions)
+        if not required & {canonicalize_name(name) for name in distributions[module]}
+    }
+    assert {"pandas", "pexpect", "playwright"} <= modules
+    assert missing == set()
+
+
+def imports(node: ast.AST) -> list[str]:
+    """Return the names of the modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
 
 
 def site_packages(environment: Path) -> Path:
