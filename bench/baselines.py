@@ -93,10 +93,10 @@ def polars_unpivot(csv: str, out: str) -> None:
 def tables(trace: str, raw: str, warehouse: str) -> None:
     """Convert a trace's tables as `traces ingest` does, without building the database."""
     from tracehouse.ingest import pipeline
-    from tracehouse.ingest.store import artifacts
+    from tracehouse.ingest.store import lock
 
-    with artifacts.lock(Path(warehouse)):
-        pipeline.ingest([Path(raw)], Path(warehouse), [trace], lambda *_: None)
+    with lock.acquire(Path(warehouse)):
+        pipeline.convert([Path(raw)], Path(warehouse), [trace], lambda *_: None)
 
 
 BASELINES = {

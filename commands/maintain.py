@@ -116,7 +116,16 @@ def ingest(
 
             workers = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())
-        outcome = database.ingest(raw, warehouse, traces or [], progress, replace, workers, not no_stored)
+
+        def announce(views: int) -> None:
+            say(
+                f"Ready to query. Materializing {views} views; until then they are slower",
+                stderr=True,
+            )
+
+        outcome = database.ingest(
+            raw, warehouse, traces or [], progress, replace, workers, not no_stored, announce
+        )
     print_outcome(outcome, warehouse)
 
 

@@ -343,21 +343,15 @@ def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
 
 def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
     from tracehouse.core.progress import byte_bars
-    from tracehouse.engines.duckdb.write import materialized_views
     from tracehouse.ingest.store import integrity
 
     with byte_bars() as progress:
-        of_tables = integrity.check(warehouse, traces, progress)
-        of_views = materialized_views.check(warehouse, traces, progress)
-    for damage in of_tables.damages:
-        say(f"damaged: {warehouse / damage.stored.path}: {damage.what}. {integrity.advice(damage)}")
-    for file in of_views.damages:
-        say(f"damaged: {warehouse / file.path}: {file.what}. {file.advice}")
-    damaged = len(of_tables.damages) + len(of_views.damages)
-    files, size = of_tables.files + of_views.files, of_tables.bytes + of_views.bytes
-    if damaged:
-        raise UserError(f"{damaged:,} of {files:,} files are not as they were written")
-    say(f"{files:,} files, {size / 1e6:,.1f} MB: all are as they were written")
+        report = integrity.check(warehouse, traces, progress)
+    for damage in report.damages:
+        say(f"damaged: {warehouse / damage.path}: {damage.problem}. {damage.advice}")
+    if report.damages:
+        raise UserError(f"{len(report.damages):,} of {report.files:,} files are not as they were written")
+    say(f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB: all are as they were written")
 
 
 def _statement(statement: str | None, file: Path | None) -> str:

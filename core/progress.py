@@ -24,6 +24,10 @@ Called from several threads. A negative number takes back bytes that have to be 
 SHOW_AFTER_S = 0.4
 
 
+def ignore_progress(label: str, more_bytes: int, total_bytes: int) -> None:
+    """Ignore progress."""
+
+
 @contextmanager
 def byte_bars() -> Iterator[Progress]:
     """Give a function to report bytes to. Its bars appear once the work has taken nearly half a second.

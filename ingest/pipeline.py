@@ -1,4 +1,4 @@
-"""A whole ingest: what the raw folders hold, what of it is new, and the conversions that it takes."""
+"""Convert the raw files that are new or changed: find them, plan one task per table, run the tasks."""
 
 import os
 from collections import defaultdict
@@ -14,26 +14,26 @@ from threading import Event
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.core.names import shown_name
 from tracehouse.core.progress import Progress
-from tracehouse.ingest.convert.incremental import Steps, Task, bring_up_to_date
+from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.packing import whole_name
 from tracehouse.ingest.discovery.raw_files import Claim, Found, Group, find
-from tracehouse.ingest.store import artifacts, integrity
+from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
 
-Run = Callable[[Sequence[Task], Path, Event], list[Steps]]
-"""Does tasks for a warehouse, and returns their outcomes in order; it ends when the event is set."""
+RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
+"""Runs tasks for a warehouse and returns their results in order; ends early when the event is set."""
 
-# Each keeps several threads busy, to inflate, parse, sort and write; a third table only costs more memory.
+# A table keeps several threads busy (inflate, parse, sort, write); a third table would only cost memory.
 TABLES_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What an ingest did.
+    """The result of an ingest.
 
-    `conversions` is all that the warehouse now consists of: what was `converted`, what was `unchanged`,
-    and tables that this ingest did not touch.
+    `conversions` are all conversions of the warehouse: those `converted` now, those `unchanged`, and those of
+    raw files that this ingest did not find.
     """
 
     conversions: tuple[Conversion, ...]
@@ -49,126 +49,127 @@ class _StoppedError(Exception):
     """Raised in every thread that still reads when the ingest ends early."""
 
 
-def ingest(
+def convert(
     raw_folders: Sequence[Path],
     warehouse: Path,
     trace_names: Sequence[str],
     progress: Progress,
     replacing: bool = False,
-    run: Run | None = None,
+    run_tasks: RunTasks | None = None,
 ) -> IngestResult:
-    """Bring the Parquet store up to date with the raw files of the named traces; of all, if none is named.
+    """Convert the new and changed raw files of the named traces, or of all traces if none is named.
 
-    What was ingested before stays, unless the same raw file is found in another version. With `replacing`,
-    a table that raw files are found for consists of these alone afterwards, if all of them can be read. A
-    raw file that cannot be read keeps the rows of its last version; the others are converted all the same.
-    `run` does the conversions; without it, this process does.
-    The caller holds the store's lock, and publishes the outcome.
+    Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, a table
+    that raw files are found for consists of these alone afterwards, if all of them can be read. A raw file
+    that cannot be read keeps the rows of its last version. `run_tasks` converts elsewhere; without it, this
+    process does. The caller holds the lock of the warehouse and publishes the result.
     """
-    traces = _named(trace_names)
+    traces = _select_traces(trace_names)
     _check_folders(raw_folders)
     progress("raw folders", 0, 0)
     found = find(raw_folders, traces, all_traces().values())
     notes = []
     if replacing and found.problems:
         replacing = False
-        notes.append("nothing is replaced, as there are files that cannot be read")
-    published = {c.key: c for c in artifacts.published(warehouse)}
-    _check_what_stays(warehouse, published.values(), found, replacing)
+        notes.append("Nothing is replaced, because some files cannot be read")
+    published = {c.key: c for c in manifest.read_conversions(warehouse)}
+    _check_unread_conversions(warehouse, published.values(), found, replacing)
     stop = Event()
-    tasks = _tasks(found, published, warehouse, replacing, partial(_tell, progress, stop))
-    steps = (run or _run_here)(tasks, warehouse, stop)
-    converted = {key: conversion for step in steps for key, conversion in step.converted.items()}
-    unchanged = {key: conversion for step in steps for key, conversion in step.unchanged.items()}
+    tasks = _plan_tasks(found, published, warehouse, replacing, partial(_report_bytes, progress, stop))
+    results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
+    converted = {key: conversion for result in results for key, conversion in result.converted.items()}
+    unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     before = {key: conversion for task in tasks for key, conversion in task.before.items()}
     now = {**published, **before, **unchanged, **converted}
-    leaving = _leaving(tasks, steps, now) if replacing else []
-    for conversion in leaving:
-        artifacts.drop_unpublished(warehouse, conversion.key)
+    removed = _find_removed(tasks, results, now) if replacing else []
+    for conversion in removed:
+        journal.discard(warehouse, conversion.key)
     return IngestResult(
-        tuple(conversion for conversion in now.values() if conversion not in leaving),
+        tuple(conversion for conversion in now.values() if conversion not in removed),
         tuple(converted.values()),
         tuple(unchanged.values()),
-        (*found.problems, *(problem for step in steps for problem in step.problems.values())),
-        (*notes, *(note for step in steps for note in step.notes), *map(said_of_leaving, leaving)),
+        (*found.problems, *(problem for result in results for problem in result.problems.values())),
+        (*notes, *(note for result in results for note in result.notes), *map(describe_removal, removed)),
         found.unrecognised,
         found.documents,
     )
 
 
-def _check_what_stays(
+def _check_unread_conversions(
     warehouse: Path, published: Iterable[Conversion], found: Found, replacing: bool
 ) -> None:
     """Raise UserError, before any conversion, where a file is damaged that no raw file found can restore."""
-    here = {claim.key for claim in found.claims}
-    replaced = {key[:2] for key in here} if replacing else set()
-    staying = [c for c in published if c.key not in here and c.key[:2] not in replaced]
-    integrity.check_sizes(warehouse, staying)
+    keys = {claim.key for claim in found.claims}
+    replaced = {key[:2] for key in keys} if replacing else set()
+    unread = [c for c in published if c.key not in keys and c.key[:2] not in replaced]
+    integrity.check_sizes(warehouse, unread)
 
 
-def _leaving(
-    tasks: Sequence[Task], steps: Sequence[Steps], now: Mapping[Key, Conversion]
+def _find_removed(
+    tasks: Sequence[Task], results: Sequence[TaskResult], now: Mapping[Key, Conversion]
 ) -> list[Conversion]:
-    """The conversions that `replacing` removes: of raw files not found, in tables that were read in full."""
-    here = {claim.key for task in tasks for claim in task.claims}
-    unsure = {task.group[:2] for task, step in zip(tasks, steps, strict=True) if step.problems}
-    replaced = {task.group for task, step in zip(tasks, steps, strict=True) if not step.problems}
-    tables = {group[:2] for group in replaced} - unsure
+    """Find the conversions that `replacing` removes: of raw files not found, in tables without problems."""
+    keys = {claim.key for task in tasks for claim in task.claims}
+    incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.problems}
+    replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.problems}
+    tables = {group[:2] for group in replaced} - incomplete
     return [
         conversion
         for key, conversion in now.items()
-        if key not in here and (key[:3] in replaced or key[:2] in tables)
+        if key not in keys and (key[:3] in replaced or key[:2] in tables)
     ]
 
 
-def said_of_leaving(conversion: Conversion) -> str:
-    """A note on a raw file whose rows are taken out of the warehouse."""
-    return f"{conversion.shown_source}: its {conversion.rows:,} rows leave {conversion.table_name}"
+def describe_removal(conversion: Conversion) -> str:
+    """Describe a raw file whose rows are removed from the warehouse."""
+    return f"{conversion.shown_source}: removed its {conversion.rows:,} rows from {conversion.table_name}"
 
 
-def conversions_of(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
-    """The conversions of the named raw files.
+def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
+    """Find the conversions of the named raw files.
 
-    A name is a path below the raw folder, a bare file name, a glob pattern of either, or the file's path with
-    the raw folder before it, as messages have it, if the file lies there. Raises UsageError where one matches
-    nothing.
+    A name is a path below the raw folder, a bare file name, a glob pattern of either, or, if the file exists,
+    its path with the raw folder in front, as messages print it. Raises UsageError where one matches nothing.
     """
     chosen = []
     for name in names:
-        fitting = [c for c in conversions if any(of == name or fnmatchcase(of, name) for of in _names(c))]
-        if not fitting:
-            ending = _at_the_end_of(name, conversions)
-            if not ending or not _lies_there(Path(name)):
-                raise _of_no_file(name, ending, conversions)
-            fitting = ending
-        chosen += fitting
+        matches = [c for c in conversions if any(own == name or fnmatchcase(own, name) for own in _names(c))]
+        if not matches:
+            matches = _match_end_of_path(name, conversions)
+            if not matches or not _file_exists(Path(name)):
+                raise _no_match_error(name, matches, conversions)
+        chosen += matches
     return list(dict.fromkeys(chosen))
 
 
-def _at_the_end_of(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
-    """The conversions of the raw file whose whole path below a raw folder stands at the end of a path."""
+def _match_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
+    """Find the conversions of the raw file whose path below its raw folder is the end of a path."""
     parts = PurePosixPath(path).parts
-    for place in range(len(parts)):
-        below = "/".join(parts[place:])
-        # The longest: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
+    for start in range(len(parts)):
+        below = "/".join(parts[start:])
+        # The longest match: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
         if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
             return found
     return []
 
 
-def _lies_there(path: Path) -> bool:
-    """Whether a file has this path, whole or in parts: which folders were raw ones is not recorded."""
-    beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    return path.name in {shown_name(whole_name(each.name)) for each in beside}
+def _file_exists(path: Path) -> bool:
+    """Return whether a file has this path, in one piece or in parts: raw folders are not recorded."""
+    siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+    return path.name in {shown_name(whole_name(each.name)) for each in siblings}
 
 
-def _of_no_file(name: str, ending: Sequence[Conversion], conversions: Sequence[Conversion]) -> UsageError:
-    """The error of a name that no raw file has, which suggests those that stand at its end or are like it."""
+def _no_match_error(
+    name: str, same_end: Sequence[Conversion], conversions: Sequence[Conversion]
+) -> UsageError:
+    """Return the error on a name that matches no raw file, which suggests similar ones."""
     known = sorted({c.shown_source for c in conversions})
-    close = sorted({c.shown_source for c in ending}) or get_close_matches(name, known, n=3, cutoff=0.4)
-    meant = f" Did you mean {' or '.join(close)}?" if close else ""
-    nor = ", and no file lies there" if ending else ""
-    return UsageError(f"no raw file in the warehouse is called {name}{nor}.{meant} catalog.sources has all")
+    close = sorted({c.shown_source for c in same_end}) or get_close_matches(name, known, n=3, cutoff=0.4)
+    suggestion = f" Did you mean {' or '.join(close)}?" if close else ""
+    missing = ", and there is no such file" if same_end else ""
+    return UsageError(
+        f"no raw file in the warehouse is called {name}{missing}.{suggestion} catalog.sources lists all"
+    )
 
 
 def _names(conversion: Conversion) -> set[str]:
@@ -176,14 +177,14 @@ def _names(conversion: Conversion) -> set[str]:
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
 
 
-def _run_here(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Steps]:
-    """Run several tasks at a time, and return their outcomes in the order of the tasks."""
+def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[TaskResult]:
+    """Run several tasks at a time, and return their results in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
     with ThreadPoolExecutor(at_once) as pool:
-        # A large table begun last would keep one thread busy while the others have nothing to do.
+        # The largest first: as the last, it would keep one thread busy while the others wait.
         futures = {
-            task.group: pool.submit(bring_up_to_date, task)
-            for task in sorted(tasks, key=lambda task: _bytes(task.claims), reverse=True)
+            task.group: pool.submit(run_task, task)
+            for task in sorted(tasks, key=lambda task: _sum_bytes(task.claims), reverse=True)
         }
         try:
             for future in as_completed(futures.values()):
@@ -198,32 +199,32 @@ def _check_folders(raw_folders: Sequence[Path]) -> None:
     for folder in raw_folders:
         if not folder.is_dir():
             raise UserError(
-                f"{folder}: there is no such folder. Name the one that holds the raw files with --raw, "
-                "or write a synthetic one with `traces sample`"
+                f"{folder}: there is no such folder. Name the folder of the raw files with --raw, or write "
+                "synthetic files with `traces sample`"
             )
 
 
-def _named(trace_names: Sequence[str]) -> list[Trace]:
+def _select_traces(names: Sequence[str]) -> list[Trace]:
     known = all_traces()
-    check_traces(trace_names, known)
-    return [known[name] for name in trace_names] or list(known.values())
+    check_traces(names, known)
+    return [known[name] for name in names] or list(known.values())
 
 
-def _tasks(
+def _plan_tasks(
     found: Found,
     published: Mapping[Key, Conversion],
     warehouse: Path,
     replacing: bool,
-    tell: Callable[[str, int, int], None],
+    report_bytes: Callable[[str, int, int], None],
 ) -> list[Task]:
-    """One task for each table, or partition of one, that has raw files.
+    """Plan one task for each table, or partition of a table, that has raw files.
 
     Finished conversions of an interrupted ingest are reused only for these: no others are checked.
     """
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         groups[claim.group].append(claim)
-    known = {**published, **{c.key: c for c in artifacts.finished(warehouse)}}
+    known = {**published, **{c.key: c for c in journal.read_finished(warehouse)}}
     return [
         Task(
             group,
@@ -231,7 +232,7 @@ def _tasks(
             {key: conversion for key, conversion in known.items() if key[:3] == group},
             warehouse,
             replacing,
-            partial(tell, _label(group), _bytes(claims)),
+            partial(report_bytes, _label(group), _sum_bytes(claims)),
         )
         for group, claims in groups.items()
     ]
@@ -243,11 +244,11 @@ def _label(group: Group) -> str:
     return " ".join([f"{trace_name}.{table_name}", *values]).strip()
 
 
-def _bytes(claims: Iterable[Claim]) -> int:
+def _sum_bytes(claims: Iterable[Claim]) -> int:
     return sum(claim.raw.bytes for claim in claims)
 
 
-def _tell(progress: Progress, stop: Event, label: str, total_bytes: int, more_bytes: int) -> None:
+def _report_bytes(progress: Progress, stop: Event, label: str, total_bytes: int, more_bytes: int) -> None:
     if stop.is_set():
         raise _StoppedError
     progress(label, more_bytes, total_bytes)

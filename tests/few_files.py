@@ -10,7 +10,7 @@ import duckdb
 from tracehouse.core.progress import Progress
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import cleanup, journal, lock
 from tracehouse.ingest.store.manifest import Conversion
 
 
@@ -48,10 +48,10 @@ def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) ->
     """All of an ingest but the database, from files that are written first."""
     raw = write(folder / "raw", files)
     warehouse = folder / "warehouse"
-    with artifacts.lock(warehouse):
-        artifacts.clean(warehouse)
-        outcome = pipeline.ingest([raw], warehouse, [], progress)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        cleanup.remove_leftovers(warehouse)
+        outcome = pipeline.convert([raw], warehouse, [], progress)
+        journal.publish(warehouse, outcome.conversions)
     return outcome
 
 

@@ -31,7 +31,7 @@ READING = BEGINNING | {
     *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
     *(f"engines.duckdb.read.{name}" for name in ("answer", "landlock", "sandbox", "schema_mismatch")),
     *(f"engines.duckdb.read.{name}" for name in ("guard", "search")),
-    *("ingest.store", "ingest.store.warehouse_path", "publish.output"),
+    *("ingest.store", "ingest.store.layout", "publish.output"),
 }
 ANSWERING = READING | {"publish.answers", "publish.columns", "publish.export"}
 

@@ -15,7 +15,7 @@ from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import journal, lock
 
 Row = Mapping[str, object]
 
@@ -78,10 +78,10 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
 
     To build one takes ten times as long, as views and queries are the same whatever the data.
     """
-    with artifacts.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
+    with lock.acquire(warehouse):
+        outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised
-        artifacts.publish(warehouse, outcome.conversions)
+        journal.publish(warehouse, outcome.conversions)
     path = without_data(warehouse)
     traces = list(all_traces().values())
     with duckdb.connect(str(path)) as connection:

@@ -1,9 +1,8 @@
-"""Does the work of an ingest on the workers of a Spark cluster: conversions, and then stored views.
+"""Convert raw files and compute materialized views on the workers of a Spark cluster.
 
-Each table, or partition of one, is a task by itself: it reads raw files and writes Parquet on a file system
-that all nodes share, and gives its account to this process, which publishes. A task of a lost worker is done
-again by another; what it had finished it finds in the journal. So it is with the views over a partition that
-are stored.
+Each table, or partition of a table, is a task: it reads raw files, writes Parquet to a file system that all
+nodes share, and returns its result to this process, which publishes. Spark repeats the task of a lost worker,
+which finds its finished conversions in the journal. Views over a partition are tasks too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.sandbox import scratch_folder
 from tracehouse.engines.duckdb.write.database import Workers
-from tracehouse.engines.duckdb.write.materialized_views import Unit, make_unit
+from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_unit
 from tracehouse.engines.spark.session import errors_explained, opened
-from tracehouse.ingest.convert.incremental import Steps, Task, bring_up_to_date
+from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,59 +27,59 @@ if TYPE_CHECKING:
 
 @contextmanager
 def on_cluster(master: str) -> Iterator[Workers]:
-    """Give what does the work of an ingest on a cluster, which is let go at the end."""
+    """Connect to a cluster, and disconnect at the end of the block."""
     with scratch_folder() as scratch, opened(master, scratch, {}) as session:
-        yield workers_of(session)
+        yield create_workers(session)
 
 
-def workers_of(session: "SparkSession") -> Workers:
-    """What does the work of an ingest on the workers of a session."""
-    return Workers(partial(run_on_spark, session), partial(make_on_spark, session))
+def create_workers(session: "SparkSession") -> Workers:
+    """Return functions that do the work of an ingest on the workers of a session."""
+    return Workers(partial(run_tasks, session), partial(compute_units, session))
 
 
-def run_on_spark(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[Steps]:
-    """Do the tasks of an ingest on the workers, and return their outcomes in order.
+def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[TaskResult]:
+    """Run the tasks of an ingest on the workers, and return their results in order.
 
-    Raises UserError where the warehouse cannot be written to, or the cluster fails.
+    Raises UserError where the warehouse is not writable or the cluster fails.
     """
     if not tasks:
         return []
-    # The largest first, so that none is left for the end; as many as there are cores, and one to wait.
-    order = sorted(range(len(tasks)), key=lambda place: _bytes(tasks[place]), reverse=True)
+    # The largest first, so that none is left for the end; as many as there are cores, and one that waits.
+    order = sorted(range(len(tasks)), key=lambda number: _sum_bytes(tasks[number]), reverse=True)
     with ThreadPoolExecutor(session.sparkContext.defaultParallelism + 1) as pool:
-        futures = {place: pool.submit(_run, session, tasks[place]) for place in order}
-        return [futures[place].result() for place in range(len(tasks))]
+        futures = {number: pool.submit(_submit, session, tasks[number]) for number in order}
+        return [futures[number].result() for number in range(len(tasks))]
 
 
-def _run(session: "SparkSession", task: Task) -> Steps:
-    sent = replace(task, on_bytes=_nothing, warehouse=task.warehouse.absolute())
+def _submit(session: "SparkSession", task: Task) -> TaskResult:
+    sent = replace(task, on_bytes=_ignore_bytes, warehouse=task.warehouse.absolute())
     with errors_explained():
-        [outcome] = session.sparkContext.parallelize([sent], 1).map(_done).collect()
-    if isinstance(outcome, UserError):
-        raise outcome
-    task.on_bytes(_bytes(task))
-    return outcome
+        [result] = session.sparkContext.parallelize([sent], 1).map(_run).collect()
+    if isinstance(result, UserError):
+        raise result
+    task.on_bytes(_sum_bytes(task))
+    return result
 
 
-def _done(task: Task) -> Steps | UserError:
-    """Do a task, on a worker. An error is returned, not raised: Spark would only try again."""
+def _run(task: Task) -> TaskResult | UserError:
+    """Run a task on a worker. An error is returned, not raised: Spark would only repeat the task."""
     try:
-        return bring_up_to_date(task)
+        return run_task(task)
     except UserError as error:
         return error
 
 
-def make_on_spark(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
-    """Make the units of stored views on the workers. Raises UserError where the cluster fails."""
+def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
+    """Compute units of materialized views on the workers. Raises UserError where the cluster fails."""
     if not units:
         return []
     with errors_explained():
-        return session.sparkContext.parallelize(units, len(units)).map(make_unit).collect()
+        return session.sparkContext.parallelize(units, len(units)).map(compute_unit).collect()
 
 
-def _bytes(task: Task) -> int:
+def _sum_bytes(task: Task) -> int:
     return sum(claim.raw.bytes for claim in task.claims)
 
 
-def _nothing(_: int) -> None:
-    """Bytes that a worker reads, which nobody sees."""
+def _ignore_bytes(more_bytes: int) -> None:
+    """Ignore the bytes that a worker reads: this process reports a task as a whole."""

@@ -91,7 +91,7 @@ def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
             f"{place}: it cannot be read ({error}). Name the folder of a warehouse, with its file system "
             "where that is not this machine's, as in s3a://bucket/warehouse"
         ) from None
-    return manifest.parsed(row.value, place).conversions
+    return manifest.parse(row.value, place).conversions
 
 
 def _definitions(

@@ -1,7 +1,7 @@
-"""Brings one table, or one partition of it, up to date with its raw files.
+"""Convert the new and changed raw files of one table, or of one partition of a table.
 
-The rows of a raw file that is absent or unreadable stay; a newer version of it replaces them. A CSV is read
-once, whichever raw files hold it, and so is a line that several pieces of a wide table share.
+The rows of a raw file that is absent or unreadable stay; a newer version of the file replaces them. A CSV
+that several raw files hold is read once, and so is a line that several pieces of a wide table share.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -19,15 +19,15 @@ from tracehouse.ingest.convert.raw_file import (
     read_indexes,
 )
 from tracehouse.ingest.discovery.raw_files import Claim, Group
-from tracehouse.ingest.store import artifacts, integrity
-from tracehouse.ingest.store.manifest import Beside, Conversion, Key
+from tracehouse.ingest.store import integrity, journal
+from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
 
 
 @dataclass(frozen=True)
 class Task:
-    """The raw files of one group, and what the warehouse has of it already.
+    """The raw files of one group, and its conversions so far.
 
-    With `replacing`, the rows of raw files that were not found are to be removed.
+    With `replacing`, the ingest removes the rows of raw files that were not found.
     """
 
     group: Group
@@ -39,8 +39,8 @@ class Task:
 
 
 @dataclass
-class Steps:
-    """The outcome of a task: conversions and errors by conversion key, and notes for the user."""
+class TaskResult:
+    """The result of a task: conversions and errors by conversion key, and notes for the user."""
 
     converted: dict[Key, Conversion] = field(default_factory=dict)
     unchanged: dict[Key, Conversion] = field(default_factory=dict)
@@ -48,116 +48,122 @@ class Steps:
     notes: list[str] = field(default_factory=list)
 
 
-def bring_up_to_date(task: Task) -> Steps:
+def run_task(task: Task) -> TaskResult:
     """Convert the raw files of a task that have changed since their last conversion.
 
-    With `replacing`, one unreadable file undoes the conversions of all the others. Raises UserError where
-    the warehouse is damaged, or cannot be written to.
+    With `replacing`, one unreadable file undoes the conversions of all others. Raises UserError where the
+    warehouse is damaged or not writable.
     """
-    steps = Steps()
-    task = _without_copies(task, steps)
+    result = TaskResult()
+    task = _skip_copies(task, result)
     while True:
-        known = set(steps.problems)
-        _attempt(task, steps)
-        # The earlier rows of an unreadable file stay, so the other files have to be read beside these.
-        if not any(key in task.before for key in steps.problems.keys() - known):
+        known = set(result.problems)
+        _convert_files(task, result)
+        # The earlier rows of an unreadable file stay, so that the other files must be read again: they omit
+        # the lines that it has.
+        if not any(key in task.before for key in result.problems.keys() - known):
             break
-    if task.replacing and steps.problems:
-        for key in list(steps.converted):
-            _undo(steps, key, task.warehouse)
-        steps.notes.append(f"{'.'.join(task.group[:2])}: nothing is replaced, as a file cannot be read")
-    steps.notes = list(dict.fromkeys(steps.notes))
-    return steps
+    if task.replacing and result.problems:
+        for key in list(result.converted):
+            _undo(result, key, task.warehouse)
+        table_name = ".".join(task.group[:2])
+        result.notes.append(f"{table_name}: nothing is replaced, because a file cannot be read")
+    result.notes = list(dict.fromkeys(result.notes))
+    return result
 
 
-def _without_copies(task: Task, steps: Steps) -> Task:
-    """The task without copies of raw files; where two files of one key differ, neither is read."""
+def _skip_copies(task: Task, result: TaskResult) -> Task:
+    """Return the task without copies of raw files; where two files of one key differ, neither is read."""
     first: dict[Key, Claim] = {}
     for claim in sorted(task.claims, key=lambda claim: claim.raw.relative_name):
         try:
             if claim.key in first:
-                steps.notes += check_copy(claim, first[claim.key])
+                result.notes += check_copy(claim, first[claim.key])
             else:
                 first[claim.key] = claim
         except RawFileError as problem:
-            steps.problems[claim.key] = problem
+            result.problems[claim.key] = problem
     return replace(task, claims=tuple(first.values()))
 
 
-def _attempt(task: Task, steps: Steps) -> None:
+def _convert_files(task: Task, result: TaskResult) -> None:
     """Convert or keep each raw file of a task, except those already known to be unreadable."""
-    raw_inputs = [raw_input for raw_input in _raw_inputs(task, steps) if raw_input.key not in steps.problems]
-    here = {raw_input.key for raw_input in raw_inputs}
+    raw_inputs = [
+        raw_input for raw_input in _order_inputs(task, result) if raw_input.key not in result.problems
+    ]
+    found = {raw_input.key for raw_input in raw_inputs}
     pieces = [
         conversion
         for key, conversion in task.before.items()
-        if key not in here and (key in steps.problems or not task.replacing)
+        if key not in found and (key in result.problems or not task.replacing)
     ]
     holdings, indexes = Holdings(), _Indexes(task.warehouse)
     for piece in pieces:
         holdings.add(piece)
     for raw_input in raw_inputs:
         try:
-            if raw_input.before and is_up_to_date(raw_input, holdings, _expected_beside(raw_input, pieces)):
+            if raw_input.before and is_up_to_date(
+                raw_input, holdings, _list_expected_pieces(raw_input, pieces)
+            ):
                 pieces.append(raw_input.before)
                 holdings.add(raw_input.before, raw_input.claim.raw)
-                if raw_input.key not in steps.converted:
-                    steps.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
+                if raw_input.key not in result.converted:
+                    result.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
             else:
-                steps.notes += _said_of_damage(raw_input)
-                pieces.append(_converted(raw_input, holdings, pieces, indexes, steps))
+                result.notes += _describe_damage(raw_input)
+                pieces.append(_convert_file(raw_input, holdings, pieces, indexes, result))
         except RawFileError as problem:
-            steps.problems[raw_input.key] = problem
-            _undo(steps, raw_input.key, task.warehouse)
+            result.problems[raw_input.key] = problem
+            _undo(result, raw_input.key, task.warehouse)
             if raw_input.key in task.before:
                 pieces.append(task.before[raw_input.key])
                 holdings.add(task.before[raw_input.key])
 
 
-def _converted(
+def _convert_file(
     raw_input: RawInput,
     holdings: Holdings,
     pieces: Sequence[Conversion],
     indexes: "_Indexes",
-    steps: Steps,
+    result: TaskResult,
 ) -> Conversion:
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[OtherPiece, ...] = ()
     if raw_input.table.wide:
-        beside = _as_beside(pieces)
-        holdings.indexes = indexes.of(pieces, raw_input)
+        beside = _list_pieces(pieces)
+        holdings.indexes = indexes.unite(pieces, raw_input)
     read_before = set(holdings.indexes)
     conversion, notes = convert(raw_input, holdings, beside)
     indexes.known[conversion.key] = holdings.indexes - read_before
-    steps.converted[raw_input.key] = conversion
-    steps.unchanged.pop(raw_input.key, None)
-    steps.notes += notes
+    result.converted[raw_input.key] = conversion
+    result.unchanged.pop(raw_input.key, None)
+    result.notes += notes
     return conversion
 
 
-def _expected_beside(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
-    """The pieces that an unchanged piece of a wide table must have been read beside: those before it by name.
+def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
+    """List the pieces whose lines an unchanged piece of a wide table must omit: those before it by name.
 
-    A later piece counts too if it was not read beside this one, as both may then hold the same lines.
+    A later piece counts too if it does not omit the lines of this one: both may then hold the same lines.
     """
     if not raw_input.table.wide or not raw_input.before:
         return ()
-    this = Beside(raw_input.before.source, raw_input.before.sha256)
-    return _as_beside([c for c in pieces if c.source < this.source or this not in c.beside])
+    this = OtherPiece(raw_input.before.source, raw_input.before.sha256)
+    return _list_pieces([c for c in pieces if c.source < this.source or this not in c.beside])
 
 
-def _as_beside(pieces: Sequence[Conversion]) -> tuple[Beside, ...]:
-    return tuple(sorted(Beside(piece.source, piece.sha256) for piece in pieces))
+def _list_pieces(pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
+    return tuple(sorted(OtherPiece(piece.source, piece.sha256) for piece in pieces))
 
 
 @dataclass
 class _Indexes:
-    """The indexes of the lines of each piece of a wide table, read from its Parquet files on demand."""
+    """The indexes of the lines of each piece of a wide table, read on demand from its Parquet files."""
 
     warehouse: Path
     known: dict[Key, set[Hashable]] = field(default_factory=dict)
 
-    def of(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[Hashable]:
-        """The indexes of all pieces together. Raises UserError where a Parquet file of one is damaged."""
+    def unite(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[Hashable]:
+        """Return the indexes of all pieces. Raises UserError where one of their Parquet files is damaged."""
         assert raw_input.table.wide
         for piece in pieces:
             if piece.key not in self.known:
@@ -166,24 +172,25 @@ class _Indexes:
         return set().union(*(self.known[piece.key] for piece in pieces))
 
 
-def _undo(steps: Steps, key: Key, warehouse: Path) -> None:
-    if steps.converted.pop(key, None):
-        artifacts.drop_unpublished(warehouse, key)
+def _undo(result: TaskResult, key: Key, warehouse: Path) -> None:
+    if result.converted.pop(key, None):
+        journal.discard(warehouse, key)
 
 
-def _said_of_damage(raw_input: RawInput) -> list[str]:
-    """Notes on the Parquet files that have to be written anew because they are not what was written."""
-    wrong = integrity.wrong_sizes(raw_input.warehouse, [raw_input.before] if raw_input.before else [])
+def _describe_damage(raw_input: RawInput) -> list[str]:
+    """Describe the damaged Parquet files of a raw file that is therefore converted again."""
+    conversions = [raw_input.before] if raw_input.before else []
     file = raw_input.claim.raw.relative_name
     return [
-        f"{raw_input.warehouse / damage.stored.path}: {damage.what}; {file} is read anew" for damage in wrong
+        f"{raw_input.warehouse / damage.path}: {damage.problem}; {file} is converted again"
+        for damage in integrity.find_wrong_sizes(raw_input.warehouse, conversions)
     ]
 
 
-def _raw_inputs(task: Task, steps: Steps) -> list[RawInput]:
-    """The raw files of a task in the order in which they are read: archives first, then by name."""
+def _order_inputs(task: Task, result: TaskResult) -> list[RawInput]:
+    """Return the raw files of a task in the order in which they are read: archives first, then by name."""
     in_order = sorted(task.claims, key=lambda claim: (not claim.raw.is_archive, claim.raw.source_name))
-    before = {**task.before, **steps.converted}
+    before = {**task.before, **result.converted}
     return [
         RawInput(claim, task.warehouse, before.get(claim.key), task.replacing, task.on_bytes)
         for claim in in_order

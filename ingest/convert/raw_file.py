@@ -27,9 +27,17 @@ from tracehouse.ingest.readers.rejects import Reject
 from tracehouse.ingest.readers.typed_csv import read_csv
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.readers.wide_csv import Lines, index_values, read_wide
-from tracehouse.ingest.store import artifacts
-from tracehouse.ingest.store.artifacts import REJECTED, StagedFile
-from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Beside, Conversion, Key, PassedOver, Source
+from tracehouse.ingest.store import journal, lock, manifest
+from tracehouse.ingest.store.files import StagedFile
+from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
+from tracehouse.ingest.store.manifest import (
+    REJECTED_COLUMNS,
+    Conversion,
+    Key,
+    OtherPiece,
+    SkippedCopy,
+    Source,
+)
 
 Batched = TypeVar("Batched")
 
@@ -119,14 +127,14 @@ class _Account:
     holdings: Holdings
     indexes: set[Hashable]
     counts: dict[str, _Counts] = field(default_factory=dict)
-    passed_over: list[PassedOver] = field(default_factory=list)
+    passed_over: list[SkippedCopy] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     rejected: list[pa.Table] = field(default_factory=list)
     sha256: str = ""
     bytes: int = 0
 
 
-def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Beside]) -> bool:
+def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[OtherPiece]) -> bool:
     """Whether the last conversion is intact, and converting the raw file again would give the same.
 
     `beside` are the pieces of a wide table that it must have been read beside.
@@ -136,7 +144,7 @@ def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Besi
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
         and before.beside == tuple(beside)
-        and artifacts.is_whole(raw_input.warehouse, before)
+        and journal.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == _is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
         and all(_is_still_held(passed, holdings) for passed in before.passed_over)
@@ -144,7 +152,7 @@ def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Besi
     )
 
 
-def _is_still_held(passed: PassedOver, holdings: Holdings) -> bool:
+def _is_still_held(passed: SkippedCopy, holdings: Holdings) -> bool:
     held = holdings.members.get(passed.member)
     return held is not None and held.sha256 == passed.other_sha256
 
@@ -228,7 +236,7 @@ def _csvs(raw: RawFile, table: Table) -> dict[str, str]:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...]
+    raw_input: RawInput, holdings: Holdings, beside: tuple[OtherPiece, ...]
 ) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet, and enter it in the journal and in `holdings`.
 
@@ -236,19 +244,19 @@ def convert(
     Returns the conversion and notes for the user. Raises RawFileError where a file cannot be read: then
     nothing is stored; and UserError where the warehouse cannot be written to.
     """
-    with artifacts.write_errors_explained(raw_input.warehouse, raw_input.table_name):
+    with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
         return _convert(raw_input, holdings, beside)
 
 
 def _convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[Beside, ...]
+    raw_input: RawInput, holdings: Holdings, beside: tuple[OtherPiece, ...]
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
     # Another process may be at the same raw file: one that was given up for lost.
     staging, name = (
-        artifacts.staging(raw_input.warehouse),
-        f"{artifacts.short_name(raw_input.key)}-{uuid4().hex[:8]}",
+        staging_folder(raw_input.warehouse),
+        f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}",
     )
     if raw_input.table.wide:
         written = write_cells(_batches(raw_input, account, _lines_of_member), raw_input.table, staging, name)
@@ -257,7 +265,7 @@ def _convert(
         written = write_runs(rows, raw_input.table.order_by, staging, name)
     rejected: list[StagedFile] = []
     if account.rejected:
-        rejected = write_runs(account.rejected, _REJECTED_ORDER, staging, f"{name}.{REJECTED}")
+        rejected = write_runs(account.rejected, _REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
     folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
         trace,
@@ -267,15 +275,15 @@ def _convert(
         fingerprint=raw_input.table.fingerprint(),
         sha256=account.sha256,
         sources=tuple(_source(raw_input, member, rows, account) for member, rows in account.counts.items()),
-        files=tuple(artifacts.named(folder, file) for file in written),
-        rejected=tuple(artifacts.named(f"{trace}/{REJECTED}", file) for file in rejected),
+        files=tuple(manifest.describe_file(folder, file) for file in written),
+        rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
         passed_over=tuple(account.passed_over),
         beside=beside,
     )
     _check_account(conversion)
     account.notes += _what_left(raw_input, conversion)
     # Last, so that no file enters the store before the whole raw file has been read.
-    artifacts.finalize(raw_input.warehouse, conversion, [*written, *rejected])
+    journal.add(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
     holdings.indexes = account.indexes
     return conversion, account.notes
@@ -365,7 +373,7 @@ def _batches(
                 )
             elif held := account.holdings.members.get(member.name):
                 _check_equal(member, raw_input, held)
-                account.passed_over.append(PassedOver(member.name, held.sha256))
+                account.passed_over.append(SkippedCopy(member.name, held.sha256))
                 account.notes.append(_said_of_copy(raw, member.name, held.file))
             else:
                 account.counts[member.name] = _Counts()

@@ -16,8 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.store import artifacts
-from tracehouse.ingest.store.artifacts import StagedFile
+from tracehouse.ingest.store.files import StagedFile, stage
 
 RUN_BYTES = 48 << 20
 # What DuckDB reads at once in one thread.
@@ -110,7 +109,7 @@ def _write(run: pl.DataFrame, order_by: Sequence[str], path: Path) -> StagedFile
         # Readers would take the widths of Polars' types from it.
         store_schema=False,
     )
-    return artifacts.staged(path, table.num_rows)
+    return stage(path, table.num_rows)
 
 
 def _repeats(column: pl.Series) -> bool:

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.readers.values import arrow_type, values_of
 from tracehouse.ingest.readers.wide_csv import Lines, ascending
-from tracehouse.ingest.store import artifacts
-from tracehouse.ingest.store.artifacts import StagedFile
+from tracehouse.ingest.store.files import StagedFile, stage
 
 # Four of DuckDB's own row groups: each row group has a dictionary, large where values have three decimals.
 ROW_GROUP_ROWS = 491_520
@@ -86,7 +85,7 @@ def _write(writer: _Writer, lines: Lines) -> None:
 def _close(writer: _Writer) -> None:
     if writer.parquet:
         writer.parquet.close()
-        writer.finished.append(artifacts.staged(writer.path, writer.rows))
+        writer.finished.append(stage(writer.path, writer.rows))
         writer.parquet, writer.rows = None, 0
 
 

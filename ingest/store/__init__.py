@@ -1,1 +1,1 @@
-"""Store Parquet files: manifest, journal, checksums and superseded files."""
+"""Store Parquet files with a manifest, a journal, checksums and clean-up."""

@@ -1,135 +1,170 @@
-"""Compares Parquet files with what the manifest says of them, and makes a lost manifest anew."""
+"""Compare the files of a warehouse with their checksums, and rebuild a lost manifest."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.discovery.unpack import sha256_of
-from tracehouse.ingest.store import artifacts, manifest
-from tracehouse.ingest.store.manifest import Conversion, Manifest, StoredFile
-
-_OTHER_CONTENT = "its content is not what was written"
+from tracehouse.ingest.store import cleanup, files, journal, manifest, view_store
+from tracehouse.ingest.store.manifest import Conversion, Manifest
 
 OnBytes = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being read, the bytes read since the last call, and the total of bytes."""
+
+@dataclass(frozen=True)
+class Artifact:
+    """A Parquet file as it was written. `bytes` is None where the size was not recorded.
+
+    `advice` says how to restore a file of another size, `advice_on_content` one of other content.
+    """
+
+    path: str
+    sha256: str
+    bytes: int | None
+    advice: str
+    advice_on_content: str
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A stored file that is not as it was written, the conversion that it is part of, and what is wrong."""
+    """A file below the warehouse that is not as it was written: what is wrong, and how to restore it."""
 
-    stored: StoredFile
-    conversion: Conversion
-    what: str
+    path: str
+    problem: str
+    advice: str
 
 
 @dataclass(frozen=True)
-class Checked:
-    """How much was checked, and what is damaged."""
+class Report:
+    """The files that were checked, their size, and those that are damaged."""
 
     files: int
     bytes: int
     damages: tuple[Damage, ...]
 
 
-def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Checked:
-    """Compare every Parquet file of the named traces, of all if none is named, with the manifest.
+def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
+    """Compare every Parquet file of the named traces, of all if none is named, with its checksum.
 
     Raises UsageError where a trace does not exist, and UserError where there is no manifest.
     """
     check_traces(traces, all_traces())
-    published = [c for c in artifacts.published(warehouse) if not traces or c.trace in traces]
+    published = [c for c in manifest.read_conversions(warehouse) if not traces or c.trace in traces]
     if not published:
-        raise UserError(f"{warehouse / manifest.NAME}: it lists no files to check")
-    total = sum(stored.bytes for conversion in published for stored in conversion.all_files)
-    found = tuple(damages(warehouse, published, lambda more: progress("checksums", more, total)))
-    return Checked(sum(len(conversion.all_files) for conversion in published), total, found)
+        raise UserError(f"{warehouse / manifest.NAME}: the manifest lists no files to check")
+    artifacts = [*_list_table_files(published), *_list_view_files(warehouse, traces)]
+    total = sum(files.size_of(warehouse / artifact.path) or 0 for artifact in artifacts)
 
+    def report_bytes(more_bytes: int) -> None:
+        progress("checksums", more_bytes, total)
 
-def wrong_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> Iterator[Damage]:
-    """The files that are gone, or longer or shorter than they were written."""
-    for conversion in conversions:
-        for stored in conversion.all_files:
-            found = artifacts.size_of(warehouse, stored)
-            if found is None:
-                yield Damage(stored, conversion, "the file is gone")
-            elif found != stored.bytes:
-                yield Damage(stored, conversion, f"it has {found:,} bytes; {stored.bytes:,} were written")
-
-
-def damages(warehouse: Path, conversions: Iterable[Conversion], on_bytes: OnBytes) -> Iterator[Damage]:
-    """The files whose size, or else whose checksum, is not what was written. Reads every byte."""
-    for conversion in conversions:
-        wrong = list(wrong_sizes(warehouse, [conversion]))
-        yield from wrong
-        for stored in set(conversion.all_files) - {damage.stored for damage in wrong}:
-            if sha256_of((warehouse / stored.path,), on_bytes) != stored.sha256:
-                yield Damage(stored, conversion, _OTHER_CONTENT)
+    return Report(len(artifacts), total, tuple(_find_damages(warehouse, artifacts, report_bytes)))
 
 
 def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
-    """Raise UserError where a file is gone, or longer or shorter than it was written."""
-    wrong = list(wrong_sizes(warehouse, conversions))
-    if wrong:
-        first = wrong[0]
-        others = f", and {len(wrong) - 1:,} others are not whole either" if len(wrong) > 1 else ""
-        raise UserError(f"{warehouse / first.stored.path}: {first.what}{others}. {advice(first)}")
+    """Raise UserError where a file of a conversion is missing or does not have its size."""
+    damages = list(find_wrong_sizes(warehouse, conversions))
+    if damages:
+        first, more = damages[0], len(damages) - 1
+        others = f", and {more:,} other files are damaged" if more else ""
+        raise UserError(f"{warehouse / first.path}: {first.problem}{others}. {first.advice}")
 
 
-def advice(damage: Damage) -> str:
-    """How to make a file whole again."""
-    source = damage.conversion.shown_source
-    # An ingest compares sizes only: changed content of the same size would stay.
-    first = "Delete it, and run" if damage.what == _OTHER_CONTENT else "Run"
-    return (
-        f"{first} `traces ingest` with {source} below the raw folder, which is then read anew; or take "
-        f"that out of the warehouse: traces forget {source}"
-    )
+def find_wrong_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> Iterator[Damage]:
+    """Yield the files of conversions that are missing or do not have their size."""
+    for artifact in _list_table_files(conversions):
+        if damage := _check_size(warehouse, artifact):
+            yield damage
+
+
+def _find_damages(warehouse: Path, artifacts: Iterable[Artifact], on_bytes: OnBytes) -> Iterator[Damage]:
+    """Yield the files that are not as they were written. Reads every byte."""
+    for artifact in artifacts:
+        if damage := _check_size(warehouse, artifact):
+            yield damage
+        elif sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
+            problem = "its content is not what was written"
+            yield Damage(artifact.path, problem, artifact.advice_on_content)
+
+
+def _check_size(warehouse: Path, artifact: Artifact) -> Damage | None:
+    found = files.size_of(warehouse / artifact.path)
+    if found is None:
+        return Damage(artifact.path, "the file is missing", artifact.advice)
+    if artifact.bytes not in (None, found):
+        problem = f"it has {found:,} bytes; {artifact.bytes:,} were written"
+        return Damage(artifact.path, problem, artifact.advice)
+    return None
+
+
+def _list_table_files(conversions: Iterable[Conversion]) -> Iterator[Artifact]:
+    for conversion in conversions:
+        source = conversion.shown_source
+        advice = (
+            f"`traces ingest` with {source} below the raw folder, which reads the file again; or remove its "
+            f"rows: traces forget {source}"
+        )
+        for stored in conversion.all_files:
+            # An ingest compares sizes only: it would keep a file of the right size.
+            on_content = f"Delete it, and run {advice}"
+            yield Artifact(stored.path, stored.sha256, stored.bytes, f"Run {advice}", on_content)
+
+
+def _list_view_files(warehouse: Path, traces: Sequence[str]) -> Iterator[Artifact]:
+    for path, sha256 in view_store.read_checksums(warehouse, traces).items():
+        # A build only checks that a file is readable. It does not restore a file that no database reads any
+        # more, which counts as missing as long as its checksum exists.
+        checksum = view_store.checksum_file(Path(path)).name
+        advice = (
+            f"Delete it, if it exists, and {checksum} next to it, and run `traces build`, which computes the "
+            "view again"
+        )
+        yield Artifact(path, sha256, None, advice, advice)
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Make the manifest anew from the records of what each raw file gave, and publish it.
+    """Rebuild the manifest from the records of conversions, publish it, and return notes on what it lacks.
 
-    A damaged manifest is kept beside it. Returns notes on what could not be taken up.
-    Raises UsageError where the manifest needs no recovery, and UserError where there are no records.
+    A damaged manifest is kept under another name. Raises UsageError where the manifest is readable, and
+    UserError where there are no records.
     """
     path = warehouse / manifest.NAME
     if _is_readable(warehouse):
-        raise UsageError(f"{path}: it is there, and whole: there is nothing to recover")
+        raise UsageError(f"{path}: the manifest is readable, so there is nothing to recover")
     notes: list[str] = []
-    taken: list[Conversion] = []
-    records = artifacts.records(warehouse)
+    recovered: list[Conversion] = []
+    records = journal.read_records(warehouse)
     total = sum(stored.bytes for c in records.values() if c for stored in c.all_files)
     for record, conversion in records.items():
         if conversion is None:
-            notes.append(f"{record}: passed over, the record is damaged")
+            notes.append(f"{record}: skipped, the record is damaged")
             continue
-        wrong = list(damages(warehouse, [conversion], lambda more: progress("checksums", more, total)))
-        notes += [f"{warehouse / damage.stored.path}: {damage.what}" for damage in wrong]
-        if wrong:
-            notes.append(f"{conversion.shown_source} is left out of {conversion.table_name}: ingest it again")
+        artifacts = _list_table_files([conversion])
+        damages = list(_find_damages(warehouse, artifacts, lambda more: progress("checksums", more, total)))
+        notes += [f"{warehouse / damage.path}: {damage.problem}" for damage in damages]
+        if damages:
+            notes.append(
+                f"{conversion.table_name} lacks the rows of {conversion.shown_source}: ingest it again"
+            )
         else:
-            taken.append(conversion)
-    if not taken:
+            recovered.append(conversion)
+    if not recovered:
         raise UserError(
-            f"{warehouse}: there are no records of conversions to make {path.name} from. Ingest the raw "
-            "files into a new warehouse"
+            f"{warehouse}: there are no records to rebuild {path.name} from. Ingest the raw files into a new "
+            "warehouse"
         )
     if path.exists():
-        aside = path.with_name(f"{path.name}.damaged")
-        path.replace(aside)
-        notes.append(f"{aside}: what was there before")
-    manifest.write(warehouse, Manifest().next(taken))
-    lost = artifacts.unlisted(warehouse)
-    if lost:
-        notes.append(
-            f"{len(lost):,} Parquet files are in no record that was taken up, and stay as they are: {lost[0]}"
-        )
+        damaged = path.with_name(f"{path.name}.damaged")
+        path.replace(damaged)
+        notes.append(f"The damaged manifest is kept as {damaged}")
+    manifest.write(warehouse, Manifest().next(recovered))
+    unlisted = cleanup.list_unlisted(warehouse)
+    if unlisted:
+        notes.append(f"Kept {len(unlisted):,} Parquet files that the manifest does not list: {unlisted[0]}")
     return notes
 
 

@@ -1,11 +1,10 @@
-"""The manifest, `datapackage.json`: all that a warehouse consists of, as a Frictionless Data Package (v2).
+"""Read and write the manifest `datapackage.json`, a Frictionless Data Package (v2).
 
-It lists every Parquet file with its size, checksum and schema, every raw file with its checksum, and the
-files that a later version has superseded, which stay for a while for those who still read them.
+It lists every Parquet file of the base tables with its size, checksum and schema, every raw file with its
+checksum, and superseded files, which stay for some days for readers of older versions.
 """
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,8 @@ from typing import Any
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
+from tracehouse.ingest.store.files import StagedFile, write_atomically
+from tracehouse.ingest.store.layout import TABLES_FOLDER
 
 NAME = "datapackage.json"
 REJECTED_COLUMNS = (
@@ -27,21 +28,20 @@ REJECTED_COLUMNS = (
     Column("raw_text", "VARCHAR", "The row as it stands in the file"),
 )
 
-_STORED_PATH = re.compile(r"parquet/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
+_STORED_PATH = re.compile(TABLES_FOLDER + r"/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
 
 Key = tuple[str, str, str, str]
-"""Trace, table, partition and source: what one conversion gives, and what a newer one of it replaces."""
+"""Trace, table, partition and source of a conversion. A new conversion replaces the one of the same key."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One CSV that was read: where it came from, and what became of its rows.
+    """The origin and the row counts of one converted CSV.
 
-    A row of a wide CSV is a line; `rows_stored` counts the cells, which are the rows of its table.
-
-    `file` lies below its raw folder; `member` is the CSV in it. `sha256` and `bytes` are the file's.
+    `file` is the raw file's path below its raw folder, `member` the CSV in it; `sha256` and `bytes` are those
+    of the raw file. A row of a wide CSV is a line; `rows_stored` counts its cells, the rows of its table.
     `checksum` is `published` where the publisher's checksum agrees, `differs` where it does not, and
-    `none published` where there is none.
+    `none published` where the publisher prints none.
     """
 
     file: str
@@ -59,7 +59,7 @@ class Source:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """One Parquet file of the store. `path` is relative to the warehouse."""
+    """A Parquet file of a base table. `path` is relative to the warehouse."""
 
     path: str
     bytes: int
@@ -68,10 +68,10 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
-class PassedOver:
-    """A CSV that was not read, being equal to one of the same name that was read from another raw file.
+class SkippedCopy:
+    """A CSV that was skipped because another raw file holds the same CSV.
 
-    `other_sha256` is the checksum of that raw file: when it changes, the two have to be compared again.
+    `other_sha256` is the checksum of that raw file: when it changes, the two must be compared again.
     """
 
     member: str
@@ -79,8 +79,8 @@ class PassedOver:
 
 
 @dataclass(frozen=True, order=True)
-class Beside:
-    """A piece of a wide table, whose lines another piece left out: its name, and its checksum then."""
+class OtherPiece:
+    """A piece of a wide table whose lines another piece omits, with its checksum at that time."""
 
     source: str
     sha256: str
@@ -88,12 +88,12 @@ class Beside:
 
 @dataclass(frozen=True)
 class Conversion:
-    """What one raw file gave to one table, or to one partition of it.
+    """The rows of one raw file in one table, or in one partition of a table.
 
-    `source` is the raw file's name without what says how it is packed: another file of that name is another
-    version of it. `sources` are its CSVs; `beside` are the other pieces of a wide table, whose lines were
-    left out of this one. The same `sha256` of the raw file, and the same `fingerprint` of the table's
-    declaration, give the same `files`.
+    `source` is the raw file's name without the suffixes of its packing: a file of the same name is another
+    version of it. `sources` are its CSVs; `beside` are the other pieces of a wide table, whose lines this one
+    omits. The same `sha256` of the raw file and the same `fingerprint` of the table's declaration give the
+    same `files`.
     """
 
     trace: str
@@ -105,38 +105,38 @@ class Conversion:
     sources: tuple[Source, ...]
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
-    passed_over: tuple[PassedOver, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    passed_over: tuple[SkippedCopy, ...] = ()
+    beside: tuple[OtherPiece, ...] = ()
 
     @property
     def key(self) -> Key:
-        """What this conversion replaces."""
+        """The key of the conversion that this one replaces."""
         return (self.trace, self.table, self.partition, self.source)
 
     @property
     def table_name(self) -> str:
-        """The base table, with its schema."""
+        """The base table with its schema."""
         return f"{self.trace}.{self.table}"
 
     @property
     def all_files(self) -> tuple[StoredFile, ...]:
-        """Its Parquet files, those of rejected rows included."""
+        """Its Parquet files, including those of rejected rows."""
         return (*self.files, *self.rejected)
 
     @property
     def rows(self) -> int:
-        """The rows that it gives to its table."""
+        """The number of its rows in the table."""
         return sum(stored.rows for stored in self.files)
 
     @property
     def shown_source(self) -> str:
-        """Its raw file as it was last found, for notes."""
+        """The path of its raw file when it was last found, for messages."""
         return self.sources[0].file if self.sources else self.source
 
 
 @dataclass(frozen=True)
 class Superseded:
-    """A Parquet file that `version` of the warehouse was the last to use, until `since` (ISO 8601, UTC)."""
+    """A Parquet file that no version after `version` reads, as recorded at `since` (ISO 8601, UTC)."""
 
     path: str
     bytes: int
@@ -145,20 +145,20 @@ class Superseded:
 
     @property
     def age_days(self) -> float:
-        """How many days ago it was superseded."""
+        """Days since it was superseded."""
         return (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds() / 86400
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One published version of a warehouse; version 0 means that none was published yet."""
+    """One published version of a warehouse. Version 0 means that none was published yet."""
 
     version: int = 0
     conversions: tuple[Conversion, ...] = ()
     superseded: tuple[Superseded, ...] = ()
 
     def next(self, conversions: Iterable[Conversion]) -> "Manifest":
-        """The version after this one, which consists of `conversions`."""
+        """Return the next version, which consists of `conversions`."""
         ordered = tuple(sorted(conversions, key=lambda conversion: conversion.key))
         current = {stored.path for c in ordered for stored in c.all_files}
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -171,63 +171,73 @@ class Manifest:
 
 
 def read(warehouse: Path) -> Manifest:
-    """The published version of a warehouse. Raises UserError where it cannot be read."""
+    """Read the manifest of a warehouse. Raises UserError where it cannot be read."""
     path = warehouse / NAME
     try:
-        return parsed(path.read_text(encoding="utf-8"), path)
+        return parse(path.read_text(encoding="utf-8"), path)
     except FileNotFoundError:
         return Manifest()
-    except OSError as refusal:
-        raise UserError(f"{path}: it cannot be read ({refusal.strerror})") from refusal
+    except OSError as error:
+        raise UserError(f"{path}: cannot read the manifest ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
-def parsed(text: str, place: Path | str) -> Manifest:
-    """A version, from the text of a manifest. Raises UserError where it is none."""
+def read_conversions(warehouse: Path) -> list[Conversion]:
+    """Read the conversions of the published version."""
+    return list(read(warehouse).conversions)
+
+
+def parse(text: str, origin: Path | str) -> Manifest:
+    """Parse the text of a manifest. Raises UserError, which names its origin, where it is invalid."""
     try:
         package = json.loads(text)
         return Manifest(
             int(package["version"]),
-            tuple(conversion_of(entry) for entry in package["conversions"]),
-            tuple(_superseded(entry) for entry in package["superseded"]),
+            tuple(parse_conversion(entry) for entry in package["conversions"]),
+            tuple(_parse_superseded(entry) for entry in package["superseded"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(place, error) from error
+        raise _damage_error(origin, error) from error
 
 
-def _damaged(place: Path | str, error: Exception) -> UserError:
+def _damage_error(origin: Path | str, error: Exception) -> UserError:
     return UserError(
-        f"{place}: it is damaged, or of another version of Tracehouse ({error!r}). "
-        "`traces build --recover` makes a new one from the records of what each raw file gave"
+        f"{origin}: the manifest is damaged, or another version of Tracehouse wrote it ({error!r}). "
+        "`traces build --recover` makes a new one from the records of all conversions"
     )
 
 
 def write(warehouse: Path, manifest: Manifest) -> None:
     """Publish a version atomically."""
-    package = data_package(manifest)
-    write_whole(warehouse / NAME, json.dumps(package, indent=1) + "\n")
+    write_atomically(warehouse / NAME, json.dumps(data_package(manifest), indent=1) + "\n")
 
 
-def conversion_of(entry: dict[str, Any]) -> Conversion:
+def describe_file(folder: str, staged_file: StagedFile) -> StoredFile:
+    """Return the manifest's entry for a staged file of a base table, which is named by its content."""
+    path = f"{TABLES_FOLDER}/{folder}/{staged_file.sha256[:16]}.parquet"
+    return StoredFile(path, staged_file.path.stat().st_size, staged_file.sha256, staged_file.rows)
+
+
+def parse_conversion(entry: dict[str, Any]) -> Conversion:
     """Rebuild a conversion from its `asdict`. Raises KeyError, TypeError or ValueError on anything else."""
     lists = {
         "sources": tuple(Source(**source) for source in entry["sources"]),
-        "files": tuple(_stored(stored) for stored in entry["files"]),
-        "rejected": tuple(_stored(stored) for stored in entry["rejected"]),
-        "passed_over": tuple(PassedOver(**passed) for passed in entry["passed_over"]),
-        "beside": tuple(Beside(**beside) for beside in entry["beside"]),
+        "files": tuple(_parse_file(stored) for stored in entry["files"]),
+        "rejected": tuple(_parse_file(stored) for stored in entry["rejected"]),
+        "passed_over": tuple(SkippedCopy(**skipped) for skipped in entry["passed_over"]),
+        "beside": tuple(OtherPiece(**piece) for piece in entry["beside"]),
     }
     return Conversion(**(entry | lists))
 
 
-def _stored(entry: dict[str, Any]) -> StoredFile:
+def _parse_file(entry: dict[str, Any]) -> StoredFile:
     stored = StoredFile(**entry)
     _check_path(stored.path)
     return stored
 
 
-def _superseded(entry: dict[str, Any]) -> Superseded:
+def _parse_superseded(entry: dict[str, Any]) -> Superseded:
     old = Superseded(**entry)
     _check_path(old.path)
     datetime.fromisoformat(old.since)
@@ -235,13 +245,13 @@ def _superseded(entry: dict[str, Any]) -> Superseded:
 
 
 def _check_path(path: str) -> None:
-    """Raise ValueError where a path is not one of the store's, as a vacuum may delete what is listed."""
+    """Raise ValueError where a path is not one of a base table: a vacuum may delete the listed files."""
     if not _STORED_PATH.fullmatch(path) or ".." in path.split("/"):
-        raise ValueError(f"{path!r} is no file of the store")
+        raise ValueError(f"{path!r} is not a file of a base table")
 
 
 def data_package(manifest: Manifest) -> dict[str, Any]:
-    """The Frictionless Data Package of a warehouse: every output file, every input file."""
+    """Return the Frictionless Data Package of a warehouse, with every output file and every input file."""
     conversions = manifest.conversions
     traces = all_traces()
     used = [traces[name] for name in sorted({c.trace for c in conversions}) if name in traces]
@@ -270,7 +280,7 @@ def data_package(manifest: Manifest) -> dict[str, Any]:
 
 
 def _resources(conversion: Conversion, traces: dict[str, Trace]) -> Iterator[dict[str, Any]]:
-    table = _declared(conversion, traces)
+    table = _find_table(conversion, traces)
     parts = (part.replace("/", ".").replace("=", "-") for part in conversion.key if part)
     name = ".".join(parts)
     in_path = table.partition_by if table else ()
@@ -282,7 +292,7 @@ def _resources(conversion: Conversion, traces: dict[str, Trace]) -> Iterator[dic
         yield _resource(f"{name}.rejected", stored, REJECTED_COLUMNS, "Rows that do not fit their table")
 
 
-def _declared(conversion: Conversion, traces: dict[str, Trace]) -> Table | None:
+def _find_table(conversion: Conversion, traces: dict[str, Trace]) -> Table | None:
     trace = traces.get(conversion.trace)
     tables = trace.tables if trace else ()
     return next((table for table in tables if table.name == conversion.table), None)
@@ -309,14 +319,3 @@ def _resource(name: str, stored: StoredFile, columns: Sequence[Column], descript
             ]
         },
     }
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: neither a reader nor a kill leaves half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".half")
-    with half.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)

@@ -10,7 +10,7 @@ from definitions import few_definitions
 
 from tracehouse.engines.duckdb.write import database, freshness
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import journal, layout, manifest
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
 KINDS = """
@@ -40,7 +40,7 @@ def warehouse(built: Path, tmp_path: Path) -> Path:
     """A copy, which is as fresh as if it had been built here."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     assert not is_fresh(tmp_path / "warehouse"), "it knows another place"
-    freshness.leave_mark(
+    freshness.write_mark(
         tmp_path / "warehouse", made_from(tmp_path / "warehouse"), tmp_path / "warehouse" / database.NAME
     )
     assert is_fresh(tmp_path / "warehouse")
@@ -48,7 +48,7 @@ def warehouse(built: Path, tmp_path: Path) -> Path:
 
 
 def made_from(warehouse: Path) -> str:
-    return freshness.of_build(artifacts.published(warehouse), warehouse)
+    return freshness.fingerprint_inputs(manifest.read_conversions(warehouse), warehouse, True)
 
 
 def is_fresh(warehouse: Path) -> bool:
@@ -122,11 +122,11 @@ def half_written(warehouse: Path) -> None:
 
 
 def unmarked(warehouse: Path) -> None:
-    artifacts.mark_of_database(warehouse).unlink()
+    layout.database_mark(warehouse).unlink()
 
 
 def wrongly_marked(warehouse: Path) -> None:
-    artifacts.mark_of_database(warehouse).write_text("[]")
+    layout.database_mark(warehouse).write_text("[]")
 
 
 @pytest.mark.parametrize("damage", [lost, flipped, written_into, half_written, unmarked, wrongly_marked])
@@ -151,14 +151,16 @@ def test_a_database_made_from_something_else_is_not_fresh(
 ) -> None:
     if changed == "a definition":
         (warehouse.parent / "x.sql").write_text("select 1")
-        definitions = freshness._definitions()
-        monkeypatch.setattr(freshness, "_definitions", lambda: [*definitions, warehouse.parent / "x.sql"])
+        definitions = freshness._list_definitions()
+        monkeypatch.setattr(
+            freshness, "_list_definitions", lambda: [*definitions, warehouse.parent / "x.sql"]
+        )
     elif changed == "the version of DuckDB":
         monkeypatch.setattr(duckdb, "__version__", "9.9.9")
     elif changed == "the place":
         warehouse = warehouse.rename(warehouse.with_name("moved"))
     else:
-        artifacts.publish(warehouse, [])
+        journal.publish(warehouse, [])
     assert not is_fresh(warehouse)
 
 
@@ -168,7 +170,7 @@ def test_a_kill_between_manifest_and_database_leaves_no_stale_one(
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
         file.write("b,1000,1024,2,T4\n")
     with monkeypatch.context() as patched:
-        patched.setattr(database, "_take_its_place", killed)
+        patched.setattr(database, "_put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             ingest(warehouse)
     assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
@@ -189,6 +191,6 @@ def test_a_fingerprint_tells_apart_what_it_is_given(tmp_path: Path) -> None:
 
 
 def test_what_a_database_is_made_from_is_in_its_fingerprint() -> None:
-    found = {path.relative_to(freshness._PACKAGE).as_posix() for path in freshness._definitions()}
+    found = {path.relative_to(freshness._PACKAGE).as_posix() for path in freshness._list_definitions()}
     assert {"views/versions.lock", "views/itp/job.v1.sql", "sql/itp/gpu_hours.sql"} <= found
     assert {"ingest/traces/itp.py", "views/itp/caveats.csv", "engines/duckdb/write/catalog.py"} <= found

@@ -12,7 +12,7 @@ import pytest
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import layout
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
 
@@ -123,9 +123,9 @@ def test_a_copied_warehouse_was_not_written_to(warehouse: Path) -> None:
 
 
 def test_where_it_is_not_known_what_was_built_names_tell(warehouse: Path) -> None:
-    artifacts.mark_of_database(warehouse).unlink()
+    layout.database_mark(warehouse).unlink()
     assert ingest(warehouse) == []
-    artifacts.mark_of_database(warehouse).unlink()
+    layout.database_mark(warehouse).unlink()
     write(warehouse, "create table notes as select 42 as answer")
     [note] = ingest(warehouse)
     assert "somebody wrote main.notes into the database" in note

@@ -1,4 +1,4 @@
-"""Views whose rows are kept as Parquet: as they would be computed, and made anew when an input changes."""
+"""Materialized views have the rows of computed ones, and are computed again when an input changes."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,8 @@ from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import cleanup, integrity, layout, manifest, view_store
+from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.publish.bi import database_file
 from tracehouse.views.materialization import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
@@ -80,11 +81,13 @@ def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
     shutil.copytree(few_made, warehouse)
-    conversions = artifacts.published(warehouse)
-    stored = materialized_views.paths(materialized_views.wanted(conversions))
-    # As fresh as if it had been built here, which takes seconds.
-    freshness.leave_mark(
-        warehouse, freshness.of_build(conversions, warehouse, stored), warehouse / database.NAME
+    conversions = manifest.read_conversions(warehouse)
+    # As fresh as a database that was built here, which takes seconds.
+    freshness.write_mark(
+        warehouse,
+        freshness.fingerprint_inputs(conversions, warehouse, with_views=True),
+        warehouse / database.NAME,
+        planned_files(conversions),
     )
     with few_definitions("acme"):
         yield warehouse
@@ -93,6 +96,11 @@ def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
 def write(raw: Path, name: str, text: str) -> None:
     (raw / name).parent.mkdir(parents=True, exist_ok=True)
     (raw / name).write_text(text)
+
+
+def planned_files(conversions: Sequence[Conversion]) -> list[str]:
+    planned = materialized_views.plan(conversions)
+    return materialized_views.list_paths(planned, planned)
 
 
 def ingest(warehouse: Path, **options: bool) -> list[str]:
@@ -120,7 +128,7 @@ def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.
     warehouse = request.getfixturevalue(f"stored_{of}")
     computed = warehouse.with_name(f"{warehouse.name}-computed.duckdb")
     if not computed.exists():
-        build_file(computed, artifacts.published(warehouse), warehouse, materialize=False)
+        build_file(computed, manifest.read_conversions(warehouse), warehouse, materialize=False)
     with duckdb.connect() as connection:
         connection.execute(f"attach '{computed}' as computed (read_only)")
         connection.execute(f"attach '{warehouse / database.NAME}' as stored (read_only)")
@@ -153,7 +161,7 @@ def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.
 
 
 def views_of(name: str) -> tuple:
-    views = materialized_views._views()
+    views = materialized_views._views_in_order()
     return views[name], views
 
 
@@ -165,7 +173,7 @@ def test_every_sample_has_rows_to_store(stored_sample: Path) -> None:
 
 
 def test_rows_are_in_the_order_that_the_header_says(stored_sample: Path) -> None:
-    for parts in materialized_views.wanted(artifacts.published(stored_sample)).values():
+    for parts in materialized_views.plan(manifest.read_conversions(stored_sample)).values():
         for part in parts:
             listed = ", ".join(f'"{column}"' for column in part.how.order)
             sql = f"select {listed} from '{stored_sample / part.path}'"
@@ -262,11 +270,11 @@ def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, store
         for name in STORED
     }
     name = next(name for name, below in lower.items() if below)
-    conversions = artifacts.published(stored_sample)
-    before = materialized_views.wanted(conversions)
+    conversions = manifest.read_conversions(stored_sample)
+    before = materialized_views.plan(conversions)
     views[lower[name][0]] = replace(views[lower[name][0]], sha256="0" * 64)
     monkeypatch.setattr(materialized_views, "view_files", lambda: list(views.values()))
-    after = materialized_views.wanted(conversions)
+    after = materialized_views.plan(conversions)
     assert {part.path for part in before[name]}.isdisjoint(part.path for part in after[name])
     for other, parts in before.items():
         changed = lower[name][0] in [other, *lower[other]]
@@ -288,11 +296,11 @@ def test_without_stored_views_it_stays_without_until_a_build(few: Path) -> None:
 
 def test_the_commands_have_the_option(few: Path) -> None:
     for command in (["ingest", "--raw", few.with_name("raw")], ["build"]):
-        assert freshness.stores_views(few)
+        assert freshness.uses_materialized_views(few)
         run = command_line.server().run(*command, "--no-stored", "--warehouse", few)
         assert (run.code, run.errors) == (0, [])
-        assert not freshness.stores_views(few)
-        artifacts.mark_of_database(few).unlink()
+        assert not freshness.uses_materialized_views(few)
+        layout.database_mark(few).unlink()
 
 
 def test_a_materialized_database_reads_no_file(few: Path) -> None:
@@ -309,7 +317,7 @@ def test_a_vacuum_removes_what_no_database_needs(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = set(materialized_views.paths(materialized_views.wanted(artifacts.published(few))))
+    needed = set(planned_files(manifest.read_conversions(few)))
     listed = {path for (paths,) in asked(few, "select stored_files from catalog.views") for path in paths}
     assert listed < needed, "files without rows are needed and not read"
     assert database.vacuum(few, 7, 3)[0] == []
@@ -334,15 +342,15 @@ def test_what_is_read_again_is_kept_after_a_kill_before_that_is_noted(
         write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", f"{value}.0,"))
         ingest(few)
 
-    for value in range(4, 5 + artifacts.KEEP_SUPERSEDED_VERSIONS):
+    for value in range(4, 5 + cleanup.KEEP_SUPERSEDED_VERSIONS):
         with_value(value)
     with monkeypatch.context() as killed:
-        killed.setattr(materialized_views, "note_superseded", lambda *_: None)
+        killed.setattr(database, "record_superseded", lambda *_: None)
         with_value(3)
-    noted = json.loads(materialized_views._list_of_superseded(few).read_text())
+    noted = json.loads(view_store.superseded_list(few).read_text())
     assert {old["path"] for old in noted} & first, "the list is of before the kill"
     text = json.dumps([old | {"since": "2020-01-01T00:00:00+00:00"} for old in noted])
-    materialized_views._list_of_superseded(few).write_text(text)
+    view_store.superseded_list(few).write_text(text)
     with pytest.raises(UserError, match="there is no such folder"):
         database.ingest([few.with_name("gone")], few, [], quiet)
     assert first <= files(few).keys()
@@ -393,11 +401,12 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
     assert f"2 of {of_tables + number} files are not as they were written" in run.errors[-1]
     said = {line.partition(": ")[2] for line in run.stdout.splitlines()}
     advice = (
-        "Delete it, if it is there, and {}.sha256 beside it, and run `traces build`, which computes it anew"
+        "Delete it, if it exists, and {}.sha256 next to it, "
+        "and run `traces build`, which computes the view again"
     )
     assert said == {
         f"{one}: its content is not what was written. {advice.format(one.stem)}",
-        f"{other}: the file is gone. {advice.format(other.stem)}",
+        f"{other}: the file is missing. {advice.format(other.stem)}",
     }
     one.unlink()
     database.build(few)
@@ -408,14 +417,14 @@ def test_the_advice_on_a_file_that_no_database_reads_any_more_helps_too(few: Pat
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = materialized_views.paths(materialized_views.wanted(artifacts.published(few)))
+    needed = planned_files(manifest.read_conversions(few))
     old = few / min(before.keys() - set(needed))
     old.unlink()
-    [damage] = materialized_views.check(few, [], quiet).damages
+    [damage] = integrity.check(few, [], quiet).damages
     assert few / damage.path == old and old.with_suffix(".sha256").name in damage.advice
     old.with_suffix(".sha256").unlink()
     database.build(few)
-    assert materialized_views.check(few, [], quiet).damages == ()
+    assert integrity.check(few, [], quiet).damages == ()
 
 
 def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
@@ -423,6 +432,8 @@ def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
 ) -> None:
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
+    in_use = freshness.read_view_files(few)
+    assert in_use
     unlink, removed = Path.unlink, []
 
     def killed_after_the_first(path: Path, missing_ok: bool = False) -> None:
@@ -434,34 +445,32 @@ def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Path, "unlink", killed_after_the_first)
-        materialized_views.vacuum(few, 0, 0)
-    assert removed and materialized_views.check(few, [], quiet).damages == ()
+        cleanup.vacuum(few, 0, 0, in_use)
+    assert removed and integrity.check(few, [], quiet).damages == ()
     old = removed[0].with_suffix(".parquet").relative_to(few).as_posix()
-    assert old in [file.path for file in materialized_views.vacuum(few, 0, 0)]
+    assert old in [file.path for file in cleanup.vacuum(few, 0, 0, in_use)]
     assert not (few / old).exists()
 
 
-def test_what_could_not_be_stored_is_no_damage(few: Path) -> None:
+def test_missing_view_without_checksum_is_no_damage(few: Path) -> None:
     shutil.rmtree(few / "stored")
-    seen: list[tuple[str, int, int]] = []
-    assert materialized_views.check(few, [], lambda *told: seen.append(told)) == materialized_views.Checked(
-        0, 0, ()
-    )
-    assert seen == []
+    tables = len([*(few / "parquet").rglob("*.parquet")])
+    report = integrity.check(few, [], quiet)
+    assert (report.files, report.damages) == (tables, ())
 
 
 def test_progress_is_told_while_views_are_stored(few: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    database.build(few, progress=lambda *told: seen.append(told))
-    assert seen == [("database", 0, 0)], "nothing was to be stored"
+    database.build(few, progress=lambda *reported: seen.append(reported))
+    assert seen == [("database", 0, 0)], "all files existed"
     shutil.rmtree(few / "stored")
     seen.clear()
-    database.build(few, progress=lambda *told: seen.append(told))
-    *of_views, last = seen
-    assert last == ("database", 0, 0)
+    database.build(few, progress=lambda *reported: seen.append(reported))
+    first, *of_views, last = seen
+    assert first == last == ("database", 0, 0)
     [(label, total)] = {(label, total) for label, _, total in of_views}
-    assert label == "stored views"
-    assert of_views[0] == ("stored views", 0, total)
+    assert label == "materialized views"
+    assert of_views[0] == ("materialized views", 0, total)
     assert sum(more for _, more, _ in of_views) == total > 0
     assert len(of_views) == 1 + len(files(few)), "one by one"
 
@@ -517,7 +526,8 @@ def test_a_failure_without_a_text_is_named(tmp_path: Path, monkeypatch: pytest.M
     part = materialized_views.Part(Storing("", ("a",), False), None, "stored/mine/view_v1/0.parquet", 0)
     with duckdb.connect() as connection:
         assert (
-            materialized_views._make(connection, tmp_path, "mine.view_v1", "select 1 as a", part) == "OSError"
+            materialized_views._write_part(connection, tmp_path, "mine.view_v1", "select 1 as a", part)
+            == "OSError"
         )
 
 
@@ -536,24 +546,94 @@ def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) ->
         shutil.rmtree(warehouse / "stored")
         free = shutil.disk_usage(warehouse).free
         (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
-        conversions = artifacts.published(warehouse)
-        found, notes = materialized_views.make(
-            warehouse, conversions, materialized_views.wanted(conversions), quiet
-        )
+        conversions = manifest.read_conversions(warehouse)
+        planned = materialized_views.plan(conversions)
+        notes = materialized_views.materialize(warehouse, conversions, planned, quiet)
+        found = materialized_views.find_complete(warehouse, planned)
         assert len(found) + len(notes) == len(STORED)
-        assert notes and all("is not stored, but computed at every question" in note for note in notes)
+        assert notes and all("is not materialized, so that each query computes it" in note for note in notes)
         assert any("No space left on device" in note for note in notes)
-        assert [path for path in artifacts.staging(warehouse).rglob("*") if path.is_file()] == []
+        assert [path for path in layout.staging_folder(warehouse).rglob("*") if path.is_file()] == []
         for path in (warehouse / "stored").rglob("*.parquet"):
             duckdb.sql(f"select count(*) from '{path}'").fetchall()
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
 
+def test_database_answers_before_views_are_materialized(few: Path) -> None:
+    sql = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
+    seen: list[tuple[bool, list]] = []
+
+    def look(views: int) -> None:
+        assert views == len(planned) > 0
+        seen.append(((HOURLY,) in asked(few, KEPT), asked(few, sql)))
+
+    for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
+        text = CELLS.format(node).replace("3.0,", "4.0,")
+        write(few.with_name("raw"), f"utilization/{cluster}/GPU_UTIL.csv", text)
+    planned = materialized_views.plan(manifest.read_conversions(few))
+    assert not database.ingest([few.with_name("raw")], few, [], quiet, on_ready=look).problems
+    rows = [("kalos", 8 / 3), ("seren", 8 / 3)]
+    assert seen == [(False, rows)]
+    assert (HOURLY,) in asked(few, KEPT)
+    assert asked(few, sql) == rows
+
+
+def test_resumes_materialization_without_another_build(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(few / "stored")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(materialized_views, "compute_unit", interrupt)
+        database.build(few)
+    assert asked(few, KEPT) == []
+    monkeypatch.setattr(database, "build_file", interrupt)
+    assert ingest(few) == []
+    assert (HOURLY,) in asked(few, KEPT)
+
+
+def test_keeps_database_that_somebody_wrote_into_during_materialization(
+    few: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(few / "stored")
+    compute_unit = materialized_views.compute_unit
+
+    def write_first(*given: object) -> dict[str, str]:
+        with duckdb.connect(str(few / database.NAME)) as connection:
+            connection.execute("create table if not exists mine as select 42 as answer")
+        return compute_unit(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(materialized_views, "compute_unit", write_first)
+    [note] = database.build(few).notes
+    assert "main.mine" in note
+    [kept] = few.glob("traces-kept-*.duckdb")
+    with duckdb.connect(str(kept), read_only=True) as connection:
+        assert connection.execute("from mine").fetchall() == [(42,)]
+    assert (HOURLY,) in asked(few, KEPT)
+    assert asked(few, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
+
+
+def test_view_whose_files_cannot_be_restored_is_computed(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = asked(few, f"from {HOURLY} order by all")
+    comments = (
+        f"select column_name, comment from duckdb_columns() where table_name = '{HOURLY.split('.')[1]}'"
+    )
+    before = asked(few, comments)
+    shutil.rmtree(few / "stored")
+    monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
+    assert ingest(few) != []
+    assert (HOURLY,) not in asked(few, KEPT)
+    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert asked(few, comments) == before
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tracehouse.engines.duckdb.write import database, materialized_views
+from tracehouse.ingest.store import view_store
 materialized_views.LEAST_ROWS = materialized_views.LEAST_FREE_BYTES = 0
 step, warehouse = sys.argv[1], Path(sys.argv[2])
 left = [2]
@@ -563,12 +643,14 @@ def killed(*given):
         os.kill(os.getpid(), signal.SIGKILL)
     return before(*given)
 module, name = {
-    "written": (materialized_views.artifacts, "staged"),
-    "named": (materialized_views, "_flush"),
-    "all stored": (database, "build_file"),
-    "built": (materialized_views, "note_superseded"),
+    "written": (materialized_views, "stage"),
+    "named": (view_store.files, "flush_folder"),
+    "published": (database, "record_superseded"),
+    "all materialized": (database, "update_views"),
+    "marked": (database.freshness, "write_mark"),
+    "built": (database, "record_superseded"),
 }[step]
-if step == "all stored":
+if step in ("marked", "published", "all materialized"):
     left = [1]
 before = getattr(module, name)
 setattr(module, name, killed)
@@ -590,15 +672,22 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "step",
-    ["written", *(pytest.param(step, marks=in_full) for step in ("named", "all stored")), "built"],
+    [
+        "marked",
+        "published",
+        "written",
+        *(pytest.param(step, marks=in_full) for step in ("named", "all materialized")),
+        "built",
+    ],
 )
-def test_a_kill_leaves_one_version_whole(step: str, few: Path, undisturbed: Path) -> None:
+def test_kill_leaves_one_complete_version(step: str, few: Path, undisturbed: Path) -> None:
     old = asked(few, f"from {HOURLY} order by all")
     new = asked(undisturbed, f"from {HOURLY} order by all")
     shutil.copytree(undisturbed.with_name("raw"), few.with_name("raw"), dirs_exist_ok=True)
     run = subprocess.run([sys.executable, "-c", KILLED, step, str(few)], capture_output=True, text=True)
     assert run.returncode == -signal.SIGKILL, run.stderr
-    assert asked(few, f"from {HOURLY} order by all") == (new if step == "built" else old) != []
+    assert asked(few, f"from {HOURLY} order by all") == (old if step == "marked" else new) != []
+    assert ((HOURLY,) in asked(few, KEPT)) == (step in ("marked", "built"))
     kept = files(few)
     for path in kept:
         duckdb.sql(f"select count(*) from '{few / path}'").fetchall()
@@ -643,7 +732,7 @@ def test_the_header_says_how(said: str, expected: list[Storing]) -> None:
         ("parquet of few by two", "itp.job", "is stored by two, and has no such column"),
         ("parquet of few\n-- stored: parquet", "itp.job", "one part of it is stored twice"),
         ("parquet by three", "itp.job", "is stored by three, and has no such column"),
-        ("parquet", "catalog.sources", "reads catalog.sources: each build fills it anew"),
+        ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
     ],
 )
 def test_a_header_that_makes_no_sense_is_refused(
@@ -652,7 +741,7 @@ def test_a_header_that_makes_no_sense_is_refused(
     view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table=table))
     monkeypatch.setattr(materialized_views, "view_files", lambda: [view])
     with pytest.raises(DefinitionError, match=expected):
-        materialized_views.wanted([])
+        materialized_views.plan([])
 
 
 def test_a_view_of_ones_own_is_not_stored(few: Path) -> None:

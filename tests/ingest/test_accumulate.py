@@ -16,7 +16,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_file import RawInput
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import cleanup, journal, lock, manifest
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
@@ -58,15 +58,15 @@ class House:
 
     def ingest(self, files: dict[str, str | bytes], *names: str, replacing: bool = False) -> IngestResult:
         self.put(files)
-        with artifacts.lock(self.warehouse):
-            artifacts.clean(self.warehouse)
-            outcome = pipeline.ingest([self.raw], self.warehouse, names, quiet, replacing)
-            artifacts.publish(self.warehouse, outcome.conversions)
+        with lock.acquire(self.warehouse):
+            cleanup.remove_leftovers(self.warehouse)
+            outcome = pipeline.convert([self.raw], self.warehouse, names, quiet, replacing)
+            journal.publish(self.warehouse, outcome.conversions)
         return outcome
 
     def rows(self, column: str) -> list:
         """A column of all that is published, sorted."""
-        published = artifacts.published(self.warehouse)
+        published = manifest.read_conversions(self.warehouse)
         files = [str(self.warehouse / stored.path) for c in published for stored in c.files]
         sql = f"select {column} from read_parquet($files, union_by_name = true) order by all"
         return [value for (value,) in duckdb.execute(sql, {"files": files}).fetchall()]
@@ -123,12 +123,12 @@ def test_an_ingest_that_was_stopped_between_two_pieces_doubles_no_line(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         stopped_before(2, patch)
         house.ingest(both)
-    assert [c.source for c in artifacts.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+    assert [c.source for c in journal.read_finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     if after == "another trace":
         house.ingest({"cluster01.csv": jobs("a", 1), **both}, "itp")
         assert len(house.rows("time")) == 101
         # What was finished is not lost by it.
-        assert [c.source for c in artifacts.finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+        assert [c.source for c in journal.read_finished(house.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     outcome = house.ingest(both if after != "the first" else {JANUARY: PIECES[JANUARY]}, "acme")
     assert not outcome.problems
     assert sorted(minute for minute in house.minutes() if minute is not None) == list(range(150))
@@ -169,7 +169,7 @@ def test_lines_that_a_later_piece_gives_up_come_back_from_the_earlier(house: Hou
 def test_replacing_gives_back_the_lines_that_were_left_to_what_leaves(house: House) -> None:
     house.ingest({name: PIECES[name] for name in (JANUARY, FEBRUARY)})
     outcome = house.ingest({FEBRUARY: PIECES[FEBRUARY]}, replacing=True)
-    assert outcome.notes == ("kalos/GPU_UTIL-2023-01.csv: its 100 rows leave acme.gpu_metric",)
+    assert outcome.notes == ("kalos/GPU_UTIL-2023-01.csv: removed its 100 rows from acme.gpu_metric",)
     assert house.minutes() == list(range(50, 150))
 
 
@@ -179,7 +179,10 @@ def test_replacing_an_archive_by_what_was_in_it(house: House) -> None:
     assert len(house.ingest(dict(members)).problems) == 2
     assert not house.ingest(dict(members), replacing=True).problems
     assert Counter(house.rows("job_id[1]")) == {"a": 5, "b": 5}
-    assert {c.source for c in artifacts.published(house.warehouse)} == {"cluster01.csv", "cluster02.csv"}
+    assert {c.source for c in manifest.read_conversions(house.warehouse)} == {
+        "cluster01.csv",
+        "cluster02.csv",
+    }
 
 
 @pytest.mark.parametrize("bad", ["version https://git-lfs.github.com/spec/v1\n", JOB + "a,x,600,1\n"])
@@ -187,9 +190,9 @@ def test_replacing_replaces_nothing_of_a_table_that_cannot_be_read_in_full(bad: 
     house.ingest({"cluster01.csv": jobs("a", 5), "cluster02.csv": jobs("b", 5)})
     outcome = house.ingest({"cluster02.csv": jobs("c", 9), "cluster03.csv": bad}, replacing=True)
     assert len(outcome.problems) == 1
-    assert any("nothing is replaced" in note for note in outcome.notes)
+    assert any("othing is replaced" in note for note in outcome.notes)
     assert Counter(house.rows("job_id[1]"))["a"] == 5
-    assert artifacts.finished(house.warehouse) == []
+    assert journal.read_finished(house.warehouse) == []
 
 
 def test_an_archive_that_is_damaged_keeps_its_rows_and_a_csv_of_it_doubles_none(house: House) -> None:
@@ -200,8 +203,8 @@ def test_an_archive_that_is_damaged_keeps_its_rows_and_a_csv_of_it_doubles_none(
     for _ in range(2):
         assert len(house.ingest(files).problems) == 2
         assert Counter(house.rows("job_id[1]")) == {"a": 900, "b": 900}
-    assert artifacts.finished(house.warehouse) == []
-    assert artifacts.unlisted(house.warehouse) == []
+    assert journal.read_finished(house.warehouse) == []
+    assert cleanup.list_unlisted(house.warehouse) == []
 
 
 def test_a_csv_that_moves_out_of_an_archive_that_is_then_refused_is_not_read_twice(house: House) -> None:
@@ -226,11 +229,11 @@ def test_archives_of_one_name_that_share_no_csv_do_not_replace_each_other(house:
 
 def test_what_is_damaged_and_not_here_is_said_before_anything_is_read(house: House) -> None:
     house.ingest({"cluster01.csv": jobs("a", 5)})
-    (stored,) = artifacts.published(house.warehouse)[0].files
+    (stored,) = manifest.read_conversions(house.warehouse)[0].files
     (house.warehouse / stored.path).write_bytes(b"short")
     with pytest.raises(UserError, match=r"5 bytes; .* were written"):
         house.ingest({JANUARY: PIECES[JANUARY]})
-    assert artifacts.finished(house.warehouse) == []
+    assert journal.read_finished(house.warehouse) == []
 
 
 def test_a_raw_file_found_in_parts_is_said_to_be(house: House) -> None:
@@ -238,5 +241,5 @@ def test_a_raw_file_found_in_parts_is_said_to_be(house: House) -> None:
     house.ingest({"raw-traces.tar.gz": packed})
     parts = {"raw-traces.tar.gz.partaa": packed[:50], "raw-traces.tar.gz.partab": packed[50:]}
     assert house.ingest(dict(parts)).converted == ()
-    (conversion,) = artifacts.published(house.warehouse)
+    (conversion,) = manifest.read_conversions(house.warehouse)
     assert conversion.sources[0].parts == 2

@@ -12,7 +12,7 @@ from few_files import ingest, only, refusal, stored, tar_gz, write
 
 from tracehouse.ingest.discovery import synthetic
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import journal
 from tracehouse.ingest.store.manifest import Conversion, Source
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -390,5 +390,5 @@ def test_a_full_disk_is_an_error_without_a_traceback(rows: int, what: str, tmp_p
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'warehouse'}: cannot write {what} (")
     assert "Make room, and run the same command again" in run.stderr
-    (conversion,) = artifacts.finished(tmp_path / "warehouse") or [only(ingest(tmp_path, {}))]
+    (conversion,) = journal.read_finished(tmp_path / "warehouse") or [only(ingest(tmp_path, {}))]
     assert conversion.files[0].rows == rows

@@ -12,7 +12,7 @@ import raw_dumps
 
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import journal, lock
 
 # The examples in the publisher's README.
 JOB = {
@@ -75,9 +75,9 @@ def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
 
 
 def ingested(raw: Path, warehouse: Path) -> IngestResult:
-    with artifacts.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], lambda *_: None)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
+        journal.publish(warehouse, outcome.conversions)
     return outcome
 
 

@@ -23,7 +23,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_file import RawInput
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import cleanup, journal, lock, manifest
 from tracehouse.ingest.store.manifest import Conversion
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -45,10 +45,10 @@ def base_tables_alone() -> Iterator[None]:
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
     """All of an ingest but the database."""
-    with artifacts.lock(warehouse):
-        artifacts.clean(warehouse)
-        outcome = pipeline.ingest([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        cleanup.remove_leftovers(warehouse)
+        outcome = pipeline.convert([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
+        journal.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -58,14 +58,14 @@ def names_of(conversions: Sequence[Conversion]) -> list[str]:
 
 def published_rows(warehouse: Path) -> dict[str, int]:
     rows: Counter[str] = Counter()
-    for conversion in artifacts.published(warehouse):
+    for conversion in manifest.read_conversions(warehouse):
         rows[conversion.table_name] += conversion.rows
     return dict(rows)
 
 
 def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
     """When each Parquet file of some conversions was written, or of all that are published."""
-    chosen = artifacts.published(warehouse) if conversions is None else conversions
+    chosen = manifest.read_conversions(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
     return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
 
@@ -128,10 +128,10 @@ def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> No
     ingest(raw, warehouse)
     (raw / "zeus/summary_power_a40.csv").unlink()
     (raw / "openb_node_list_all_node.csv").unlink()
-    with artifacts.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        artifacts.publish(warehouse, outcome.conversions)
-    assert outcome.notes == ("zeus/summary_power_a40.csv: its 1 rows leave zeus.power",)
+    with lock.acquire(warehouse):
+        outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
+        journal.publish(warehouse, outcome.conversions)
+    assert outcome.notes == ("zeus/summary_power_a40.csv: removed its 1 rows from zeus.power",)
     # Of openb no file was found, so that nothing replaces it.
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
 
@@ -140,9 +140,9 @@ def test_replacing_takes_nothing_out_where_a_file_could_not_be_read(tmp_path: Pa
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     ingest(raw, warehouse)
     write(raw, {"zeus/summary_power_a40.csv": PAGE})
-    with artifacts.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
+        journal.publish(warehouse, outcome.conversions)
     assert len(outcome.problems) == 1
     assert published_rows(warehouse)["zeus.power"] == 2
 
@@ -164,9 +164,9 @@ def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: 
     assert set(stamps(warehouse)) == {
         path.relative_to(warehouse).as_posix() for path in (warehouse / "parquet").rglob("*.parquet")
     }
-    with artifacts.lock(warehouse):
-        outcome = pipeline.ingest([raw], warehouse, [], quiet, replacing=True)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
+        journal.publish(warehouse, outcome.conversions)
     assert published_rows(warehouse) == {"openb.node": rows}
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
 
@@ -188,8 +188,8 @@ def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> No
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     assert database.forget(warehouse, ["summary_power_a40.csv", "summary_tr*"]) == [
-        "zeus/summary_power_a40.csv: its 1 rows leave zeus.power",
-        "zeus/summary_train.csv: its 1 rows leave zeus.train",
+        "zeus/summary_power_a40.csv: removed its 1 rows from zeus.power",
+        "zeus/summary_train.csv: removed its 1 rows from zeus.train",
     ]
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1}
     assert answer(warehouse) == [(0, 9, 1, 0)]
@@ -207,7 +207,7 @@ def test_a_file_is_forgotten_by_the_path_that_an_error_names(
     for stays in ("raw/acme/summary_power_a40.csv", "elsewhere/*"):
         with pytest.raises(UsageError, match="no raw file in the warehouse is called "):
             database.forget(warehouse, [stays])
-    there_is_none = r"and no file lies there\. Did you mean (zeus/\w+_a40|\w+_v100)\.csv\? catalog"
+    there_is_none = r"and there is no such file\. Did you mean (zeus/\w+_a40|\w+_v100)\.csv\? catalog"
     for nowhere in ("no/such/place", str(tmp_path / "raw" / "openb"), str(raw / "summary_power_v100.csv")):
         with pytest.raises(UsageError, match=there_is_none):
             database.forget(warehouse, [f"{nowhere}/zeus/summary_power_a40.csv"])
@@ -218,10 +218,10 @@ def test_a_file_is_forgotten_by_the_path_that_an_error_names(
     # As messages name what is in parts.
     (raw / "summary_power_v100.csv").rename(raw / "summary_power_v100.csv.partaa")
     assert database.forget(warehouse, [str(raw / "zeus" / "summary_power_a40.csv")]) == [
-        "zeus/summary_power_a40.csv: its 1 rows leave zeus.power"
+        "zeus/summary_power_a40.csv: removed its 1 rows from zeus.power"
     ]
     assert database.forget(warehouse, ["raw/summary_power_v100.csv"]) == [
-        "summary_power_v100.csv: its 1 rows leave zeus.power"
+        "summary_power_v100.csv: removed its 1 rows from zeus.power"
     ]
 
 
@@ -258,10 +258,8 @@ def test_damaged_parquet_is_written_anew_and_that_is_said(tmp_path: Path) -> Non
     whole = path.read_bytes()
     path.write_bytes(whole[:-50])
     outcome = ingest(raw, warehouse)
-    said = (
-        f"{len(whole) - 50:,} bytes; {len(whole):,} were written; openb_node_list_all_node.csv is read anew"
-    )
-    assert outcome.notes == (f"{path}: it has {said}",)
+    sizes = f"it has {len(whole) - 50:,} bytes; {len(whole):,} were written"
+    assert outcome.notes == (f"{path}: {sizes}; openb_node_list_all_node.csv is converted again",)
     assert path.read_bytes() == whole
 
 
@@ -400,7 +398,7 @@ def test_wrong_calls_on_the_command_line(tmp_path: Path) -> None:
     run = traces("ingest", "--raw", tmp_path / "gone", "--warehouse", warehouse)
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'gone'}: there is no such folder. ")
-    with artifacts.lock(warehouse):
+    with lock.acquire(warehouse):
         run = traces("ingest", "--raw", tmp_path, "--warehouse", warehouse)
     assert run.returncode == 1
     assert run.stderr == (
@@ -538,20 +536,20 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
 
     killed_when(lambda work: (work / "staging").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert artifacts.finished(warehouse) == []
+    assert journal.read_finished(warehouse) == []
 
     killed_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
-    killed_when(lambda work: bool(artifacts.finished(work.parent)), raw, warehouse)
+    killed_when(lambda work: bool(journal.read_finished(work.parent)), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    done = stamps(warehouse, artifacts.finished(warehouse))
+    done = stamps(warehouse, journal.read_finished(warehouse))
     assert done
 
     killed_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert len(artifacts.finished(warehouse)) == 4
-    assert done.items() <= stamps(warehouse, artifacts.finished(warehouse)).items()
+    assert len(journal.read_finished(warehouse)) == 4
+    assert done.items() <= stamps(warehouse, journal.read_finished(warehouse)).items()
 
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert outcome.converted == ()
@@ -592,7 +590,7 @@ def test_one_table_that_cannot_be_written_stops_the_others(
         ingest(raw, warehouse)
     assert not stopped.is_set(), "the others went on"
     timer.cancel()
-    assert artifacts.finished(warehouse) == []
+    assert journal.read_finished(warehouse) == []
 
 
 def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from few_files import ingest, only, quiet, refusal, stored, tar_gz, write, zippe
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import lock
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 MACHINES = b"m2,V100,96,512,8\nm1,T4,96,512,2\nm3,CPU,64,256,0\n"
@@ -184,8 +184,8 @@ def test_a_warehouse_among_the_raw_files_is_not_looked_through(tmp_path: Path) -
     for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
         ingest(tmp_path, {})
         (warehouse / database.NAME).touch()
-        with artifacts.lock(warehouse):
-            assert pipeline.ingest([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
+        with lock.acquire(warehouse):
+            assert pipeline.convert([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
 
 
 NODE = b"sn,cpu_milli,memory_mib,gpu,model\nn1,1000,2000,1,T4\n"

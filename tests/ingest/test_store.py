@@ -11,36 +11,31 @@ from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import artifacts, integrity, manifest
-from tracehouse.ingest.store.artifacts import StagedFile
-from tracehouse.ingest.store.manifest import Conversion, PassedOver, Source, StoredFile
+from tracehouse.ingest.store import cleanup, files, integrity, journal, layout, lock, manifest
+from tracehouse.ingest.store.files import StagedFile
+from tracehouse.ingest.store.manifest import Conversion, SkippedCopy, Source, StoredFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
 
 
 def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:
-    """All of an ingest but the database, from files that are written first."""
+    """Write raw files and ingest them without building a database."""
     raw, warehouse = folder / "raw", folder / "warehouse"
     raw.mkdir(exist_ok=True)
     for name, text in files.items():
         (raw / name).write_text(text)
-    with artifacts.lock(warehouse):
-        artifacts.clean(warehouse)
-        outcome = pipeline.ingest([raw], warehouse, [], quiet)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        cleanup.remove_leftovers(warehouse)
+        outcome = pipeline.convert([raw], warehouse, [], quiet)
+        journal.publish(warehouse, outcome.conversions)
     return outcome
 
 
-def parquet_files(folder: Path) -> set[str]:
-    warehouse = folder / "warehouse"
-    return {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
-
-
-def half_file(warehouse: Path, content: bytes, rows: int = 1) -> StagedFile:
-    half = artifacts.staging(warehouse) / "rows.parquet"
+def stage_file(warehouse: Path, content: bytes, rows: int = 1) -> StagedFile:
+    half = layout.staging_folder(warehouse) / "rows.parquet"
     half.write_bytes(content)
-    return artifacts.staged(half, rows)
+    return files.stage(half, rows)
 
 
 def conversion_of(*files: StoredFile) -> Conversion:
@@ -48,183 +43,182 @@ def conversion_of(*files: StoredFile) -> Conversion:
     return Conversion("openb", "node", "", "x.csv", "f" * 64, "0" * 64, (source,), files)
 
 
-def kept(warehouse: Path, content: bytes, source: str = "x.csv") -> Conversion:
-    """A conversion of one file, that is in the store and in the journal."""
-    half = half_file(warehouse, content)
-    conversion = replace(conversion_of(artifacts.named("openb/node", half)), source=source)
-    artifacts.finalize(warehouse, conversion, [half])
+def add(warehouse: Path, content: bytes, source: str = "x.csv") -> Conversion:
+    """Add a conversion of one file to the store and to the journal."""
+    half = stage_file(warehouse, content)
+    conversion = replace(conversion_of(manifest.describe_file("openb/node", half)), source=source)
+    journal.add(warehouse, conversion, [half])
     return conversion
 
 
-def in_store(warehouse: Path) -> set[str]:
+def list_parquet(warehouse: Path) -> set[str]:
     return {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
 
 
-def paths_of(*conversions: Conversion) -> set[str]:
+def list_paths(*conversions: Conversion) -> set[str]:
     return {stored.path for conversion in conversions for stored in conversion.all_files}
 
 
-def test_a_file_is_named_by_its_content(tmp_path: Path) -> None:
-    stored = artifacts.named("openb/node", half_file(tmp_path, b"content", 3))
+def test_names_file_by_its_content(tmp_path: Path) -> None:
+    stored = manifest.describe_file("openb/node", stage_file(tmp_path, b"content", 3))
     sha256 = hashlib.sha256(b"content").hexdigest()
     assert stored == StoredFile(f"parquet/openb/node/{sha256[:16]}.parquet", 7, sha256, 3)
-    (kept_file,) = kept(tmp_path, b"content").files
-    assert kept_file.path == stored.path
+    (added,) = add(tmp_path, b"content").files
+    assert added.path == stored.path
     assert (tmp_path / stored.path).read_bytes() == b"content"
-    assert not (artifacts.staging(tmp_path) / "rows.parquet").exists()
-    assert kept(tmp_path, b"content").files == (kept_file,)
+    assert not (layout.staging_folder(tmp_path) / "rows.parquet").exists()
+    assert add(tmp_path, b"content").files == (added,)
 
 
-def test_the_journal_and_the_manifest_give_back_what_they_were_given(tmp_path: Path) -> None:
-    conversion = kept(tmp_path, b"content")
+def test_journal_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
+    conversion = add(tmp_path, b"content")
     in_partition = replace(
         conversion,
         partition="day=1/list=a",
         files=(),
         rejected=conversion.files,
-        passed_over=(PassedOver("y.csv", "1" * 64),),
+        passed_over=(SkippedCopy("y.csv", "1" * 64),),
     )
-    assert artifacts.published(tmp_path) == []
-    artifacts.finalize(tmp_path, in_partition, [half_file(tmp_path, b"content")])
-    assert sorted(artifacts.finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
-    artifacts.publish(tmp_path, [in_partition, conversion])
-    assert artifacts.finished(tmp_path) == []
-    assert artifacts.published(tmp_path) == [conversion, in_partition]
+    assert manifest.read_conversions(tmp_path) == []
+    journal.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])
+    assert sorted(journal.read_finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
+    journal.publish(tmp_path, [in_partition, conversion])
+    assert journal.read_finished(tmp_path) == []
+    assert manifest.read_conversions(tmp_path) == [conversion, in_partition]
 
 
-def test_what_a_kill_leaves_of_a_manifest_is_not_read(tmp_path: Path) -> None:
-    conversion = kept(tmp_path, b"1")
-    artifacts.publish(tmp_path, [conversion])
+def test_ignores_half_written_manifest_and_journal(tmp_path: Path) -> None:
+    conversion = add(tmp_path, b"1")
+    journal.publish(tmp_path, [conversion])
     (tmp_path / "datapackage.json.half").write_text('{"conversions": [')
-    kept(tmp_path, b"1")
+    add(tmp_path, b"1")
     (tmp_path / ".ingest" / "finished" / "openb.pod.json.half").write_text("{")
-    assert artifacts.published(tmp_path) == artifacts.finished(tmp_path) == [conversion]
+    assert manifest.read_conversions(tmp_path) == journal.read_finished(tmp_path) == [conversion]
 
 
 DAMAGED = ['{"trace": "openb"', '{"trace": "openb"}', "[]", "null", "\udcff", "", "[" * 100_000]
 
 
 @pytest.mark.parametrize("damaged", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_damaged_manifest_is_named_with_what_to_do_and_nothing_is_removed(
-    damaged: str, tmp_path: Path
-) -> None:
-    artifacts.publish(tmp_path, [kept(tmp_path, b"1")])
-    before = in_store(tmp_path)
+def test_damaged_manifest_is_an_error_with_advice_and_removes_nothing(damaged: str, tmp_path: Path) -> None:
+    journal.publish(tmp_path, [add(tmp_path, b"1")])
+    before = list_parquet(tmp_path)
     (tmp_path / "datapackage.json").write_bytes(damaged.encode(errors="surrogateescape"))
-    for use in (artifacts.published, artifacts.clean, artifacts.unlisted):
+    for use in (manifest.read_conversions, cleanup.remove_leftovers, cleanup.list_unlisted):
         with pytest.raises(UserError, match="`traces build --recover` makes a new one") as raised:
             use(tmp_path)
         assert str(raised.value).startswith(f"{tmp_path / 'datapackage.json'}: ")
-    assert in_store(tmp_path) == before
+    assert list_parquet(tmp_path) == before
 
 
 @pytest.mark.parametrize("damaged", DAMAGED, ids=range(len(DAMAGED)))
-def test_a_damaged_journal_costs_only_what_it_told_of(damaged: str, tmp_path: Path) -> None:
-    kept(tmp_path, b"1")
-    (journal,) = (tmp_path / ".ingest" / "finished").glob("*.json")
-    whole = kept(tmp_path, b"2", "y.csv")
-    journal.write_bytes(damaged.encode(errors="surrogateescape"))
-    assert artifacts.finished(tmp_path) == [whole]
-    artifacts.clean(tmp_path)
-    assert artifacts.finished(tmp_path) == [whole]
-    assert not journal.exists()
+def test_damaged_journal_entry_loses_only_its_conversion(damaged: str, tmp_path: Path) -> None:
+    add(tmp_path, b"1")
+    (entry,) = (tmp_path / ".ingest" / "finished").glob("*.json")
+    whole = add(tmp_path, b"2", "y.csv")
+    entry.write_bytes(damaged.encode(errors="surrogateescape"))
+    assert journal.read_finished(tmp_path) == [whole]
+    cleanup.remove_leftovers(tmp_path)
+    assert journal.read_finished(tmp_path) == [whole]
+    assert not entry.exists()
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_conversion_that_a_kill_left_without_a_file_is_not_finished(missing: int, tmp_path: Path) -> None:
-    halves = [half_file(tmp_path, b"1"), half_file(tmp_path / "other", b"2")]
-    conversion = conversion_of(*(artifacts.named("openb/node", half) for half in halves))
-    artifacts.finalize(tmp_path, conversion, halves)
-    assert artifacts.finished(tmp_path) == [conversion]
+def test_conversion_without_one_of_its_files_is_not_finished(missing: int, tmp_path: Path) -> None:
+    halves = [stage_file(tmp_path, b"1"), stage_file(tmp_path / "other", b"2")]
+    conversion = conversion_of(*(manifest.describe_file("openb/node", half) for half in halves))
+    journal.add(tmp_path, conversion, halves)
+    assert journal.read_finished(tmp_path) == [conversion]
     (tmp_path / conversion.files[missing].path).unlink()
-    assert artifacts.finished(tmp_path) == []
-    artifacts.clean(tmp_path)
-    assert in_store(tmp_path) == set()
+    assert journal.read_finished(tmp_path) == []
+    cleanup.remove_leftovers(tmp_path)
+    assert list_parquet(tmp_path) == set()
 
 
-def test_cleaning_removes_what_was_half_done_and_nothing_else(tmp_path: Path) -> None:
-    published = kept(tmp_path, b"1")
-    artifacts.publish(tmp_path, [published])
-    finished = kept(tmp_path, b"2")
+def test_removes_only_unfinished_files(tmp_path: Path) -> None:
+    published = add(tmp_path, b"1")
+    journal.publish(tmp_path, [published])
+    finished = add(tmp_path, b"2")
     unknown = tmp_path / "parquet" / "openb" / "node" / f"{'a' * 16}.parquet"
     unknown.write_bytes(b"3")
-    half_file(tmp_path, b"half")
-    artifacts.clean(tmp_path)
-    assert in_store(tmp_path) == paths_of(published, finished) | {unknown.relative_to(tmp_path).as_posix()}
-    assert artifacts.unlisted(tmp_path) == [unknown.relative_to(tmp_path).as_posix()]
-    # What is finished once more, before it was published, leaves no file behind.
-    again = kept(tmp_path, b"4")
-    assert in_store(tmp_path) == paths_of(published, again) | {unknown.relative_to(tmp_path).as_posix()}
+    stage_file(tmp_path, b"half")
+    cleanup.remove_leftovers(tmp_path)
+    name = unknown.relative_to(tmp_path).as_posix()
+    assert list_parquet(tmp_path) == list_paths(published, finished) | {name}
+    assert cleanup.list_unlisted(tmp_path) == [name]
+    # A second version before the first was published leaves no file behind.
+    again = add(tmp_path, b"4")
+    assert list_parquet(tmp_path) == list_paths(published, again) | {name}
 
 
-def test_cleaning_leaves_what_is_not_ours(tmp_path: Path) -> None:
-    # Somebody names a folder as warehouse that has Parquet of its own.
+def test_keeps_files_of_others(tmp_path: Path) -> None:
+    # A user may name a folder that has other Parquet files.
     mine = tmp_path / "parquet" / "mine" / "results.parquet"
     mine.parent.mkdir(parents=True)
     mine.write_bytes(b"my work")
-    artifacts.clean(tmp_path)
-    artifacts.check_manifest_is_there(tmp_path)
+    cleanup.remove_leftovers(tmp_path)
+    journal.check_manifest_exists(tmp_path)
     assert mine.read_bytes() == b"my work"
 
 
-def test_superseded_files_stay_for_a_time_and_for_some_versions(tmp_path: Path) -> None:
-    versions = [kept(tmp_path, b"%d" % number) for number in range(1)]
-    artifacts.publish(tmp_path, versions)
+def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
+    versions = [add(tmp_path, b"%d" % number) for number in range(1)]
+    journal.publish(tmp_path, versions)
     for number in range(1, 6):
-        versions.append(kept(tmp_path, b"%d" % number))
-        artifacts.publish(tmp_path, versions[-1:])
-    artifacts.clean(tmp_path)
-    assert in_store(tmp_path) == paths_of(*versions)
-    assert artifacts.vacuum(tmp_path, 1, 0) == []
+        versions.append(add(tmp_path, b"%d" % number))
+        journal.publish(tmp_path, versions[-1:])
+    cleanup.remove_leftovers(tmp_path)
+    assert list_parquet(tmp_path) == list_paths(*versions)
+    assert cleanup.vacuum(tmp_path, 1, 0) == []
 
-    # Their age alone takes no file of the last versions.
+    # Files of the last versions stay regardless of their age.
     now = manifest.read(tmp_path)
     old = tuple(replace(file, since="2020-01-01T00:00:00+00:00") for file in now.superseded)
     manifest.write(tmp_path, replace(now, superseded=old))
-    artifacts.clean(tmp_path)
-    assert in_store(tmp_path) == paths_of(*versions[2:])
+    cleanup.remove_leftovers(tmp_path)
+    assert list_parquet(tmp_path) == list_paths(*versions[2:])
     assert manifest.read(tmp_path).version == 6
-    gone = artifacts.vacuum(tmp_path, 0, 0)
-    assert {file.path for file in gone} == paths_of(*versions[2:5])
-    assert in_store(tmp_path) == paths_of(versions[5])
+    gone = cleanup.vacuum(tmp_path, 0, 0)
+    assert {file.path for file in gone} == list_paths(*versions[2:5])
+    assert list_parquet(tmp_path) == list_paths(versions[5])
     assert manifest.read(tmp_path).superseded == ()
 
-    # One that comes back is not superseded any more.
-    artifacts.publish(tmp_path, [kept(tmp_path, b"0")])
-    artifacts.publish(tmp_path, [kept(tmp_path, b"5")])
-    artifacts.publish(tmp_path, [kept(tmp_path, b"0")])
-    assert [file.path for file in manifest.read(tmp_path).superseded] == [*paths_of(versions[5])]
+    # A file that is used again is not superseded any more.
+    journal.publish(tmp_path, [add(tmp_path, b"0")])
+    journal.publish(tmp_path, [add(tmp_path, b"5")])
+    journal.publish(tmp_path, [add(tmp_path, b"0")])
+    assert [file.path for file in manifest.read(tmp_path).superseded] == [*list_paths(versions[5])]
 
 
-def test_what_has_not_changed_is_no_new_version(tmp_path: Path) -> None:
-    conversion = kept(tmp_path, b"1")
-    artifacts.publish(tmp_path, [conversion])
+def test_publishing_same_conversions_makes_no_new_version(tmp_path: Path) -> None:
+    conversion = add(tmp_path, b"1")
+    journal.publish(tmp_path, [conversion])
     before = (tmp_path / "datapackage.json").read_bytes()
-    artifacts.publish(tmp_path, [conversion])
+    journal.publish(tmp_path, [conversion])
     assert (tmp_path / "datapackage.json").read_bytes() == before
 
 
-def test_a_lost_manifest_stops_everything_but_its_recovery(tmp_path: Path) -> None:
+def test_lost_manifest_stops_ingest_until_recovered(tmp_path: Path) -> None:
     files = {
         "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
         "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
     }
     published = ingest(tmp_path, files).conversions
     warehouse = tmp_path / "warehouse"
-    everything = parquet_files(tmp_path)
+    everything = list_parquet(tmp_path / "warehouse")
     (tmp_path / "raw" / "summary_power_a40.csv").unlink()
     (warehouse / "datapackage.json").unlink()
-    with pytest.raises(UserError, match=r"json: it is gone, but there are records of 2 raw files"):
+    with pytest.raises(UserError, match=r"json: the manifest is missing, but 2 conversions are on record"):
         ingest(tmp_path, {})
-    assert parquet_files(tmp_path) == everything
+    assert list_parquet(tmp_path / "warehouse") == everything
 
     assert integrity.recover(warehouse, quiet) == []
-    assert artifacts.published(warehouse) == sorted(published, key=lambda one: one.key)
+    assert manifest.read_conversions(warehouse) == sorted(published, key=lambda one: one.key)
     with pytest.raises(UsageError, match="nothing to recover"):
         integrity.recover(warehouse, quiet)
 
 
-def test_recovery_leaves_out_what_is_damaged_and_says_so(tmp_path: Path) -> None:
+def test_recovery_reports_damaged_files_and_omits_them(tmp_path: Path) -> None:
     files = {
         "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
         "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
@@ -237,23 +231,23 @@ def test_recovery_leaves_out_what_is_damaged_and_says_so(tmp_path: Path) -> None
     content[10] ^= 4
     damaged.write_bytes(content)
     notes = integrity.recover(warehouse, quiet)
-    assert [note.partition(" as they are")[0] for note in notes] == [
+    assert notes == [
         f"{damaged}: its content is not what was written",
-        "openb_node_list_all_node.csv is left out of openb.node: ingest it again",
-        f"{warehouse / 'datapackage.json.damaged'}: what was there before",
-        "2 Parquet files are in no record that was taken up, and stay",
+        "openb.node lacks the rows of openb_node_list_all_node.csv: ingest it again",
+        f"The damaged manifest is kept as {warehouse / 'datapackage.json.damaged'}",
+        f"Kept 2 Parquet files that the manifest does not list: {cleanup.list_unlisted(warehouse)[0]}",
     ]
     assert (warehouse / "datapackage.json.damaged").read_text() == "{"
-    assert [conversion.table for conversion in artifacts.published(warehouse)] == ["power"]
+    assert [conversion.table for conversion in manifest.read_conversions(warehouse)] == ["power"]
 
 
 def test_recovery_without_records_changes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there are no records of conversions"):
+    with pytest.raises(UserError, match="there are no records to rebuild datapackage"):
         integrity.recover(tmp_path, quiet)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_data_package_lists_every_output_and_every_input(tmp_path: Path) -> None:
+def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
     ingest(
         tmp_path,
         {
@@ -272,7 +266,7 @@ def test_the_data_package_lists_every_output_and_every_input(tmp_path: Path) -> 
         "openb.node.openb_node_list_gpu_node.csv",
         "zeus.power.summary_power_a40.csv",
     ]
-    assert {resource["path"] for resource in resources.values()} == parquet_files(tmp_path)
+    assert {resource["path"] for resource in resources.values()} == list_parquet(tmp_path / "warehouse")
     for resource in resources.values():
         data = (warehouse / resource["path"]).read_bytes()
         assert resource["bytes"] == len(data)
@@ -291,24 +285,24 @@ def test_the_data_package_lists_every_output_and_every_input(tmp_path: Path) -> 
 
 HOLD = """
 import pathlib, sys
-from tracehouse.ingest.store import artifacts
-with artifacts.lock(pathlib.Path(sys.argv[1])):
+from tracehouse.ingest.store import cleanup, files, journal, layout, lock, manifest
+with lock.acquire(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_there_is_one_writer_at_a_time(killed: bool, tmp_path: Path) -> None:
+def test_allows_one_writer_at_a_time(killed: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
         with (
             pytest.raises(UserError, match="another ingest or build is writing here"),
-            artifacts.lock(tmp_path),
+            lock.acquire(tmp_path),
         ):
             pass
         if killed:
             other.kill()
-    with artifacts.lock(tmp_path):
+    with lock.acquire(tmp_path):
         pass

@@ -28,7 +28,7 @@ from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers.wide_csv import CHUNK_BYTES, Lines, read_wide
-from tracehouse.ingest.store import artifacts
+from tracehouse.ingest.store import cleanup, journal, lock
 from tracehouse.ingest.store.manifest import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.samples.traces.acme_telemetry import write_metric
@@ -305,10 +305,10 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
 
 
 def ingest(raw: Path, warehouse: Path) -> IngestResult:
-    with artifacts.lock(warehouse):
-        artifacts.clean(warehouse)
-        outcome = pipeline.ingest([raw], warehouse, ["acme"], quiet)
-        artifacts.publish(warehouse, outcome.conversions)
+    with lock.acquire(warehouse):
+        cleanup.remove_leftovers(warehouse)
+        outcome = pipeline.convert([raw], warehouse, ["acme"], quiet)
+        journal.publish(warehouse, outcome.conversions)
     return outcome
 
 

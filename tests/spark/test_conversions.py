@@ -13,7 +13,7 @@ from spark_tests import in_full
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import Unit
-from tracehouse.engines.spark.conversions import workers_of
+from tracehouse.engines.spark.conversions import create_workers
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import manifest
 
@@ -24,7 +24,7 @@ HEADER = "sn,cpu_milli,memory_mib,gpu,model\n"
 
 
 def ingest(raw: Path, warehouse: Path, traces: Sequence[str], spark: "SparkSession") -> IngestResult:
-    return database.ingest([raw], warehouse, traces, quiet, workers=workers_of(spark))
+    return database.ingest([raw], warehouse, traces, quiet, workers=create_workers(spark))
 
 
 def test_the_same_files_and_accounts(
@@ -61,14 +61,14 @@ def test_stored_views_are_made_on_the_workers_and_are_the_same(
     here, there = tmp_path / "here", tmp_path / "there"
     database.ingest([sample_raw], here, ["pai", "acme"], quiet)
     tried: list[Unit] = []
-    workers = workers_of(spark)
+    workers = create_workers(spark)
 
     def counted(units: Sequence[Unit]) -> list[dict[str, str]]:
         tried.extend(units)
-        return list(workers.make_units(units))
+        return list(workers.compute_units(units))
 
     outcome = database.ingest(
-        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, make_units=counted)
+        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, compute_units=counted)
     )
     assert outcome.notes == () and len(tried) > 2
     made = sorted(path.relative_to(here) for path in here.glob("stored/*/*/*.parquet"))

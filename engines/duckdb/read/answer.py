@@ -18,7 +18,7 @@ from tracehouse.engines.duckdb.names import FOLDERS, NAME
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.names import MOST_ROWS
-from tracehouse.ingest.store.warehouse_path import checked
+from tracehouse.ingest.store.layout import resolve_warehouse
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +129,7 @@ def connect(warehouse: Path, access: Access = NOTHING_MORE) -> duckdb.DuckDBPyCo
 
     Raises UserError where there is no database, or where it cannot be opened.
     """
-    path = checked(warehouse) / NAME
+    path = resolve_warehouse(warehouse) / NAME
     if not path.exists():
         raise UserError(
             f"{path}: there is no database. Make one with `traces ingest --raw DIR`, "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import NAME, quoted
-from tracehouse.ingest.store.warehouse_path import checked
+from tracehouse.ingest.store.layout import resolve_warehouse
 
 
 def command(warehouse: Path) -> list[str]:
@@ -14,7 +14,7 @@ def command(warehouse: Path) -> list[str]:
 
     Raises UserError where there is no database, or no shell.
     """
-    database = checked(warehouse) / NAME
+    database = resolve_warehouse(warehouse) / NAME
     if not database.exists():
         raise UserError(f"{database}: there is no database. Make one with `traces ingest --raw DIR`")
     own = shutil.which("duckdb", path=sysconfig.get_path("scripts"))

@@ -1,6 +1,7 @@
-"""Builds a database file: base tables, catalog, views, named queries, what publishers printed."""
+"""Build a database file: base tables, catalog, views, named queries, published figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog, local
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.queries import create_queries
-from tracehouse.engines.duckdb.write.views import create_views
+from tracehouse.engines.duckdb.write.views import create_views, replace_views
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import query_files
@@ -19,10 +20,10 @@ from tracehouse.views import caveats, ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.materialization import StoredView
 
-# The oldest storage format that holds typed macro parameters.
+# The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
 
-NOTHING_STORED: Mapping[str, StoredView] = MappingProxyType({})
+NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
 
 
 def build_file(
@@ -30,45 +31,63 @@ def build_file(
     conversions: Sequence[Conversion],
     warehouse: Path,
     materialize: bool,
-    stored: Mapping[str, StoredView] = NOTHING_STORED,
+    stored: Mapping[str, StoredView] = NO_VIEWS,
 ) -> list[local.Problem]:
     """Write a new database at `path` over some conversions of a warehouse, whose path is absolute.
 
-    `stored` are the views, by their versioned names, whose rows it reads from files. Returns what of the
-    user's own views and queries could not be created.
+    With `materialize` it holds copies of the base tables. `stored` are the materialized views, by their
+    versioned names, which read files. Returns the user's own views and queries that failed.
     """
-    with duckdb.connect() as connection:
-        connection.execute(f"attach {quoted(str(path))} as building (storage_version '{STORAGE_VERSION}')")
-        connection.execute("use building")
+    with _open(path, f"storage_version '{STORAGE_VERSION}'") as connection:
         if not materialize:
-            # Creating views gives threads nothing to share, and waiting for them would take a fifth longer.
+            # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
             connection.execute("set threads = 1")
         held = build(connection, conversions, conversions, warehouse, materialize, stored)
-        problems = local.create(connection, warehouse / local.FOLDER, held)
+        return local.create(connection, warehouse / local.FOLDER, held)
+
+
+def update_views(path: Path, warehouse: Path, stored: Mapping[str, StoredView]) -> None:
+    """Let a database read materialized views from exactly the files of `stored`, and compute all others."""
+    with _open(path) as connection:
+        connection.begin()
+        before = connection.execute("select versioned_name from catalog.views where stored").fetchall()
+        names = {*stored, *(name for (name,) in before)}
+        replace_views(connection, names, stored, warehouse)
+        catalog.update_views(connection, {name: stored.get(name) for name in names})
+        connection.commit()
+
+
+@contextmanager
+def _open(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database for writing, as the current one of a connection."""
+    with duckdb.connect() as connection:
+        listed = f" ({', '.join(options)})" if options else ""
+        connection.execute(f"attach {quoted(str(path))} as building{listed}")
+        connection.execute("use building")
+        yield connection
         connection.execute("use memory")
         connection.execute("detach building")
-    return problems
 
 
 def build(
     connection: duckdb.DuckDBPyConnection,
     conversions: Sequence[Conversion],
-    at_hand: Sequence[Conversion],
+    with_rows: Sequence[Conversion],
     warehouse: Path,
     materialize: bool,
-    stored: Mapping[str, StoredView] = NOTHING_STORED,
+    stored: Mapping[str, StoredView] = NO_VIEWS,
 ) -> dict[str, Held]:
-    """Create all that is ours in the current, empty database. Tables have the rows of what is `at_hand`.
+    """Create all of Tracehouse's definitions in the current, empty database, and return the views' caveats.
 
-    Returns the caveats that each view holds.
+    The catalog describes `conversions`; the tables have the rows of those in `with_rows`.
     """
     traces = list(all_traces().values())
     # One transaction: otherwise each of a thousand statements would wait for the disk.
     connection.begin()
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
-    create_base_tables(connection, traces, at_hand, warehouse, materialize)
-    create_rejected_rows(connection, at_hand, warehouse, materialize)
+    create_base_tables(connection, traces, with_rows, warehouse, materialize)
+    create_rejected_rows(connection, with_rows, warehouse, materialize)
     catalog.fill_sources(connection, traces, conversions)
     views = create_views(connection, stored, warehouse)
     held = caveats.of_views(views, catalog.column_types(connection))
@@ -82,10 +101,10 @@ def build(
     return held
 
 
-def is_materialized(path: Path) -> bool:
-    """Whether there is a database, and its base tables are copies and not views over Parquet.
+def holds_tables(path: Path) -> bool:
+    """Return whether a database holds copies of its base tables instead of views over Parquet.
 
-    Raises UserError where it cannot be opened.
+    Returns False where there is no database. Raises UserError where it cannot be opened.
     """
     if not path.exists():
         return False

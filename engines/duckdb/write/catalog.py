@@ -82,6 +82,19 @@ def fill_views(
     name_in_caveats(connection, {view.versioned: held[view.versioned] for view in views})
 
 
+def update_views(connection: DuckDBPyConnection, stored: Mapping[str, StoredView | None]) -> None:
+    """Update which views are materialized in `catalog.views`: by versioned name, None for a computed view."""
+    for name, view in stored.items():
+        connection.execute(
+            """
+            update catalog.views
+            set stored = ?, stored_at = ?, stored_bytes = ?, stored_files = ?, stored_from = ?
+            where versioned_name = ?
+            """,
+            [*_stored_facts(view), name],
+        )
+
+
 def _stored_facts(stored: StoredView | None) -> tuple:
     if stored is None:
         return (False, None, None, [], [])

@@ -1,34 +1,39 @@
-"""Everything that changes a warehouse: ingest, forget, build, vacuum, recover.
+"""Change a warehouse: ingest, forget, build, vacuum, recover.
 
-A database is built aside, and renamed over the old one: a reader sees the old version whole or the new one
-whole. It takes its place after the store's manifest has: a kill between the two leaves the version before,
-whose files the manifest has superseded and the store keeps.
+An ingest converts raw files, builds a database in the staging folder, publishes the manifest, renames the
+database over the old one, computes materialized views, and renames a database that reads them over the first.
+Readers see one complete version. A kill before the first rename leaves the old database, whose files the
+manifest has superseded and the store keeps; a kill before the second leaves a database that computes its
+views on demand, and the next ingest goes on with them.
 """
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.progress import Progress
+from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import foreign_objects, freshness, materialized_views
-from tracehouse.engines.duckdb.write.build import build_file, is_materialized
+from tracehouse.engines.duckdb.write.build import build_file, holds_tables, update_views
 from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.pipeline import IngestResult, Run
-from tracehouse.ingest.store import artifacts, integrity
-from tracehouse.ingest.store.manifest import Conversion, Superseded
-from tracehouse.ingest.store.warehouse_path import checked
+from tracehouse.ingest.pipeline import IngestResult, RunTasks
+from tracehouse.ingest.store import cleanup, integrity, journal
+from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, staging_folder
+from tracehouse.ingest.store.lock import acquire, explain_write_errors
+from tracehouse.ingest.store.manifest import Conversion, Superseded, read_conversions
+from tracehouse.ingest.store.view_store import record_superseded
 
 
-def _untold(label: str, more_bytes: int, total_bytes: int) -> None:
-    """Progress that nobody sees."""
+def _ignore_count(count: int) -> None:
+    """Ignore how many views remain."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A database that is in its place, what there is to say, and what of the user's own it could not take."""
+    """A published database, notes for the user, and the user's own views and queries that failed."""
 
     path: Path
     notes: Sequence[str]
@@ -37,24 +42,20 @@ class Built:
 
 @dataclass(frozen=True)
 class Workers:
-    """What does the work of an ingest elsewhere: the conversions, and the units of stored views."""
+    """Functions that do the work of an ingest elsewhere: conversions, and units of materialized views."""
 
-    convert: Run
-    make_units: materialized_views.MakeUnits
+    convert: RunTasks
+    compute_units: materialized_views.ComputeUnits
 
 
 @dataclass(frozen=True)
-class _Half:
-    """A database that is whole, and not in its place yet.
-
-    `stored` are the files of its views; it has none where it is not to store views, or could not.
-    """
+class _StagedDatabase:
+    """A complete database in the staging folder, its fingerprint, and the files of views that it reads."""
 
     path: Path
-    problems: Sequence[Problem]
-    notes: Sequence[str]
-    stored: Sequence[str]
-    stores_views: bool
+    inputs: str
+    with_views: bool
+    view_files: Sequence[str]
 
 
 def ingest(
@@ -65,186 +66,198 @@ def ingest(
     replacing: bool = False,
     workers: Workers | None = None,
     stored: bool = True,
+    on_ready: Callable[[int], None] = _ignore_count,
 ) -> IngestResult:
-    """Convert raw files, build the database over them, and publish both.
+    """Convert raw files and publish a database over them.
 
     With `replacing`, tables that raw files are found for consist of these alone afterwards. `workers` convert
-    and compute stored views; without them, this process does. A database that holds its tables itself, or is
-    without stored views (see `build`), goes on so; without `stored`, this one is without them.
+    files and compute views; without them, this process does. A database that holds its tables, or has no
+    materialized views (see `build`), stays so; without `stored`, this one has none. `on_ready` is called with
+    the number of views that are still to be computed, once the database answers queries.
     """
-    with artifacts.lock(warehouse):
-        _clean(warehouse)
-        foreign_objects.check_is_free(warehouse / NAME)
+    with acquire(warehouse):
+        _prepare(warehouse)
         convert = workers.convert if workers else None
-        outcome = pipeline.ingest(raw_folders, warehouse, trace_names, progress, replacing, convert)
-        if outcome.conversions:
-            progress("database", 0, 0)
-            notes = _publish(warehouse, outcome.conversions, stored, workers, progress)
-            outcome = replace(outcome, notes=(*outcome.notes, *notes))
-        artifacts.drop_staging(warehouse)
-    return outcome
+        result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert)
+        if result.conversions:
+            notes = _publish_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
+            result = replace(result, notes=(*result.notes, *notes))
+        remove_staging(warehouse)
+    return result
 
 
 def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
-    """Take raw files out of the warehouse, and tell what has left.
+    """Remove the rows of raw files from the warehouse, and return notes on them.
 
     A name is a value of `catalog.sources.file`, a bare file name, or a glob pattern of either (`acme/*`).
     Raises UsageError where one matches nothing.
     """
-    _check_is_there(warehouse)
-    with artifacts.lock(warehouse):
-        _clean(warehouse)
-        foreign_objects.check_is_free(warehouse / NAME)
-        published = artifacts.published(warehouse)
-        leaving = pipeline.conversions_of(published, names)
-        for conversion in leaving:
-            artifacts.drop_unpublished(warehouse, conversion.key)
-        notes = _publish(warehouse, [c for c in published if c not in leaving])
-        artifacts.drop_staging(warehouse)
-    return [*map(pipeline.said_of_leaving, leaving), *notes]
+    _check_exists(warehouse)
+    with acquire(warehouse):
+        _prepare(warehouse)
+        published = read_conversions(warehouse)
+        removed = pipeline.find_conversions(published, names)
+        for conversion in removed:
+            journal.discard(warehouse, conversion.key)
+        notes = _publish_as_before(warehouse, [c for c in published if c not in removed])
+        remove_staging(warehouse)
+    return [*map(pipeline.describe_removal, removed), *notes]
 
 
 def build(
-    warehouse: Path, materialize: bool = False, stored: bool = True, progress: Progress = _untold
+    warehouse: Path, materialize: bool = False, stored: bool = True, progress: Progress = ignore_progress
 ) -> Built:
-    """Build the database anew over what is published.
+    """Build the database again over the published files.
 
-    With `materialize` the base tables are copied into it: one file, which reads no other. So it has no stored
-    views, which are files of their own; without `stored` it has none either. Raises UserError where there is
-    no such folder.
+    With `materialize` the base tables are copied into it: one file, which reads no other, and so has no
+    materialized views. Without `stored` it has none either. Raises UserError where there is no such folder.
     """
-    _check_is_there(warehouse)
-    with artifacts.lock(warehouse):
-        artifacts.check_manifest_is_there(warehouse)
+    _check_exists(warehouse)
+    with acquire(warehouse):
+        journal.check_manifest_exists(warehouse)
         foreign_objects.check_is_free(warehouse / NAME)
-        conversions = artifacts.published(warehouse)
-        half = _built_aside(warehouse, conversions, materialize, stored, progress=progress)
-        notes = [*half.notes, *_take_its_place(half, warehouse, conversions)]
-        artifacts.drop_staging(warehouse)
-    return Built(warehouse / NAME, notes, half.problems)
+        conversions = read_conversions(warehouse)
+        with_views = stored and not materialize
+        built = _publish(warehouse, conversions, materialize, with_views, progress, is_build=True)
+        remove_staging(warehouse)
+    return built
 
 
 def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple[list[Superseded], list[str]]:
-    """Remove superseded files as `store.vacuum` does, and return them, with what there is to say.
+    """Remove superseded files (see `cleanup.vacuum`), and return them and notes.
 
-    The database is built first: after a kill it may be older than the manifest, and still read these files.
+    The database is brought up to date first: after a kill it may be older than the manifest, and still read
+    these files.
     """
-    _check_is_there(warehouse)
-    with artifacts.lock(warehouse):
-        _clean(warehouse)
-        foreign_objects.check_is_free(warehouse / NAME)
-        notes = _publish(warehouse, artifacts.published(warehouse))
-        return _vacuum(warehouse, older_than_days, keep_versions), notes
+    _check_exists(warehouse)
+    with acquire(warehouse):
+        _prepare(warehouse)
+        notes = _publish_as_before(warehouse, read_conversions(warehouse))
+        remove_staging(warehouse)
+        in_use = freshness.read_view_files(warehouse)
+        return cleanup.vacuum(warehouse, older_than_days, keep_versions, in_use), notes
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Make a lost or damaged manifest anew, and tell what could not be taken up. Call `build` after it."""
-    _check_is_there(warehouse)
-    with artifacts.lock(warehouse):
+    """Rebuild a lost or damaged manifest, and return notes on what it lacks. Call `build` after it."""
+    _check_exists(warehouse)
+    with acquire(warehouse):
         return integrity.recover(warehouse, progress)
 
 
-def _clean(warehouse: Path) -> None:
-    """Remove what a killed ingest left half-done, and superseded files whose time has passed."""
-    artifacts.clean(warehouse)
-    place = checked(warehouse)
-    conversions = artifacts.published(warehouse)
-    files = materialized_views.wanted(conversions) if freshness.stores_views(place) else {}
-    # After a kill the list of superseded files may be older than the database that reads some of them again.
-    if _is_fresh(place, conversions, files):
-        materialized_views.note_superseded(place, materialized_views.paths(files))
-        materialized_views.vacuum(place, artifacts.KEEP_SUPERSEDED_DAYS, artifacts.KEEP_SUPERSEDED_VERSIONS)
-
-
-def _vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> list[Superseded]:
-    of_tables = artifacts.vacuum(warehouse, older_than_days, keep_versions)
-    return [*of_tables, *materialized_views.vacuum(checked(warehouse), older_than_days, keep_versions)]
-
-
-def _check_is_there(warehouse: Path) -> None:
-    if not checked(warehouse).is_dir():
+def _check_exists(warehouse: Path) -> None:
+    if not resolve_warehouse(warehouse).is_dir():
         raise UserError(
-            f"{warehouse}: there is no such folder. Name the warehouse, or make one with `traces ingest`"
+            f"{warehouse}: there is no such folder. Name the warehouse, or create one with `traces ingest`"
         )
+
+
+def _prepare(warehouse: Path) -> None:
+    """Clean up after a killed writer, and check that no process has the database open for writing."""
+    cleanup.remove_leftovers(warehouse, freshness.read_view_files(warehouse))
+    foreign_objects.check_is_free(warehouse / NAME)
+
+
+def _publish_as_before(
+    warehouse: Path,
+    conversions: Sequence[Conversion],
+    progress: Progress = ignore_progress,
+    stored: bool = True,
+    workers: Workers | None = None,
+    on_ready: Callable[[int], None] = _ignore_count,
+) -> list[str]:
+    """Publish a database of the kind of the last one, and return notes."""
+    notes = []
+    try:
+        materialize = holds_tables(warehouse / NAME)
+    except UserError as error:
+        materialize = False
+        notes.append(
+            f"{error}. The new database reads the Parquet files. If the old one held its tables, run "
+            "`traces build --materialize`"
+        )
+    with_views = stored and not materialize and freshness.uses_materialized_views(warehouse)
+    built = _publish(warehouse, conversions, materialize, with_views, progress, workers, on_ready)
+    notes += [f"{problem.error}. It is left out" for problem in built.problems]
+    return [*notes, *built.notes]
 
 
 def _publish(
     warehouse: Path,
     conversions: Sequence[Conversion],
-    stored: bool = True,
+    materialize: bool,
+    with_views: bool,
+    progress: Progress,
     workers: Workers | None = None,
-    progress: Progress = _untold,
-) -> list[str]:
-    """Build a database, materialized if the last one was, and publish it together with its conversions.
+    on_ready: Callable[[int], None] = _ignore_count,
+    is_build: bool = False,
+) -> Built:
+    """Publish a database over some conversions, and then one that reads its materialized views from files.
 
-    It has stored views unless the last one had none. A database that is what would be built stays.
+    Unless this is a build, a database that has the same inputs stays. The manifest is published before the
+    first rename: the old database then reads superseded files, which the store keeps for some days.
     """
-    place = checked(warehouse)
-    stored = stored and freshness.stores_views(place)
-    files = materialized_views.wanted(conversions) if stored else {}
-    if _is_fresh(place, conversions, files):
-        integrity.check_sizes(warehouse, conversions)
-        artifacts.publish(warehouse, conversions)
-        materialized_views.note_superseded(place, materialized_views.paths(files))
-        return []
-    notes = []
-    try:
-        materialize = is_materialized(warehouse / NAME)
-    except UserError as error:
-        materialize = False
-        notes.append(_not_opened(error))
-    half = _built_aside(warehouse, conversions, materialize, stored, workers, progress)
-    notes += [f"{problem.error}. It is left out" for problem in half.problems]
-    foreign_objects.check_is_free(warehouse / NAME)
-    # The manifest first: superseded files stay for a while, so that the old database can still be read.
-    artifacts.publish(warehouse, conversions)
-    return [*notes, *half.notes, *_take_its_place(half, warehouse, conversions)]
+    integrity.check_sizes(warehouse, conversions)
+    root = resolve_warehouse(warehouse)
+    notes: list[str] = []
+    problems: Sequence[Problem] = ()
+    planned = materialized_views.plan(conversions) if with_views else {}
+    complete = materialized_views.find_complete(root, planned)
+    inputs = freshness.fingerprint_inputs(conversions, root, with_views)
+    if is_build or not freshness.is_fresh(root, inputs):
+        progress("database", 0, 0)
+        path = staging_folder(root) / NAME
+        with explain_write_errors(warehouse, NAME):
+            path.unlink(missing_ok=True)
+            problems = build_file(path, conversions, root, materialize, complete)
+        staged = _StagedDatabase(path, inputs, with_views, materialized_views.list_paths(planned, complete))
+        foreign_objects.check_is_free(warehouse / NAME)
+        journal.publish(warehouse, conversions)
+        notes += _put_in_place(staged, warehouse)
+    else:
+        journal.publish(warehouse, conversions)
+    if len(complete) < len(planned):
+        on_ready(len(planned) - len(complete))
+    if planned:
+        compute_units = workers.compute_units if workers else None
+        notes += materialized_views.materialize(root, conversions, planned, progress, compute_units)
+        notes += _publish_views(warehouse, conversions, planned, inputs, progress)
+    return Built(warehouse / NAME, notes, problems)
 
 
-def _is_fresh(place: Path, conversions: Sequence[Conversion], files: materialized_views.Wanted) -> bool:
-    made_from = freshness.of_build(conversions, place, materialized_views.paths(files))
-    return freshness.is_fresh(place, made_from) and materialized_views.are_there(place, files)
-
-
-def _not_opened(error: UserError) -> str:
-    return (
-        f"{error}, so that the new one is over the Parquet files. If it held its tables itself, run "
-        "`traces build --materialize`"
-    )
-
-
-def _take_its_place(half: _Half, warehouse: Path, conversions: Sequence[Conversion]) -> list[str]:
-    """Put a new database in its place, and tell where the one before is kept, if somebody wrote into it."""
-    place = checked(warehouse)
-    notes = foreign_objects.keep(warehouse / NAME, freshness.headers(place))
-    made_from = freshness.of_build(conversions, place, half.stored)
-    with artifacts.write_errors_explained(warehouse, NAME):
-        freshness.leave_mark(place, made_from, half.path, half.stores_views)
-    half.path.replace(warehouse / NAME)
-    with artifacts.write_errors_explained(warehouse, NAME):
-        materialized_views.note_superseded(place, half.stored)
-    return notes
-
-
-def _built_aside(
+def _publish_views(
     warehouse: Path,
     conversions: Sequence[Conversion],
-    materialize: bool,
-    stores_views: bool,
-    workers: Workers | None = None,
-    progress: Progress = _untold,
-) -> _Half:
-    """A new database over some conversions, whole, and not in its place yet."""
-    integrity.check_sizes(warehouse, conversions)
-    place = checked(warehouse)
-    half = artifacts.staging(place) / NAME
-    half.unlink(missing_ok=True)
-    stores_views = stores_views and not materialize
-    with artifacts.write_errors_explained(warehouse, NAME):
-        files = materialized_views.wanted(conversions) if stores_views else {}
-        make_units = workers.make_units if workers else None
-        stored, notes = materialized_views.make(place, conversions, files, progress, make_units)
-        progress("database", 0, 0)
-        problems = build_file(half, conversions, place, materialize, stored)
-    used = materialized_views.paths({name: files[name] for name in stored})
-    return _Half(half, problems, notes, used, stores_views)
+    planned: materialized_views.Plan,
+    inputs: str,
+    progress: Progress,
+) -> list[str]:
+    """Publish a database that reads all complete views from their files, unless the last one does so."""
+    root = resolve_warehouse(warehouse)
+    complete = materialized_views.find_complete(root, planned)
+    files = materialized_views.list_paths(planned, complete)
+    if files == freshness.read_view_files(root):
+        return []
+    progress("database", 0, 0)
+    foreign_objects.check_is_free(warehouse / NAME)
+    path = staging_folder(root) / NAME
+    with explain_write_errors(warehouse, NAME):
+        shutil.copyfile(root / NAME, path)
+        if freshness.is_unmodified(root, path):
+            update_views(path, root, complete)
+        else:
+            path.unlink()
+            build_file(path, conversions, root, False, complete)
+    return _put_in_place(_StagedDatabase(path, inputs, True, files), warehouse)
+
+
+def _put_in_place(staged: _StagedDatabase, warehouse: Path) -> list[str]:
+    """Rename a database over the old one. Returns a note where somebody wrote into that, which is kept."""
+    root = resolve_warehouse(warehouse)
+    notes = foreign_objects.keep(warehouse / NAME, freshness.read_headers(root))
+    with explain_write_errors(warehouse, NAME):
+        freshness.write_mark(root, staged.inputs, staged.path, staged.view_files, staged.with_views)
+    staged.path.replace(warehouse / NAME)
+    with explain_write_errors(warehouse, NAME):
+        record_superseded(root, staged.view_files)
+    return notes

@@ -11,7 +11,7 @@ import duckdb
 from tracehouse.core.errors import UserError
 from tracehouse.core.names import listed
 from tracehouse.engines.duckdb.attach import HeldError, attach
-from tracehouse.engines.duckdb.write.freshness import header_of
+from tracehouse.engines.duckdb.write.freshness import hash_header
 
 _MARK, _MARK_ENDS = b"DUCK", 12
 
@@ -64,7 +64,7 @@ def keep(database: Path, headers: Sequence[str]) -> list[str]:
     log = _log(database)
     if not _is_database(database):
         return []
-    is_written = log.exists() or (bool(headers) and header_of(database) not in headers)
+    is_written = log.exists() or (bool(headers) and hash_header(database) not in headers)
     if headers and not is_written:
         return []
     names = _foreign(database)

@@ -1,11 +1,11 @@
-"""Whether the database at hand is the one that a build would give now, so that it need not be built again.
+"""Decide whether the database in a warehouse is the one that a build would produce now.
 
-A build leaves a mark beside the store: a hash of all that went into the database, and one of the file that
-came out. The mark is written before the file takes its place: a kill between the two leaves the mark of
-another file, and so does whatever changes the file afterwards.
+A build writes a mark: a fingerprint of everything that the database was built from, the checksum of the file,
+and the files of materialized views that it reads. The mark is written before the file takes its place: after
+a kill between the two, and after any later change of the file, the mark does not match the database.
 
-DuckDB counts in a file's header how often it was written. The mark has the header of the file before too, so
-that after such a kill a database that nobody wrote into is still known as one of ours.
+DuckDB counts in the header of a file how often the file was written. The mark keeps the header of the
+database before too, so that such a kill does not make that database look like one that somebody wrote into.
 """
 
 import hashlib
@@ -20,18 +20,19 @@ import sqlglot
 
 from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import local
-from tracehouse.ingest.store import artifacts, manifest
+from tracehouse.ingest.store.files import write_atomically
+from tracehouse.ingest.store.layout import database_mark
 from tracehouse.ingest.store.manifest import Conversion
 
 _PACKAGE = Path(__file__).parents[3]
-# What of the package has a say in what a database holds.
-_ROOMS = ("ingest", "views", "sql", "engines/duckdb")
+# The layers that decide what a database contains.
+_LAYERS = ("ingest", "views", "sql", "engines/duckdb")
 _HEADER_BYTES = 3 * 4096
-_ENDINGS = {".csv", ".lock", ".py", ".sql"}
+_SUFFIXES = {".csv", ".lock", ".py", ".sql"}
 
 
 def fingerprint(files: Iterable[Path], texts: Iterable[str]) -> str:
-    """A hash of the names and contents of files, in their order, and of some texts."""
+    """Hash the names and contents of files, in their order, and some texts."""
     digest = hashlib.sha256()
     for part in (part for file in files for part in (file.name.encode(), file.read_bytes())):
         digest.update(b"%d:" % len(part) + part)
@@ -39,70 +40,84 @@ def fingerprint(files: Iterable[Path], texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def of_build(conversions: Sequence[Conversion], place: Path, stored: Sequence[str] = ()) -> str:
-    """The fingerprint of what a database over some conversions, in a warehouse at `place`, is made from.
+def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_views: bool) -> str:
+    """Hash everything that a database over some conversions is built from.
 
-    `stored` are the files of views that it reads.
+    `warehouse` is absolute. Materialized views are derived from these inputs, so that only their use counts.
     """
     contents = [json.dumps(asdict(conversion), sort_keys=True) for conversion in conversions]
     versions = [duckdb.__version__, sqlglot.__version__]
-    of_user = local.contents(place / local.FOLDER)
-    return fingerprint(_definitions(), [str(place), *versions, *sorted(contents), *of_user, *stored])
+    user_files = local.hash_files(warehouse / local.FOLDER)
+    texts = [str(warehouse), str(with_views), *versions, *sorted(contents), *user_files]
+    return fingerprint(_list_definitions(), texts)
 
 
-def _definitions() -> list[Path]:
-    found = (path for room in _ROOMS for path in (_PACKAGE / room).rglob("*") if path.suffix in _ENDINGS)
-    return sorted(found)
+def _list_definitions() -> list[Path]:
+    return sorted(
+        path for layer in _LAYERS for path in (_PACKAGE / layer).rglob("*") if path.suffix in _SUFFIXES
+    )
 
 
-def is_fresh(place: Path, made_from: str) -> bool:
-    """Whether the database in a warehouse is whole, untouched, and was made from what has the fingerprint."""
-    database = place / NAME
+def is_fresh(warehouse: Path, inputs: str) -> bool:
+    """Return whether the database is unmodified, and was built from the inputs of this fingerprint."""
+    return _read_mark(warehouse).get("made_from") == inputs and is_unmodified(warehouse, warehouse / NAME)
+
+
+def is_unmodified(warehouse: Path, database: Path) -> bool:
+    """Return whether a database, or a copy of it, is byte for byte the one that was last put in place."""
     if not database.is_file() or database.with_name(f"{NAME}.wal").exists():
         return False
-    mark = _mark(place)
-    return mark.get("made_from") == made_from and mark.get("sha256") == _sha256(database)
+    return _read_mark(warehouse).get("sha256") == _hash_file(database)
 
 
-def stores_views(place: Path) -> bool:
-    """Whether the database at hand was built with stored views; true where that is not known."""
-    return _mark(place).get("stores_views") is not False
+def uses_materialized_views(warehouse: Path) -> bool:
+    """Return whether the database was built to use materialized views; True where that is not known."""
+    return _read_mark(warehouse).get("stores_views") is not False
 
 
-def leave_mark(place: Path, made_from: str, built: Path, stores: bool = True) -> None:
-    """Say what a database was made from that is to take its place in a warehouse, and if it stores views."""
-    before = [header for header in headers(place) if header == header_of(place / NAME)]
+def read_view_files(warehouse: Path) -> list[str] | None:
+    """Return the files of materialized views that the database reads; None where that is not known."""
+    found = _read_mark(warehouse).get("stored")
+    return found if isinstance(found, list) and is_unmodified(warehouse, warehouse / NAME) else None
+
+
+def write_mark(
+    warehouse: Path, inputs: str, built: Path, view_files: Sequence[str] = (), with_views: bool = True
+) -> None:
+    """Record what the database at `built` was built from, before it takes its place in the warehouse."""
+    before = [header for header in read_headers(warehouse) if header == hash_header(warehouse / NAME)]
     mark = {
-        "made_from": made_from,
-        "sha256": _sha256(built),
-        "stores_views": stores,
-        "headers": list(dict.fromkeys([*before, header_of(built)])),
+        "made_from": inputs,
+        "sha256": _hash_file(built),
+        "stores_views": with_views,
+        "stored": list(view_files),
+        "headers": list(dict.fromkeys([*before, hash_header(built)])),
     }
-    manifest.write_whole(artifacts.mark_of_database(place), json.dumps(mark))
+    write_atomically(database_mark(warehouse), json.dumps(mark))
 
 
-def headers(place: Path) -> list[str]:
-    """What `header_of` gave of the databases that were built here last; none where that is not known."""
-    found = _mark(place).get("headers")
+def read_headers(warehouse: Path) -> list[str]:
+    """Return `hash_header` of the databases that were built here last; empty where that is not known."""
+    found = _read_mark(warehouse).get("headers")
     return [str(header) for header in found] if isinstance(found, list) else []
 
 
-def header_of(database: Path) -> str:
-    """A hash of a database's header, which changes with each write; empty where there is no database."""
+def hash_header(database: Path) -> str:
+    """Hash the header of a database, which changes with each write; empty where there is no database."""
     if not database.is_file():
         return ""
     with database.open("rb") as file:
         return hashlib.sha256(file.read(_HEADER_BYTES)).hexdigest()
 
 
-def _mark(place: Path) -> dict[str, Any]:
+def _read_mark(warehouse: Path) -> dict[str, Any]:
     try:
-        mark = json.loads(artifacts.mark_of_database(place).read_text(encoding="utf-8"))
+        mark = json.loads(database_mark(warehouse).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return mark if isinstance(mark, dict) else {}
 
 
-def _sha256(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -43,12 +43,12 @@ class Problem:
     error: str
 
 
-def contents(folder: Path) -> list[str]:
-    """What `create` would read in a folder, as texts: they change when anything in it does."""
-    return [f"{path.relative_to(folder)}: {_content(path)}" for path in sorted(folder.rglob("*.sql"))]
+def hash_files(folder: Path) -> list[str]:
+    """Return a text for each file that `create` would read, which changes with the file's content."""
+    return [f"{path.relative_to(folder)}: {_hash_content(path)}" for path in sorted(folder.rglob("*.sql"))]
 
 
-def _content(path: Path) -> str:
+def _hash_content(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Creates the views in a database that has the tables which they read."""
+"""Create views in a database that has the base tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,25 +16,50 @@ from tracehouse.views.materialization import StoredView
 from tracehouse.views.order import in_order
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
-COMPUTED: Mapping[str, str] = MappingProxyType({})
+NO_FUNCTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def create_views(
     connection: DuckDBPyConnection, stored: Mapping[str, StoredView], warehouse: Path
 ) -> list[ViewFile]:
-    """Create each of our views, and its plain name for the newest version, in the order that is returned.
+    """Create every view and an alias for its newest version, and return the views in their order.
 
-    `stored` are those that read rows which are kept in the warehouse, by the views' versioned names.
+    `stored` are the materialized views, by their versioned names, which read files of the warehouse.
     """
     views = in_order(expanded(view_files()), _existing(connection))
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
-        parts = stored[view.versioned].parts if view.versioned in stored else ()
-        create_view(connection, view, {cte: parquet(files, warehouse) for cte, files in parts})
+        create_view(connection, view, _table_functions(stored.get(view.versioned), warehouse))
     _unite_comments(connection, views)
     create_aliases(connection, newest(views))
     return views
+
+
+def replace_views(
+    connection: DuckDBPyConnection, names: Collection[str], stored: Mapping[str, StoredView], warehouse: Path
+) -> None:
+    """Replace views by ones that read their files, or compute their rows where they are not in `stored`.
+
+    `names` are versioned names. The comments stay.
+    """
+    comments = connection.execute(
+        """
+        select schema_name || '.' || table_name, column_name, comment from duckdb_columns()
+        where database_name = current_database() and comment is not null
+        """
+    ).fetchall()
+    for view in expanded(view_files()):
+        if view.versioned in names:
+            create_view(connection, view, _table_functions(stored.get(view.versioned), warehouse))
+    for name, column, comment in comments:
+        if name in names:
+            connection.execute(f'comment on column {name}."{column}" is {quoted(comment)}')
+
+
+def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]:
+    """Return the table functions that read a materialized view's CTEs; none for a computed view."""
+    return {cte: parquet(files, warehouse) for cte, files in view.parts} if view else {}
 
 
 def _existing(connection: DuckDBPyConnection) -> set[str]:
@@ -45,21 +70,23 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
     return {name for (name,) in rows}
 
 
-def create_view(connection: DuckDBPyConnection, view: ViewFile, kept: Mapping[str, str] = COMPUTED) -> None:
+def create_view(
+    connection: DuckDBPyConnection, view: ViewFile, functions: Mapping[str, str] = NO_FUNCTIONS
+) -> None:
     """Create a view with its comments. Raises DefinitionError that names the line.
 
-    `kept` has the table functions that give rows of it, as in `statements.query_of`.
+    `functions` are the table functions that read its rows from files (see `statements.query_of`).
     """
     try:
-        connection.execute(reading_statements(view, kept) if kept else view_statements(view))
+        connection.execute(reading_statements(view, functions) if functions else view_statements(view))
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
 
 
 def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
-    """Give the columns of a view that is united with others the comments of the one that unites them.
+    """Copy the column comments of a uniting view to the views that it unites, where they have none.
 
-    A comment of its own stays. Raises DefinitionError where the types of two views do not agree.
+    Raises DefinitionError where the types of two views differ.
     """
     columns = catalog.column_types(connection)
     first: dict[str, ViewFile] = {}
@@ -73,7 +100,7 @@ def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
-    """Let the newest version of a view answer to the view's plain name too, comments and all."""
+    """Create an alias without a version, with all comments, for the newest version of each view."""
     columns = catalog.column_types(connection)
     comments = dict(
         connection.execute(

@@ -1,0 +1,78 @@
+"""Remove superseded files of base tables and materialized views, and what a killed ingest left behind.
+
+Nothing else is removed: a file that the warehouse never listed stays.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from tracehouse.ingest.store import journal, manifest, view_store
+from tracehouse.ingest.store.layout import TABLES_FOLDER, remove_staging
+from tracehouse.ingest.store.manifest import Superseded
+
+# Superseded files are kept for readers of older versions until both limits have passed.
+KEEP_SUPERSEDED_DAYS = 7.0
+KEEP_SUPERSEDED_VERSIONS = 3
+
+_CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
+
+
+def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = None) -> None:
+    """Remove what a killed ingest left unfinished, and superseded files whose time has passed.
+
+    Raises UserError, and removes nothing, where the manifest is missing or damaged. See `vacuum` for
+    `views_in_use`.
+    """
+    journal.check_manifest_exists(warehouse)
+    remove_staging(warehouse)
+    journal.discard_incomplete(warehouse)
+    vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS, views_in_use)
+
+
+def vacuum(
+    warehouse: Path,
+    older_than_days: float,
+    keep_versions: int,
+    views_in_use: Collection[str] | None = None,
+) -> list[Superseded]:
+    """Remove files superseded at least `older_than_days` ago, and return them: tables first, by path.
+
+    Files of the `keep_versions` versions before the current one stay. `views_in_use` are the files of
+    materialized views that the database reads; where that is not known (None), no file of a view is removed.
+    """
+    published = manifest.read(warehouse)
+    views = [] if views_in_use is None else view_store.record_superseded(warehouse, views_in_use)
+    needed = {stored.path for one in journal.read_finished(warehouse) for stored in one.all_files}
+    oldest_to_keep = published.version - keep_versions
+    due = [
+        old
+        for old in (*sorted(published.superseded, key=lambda old: old.path), *views)
+        if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
+    ]
+    for old in due:
+        # The checksum first: after a kill in between, a checksum without its file would count as damage.
+        view_store.checksum_file(warehouse / old.path).unlink(missing_ok=True)
+        (warehouse / old.path).unlink(missing_ok=True)
+    # The lists last: after a kill in between, they still list the files to remove.
+    kept = tuple(old for old in published.superseded if old not in due)
+    if kept != published.superseded:
+        manifest.write(warehouse, replace(published, superseded=kept))
+    if any(old in due for old in views):
+        view_store.write_superseded(warehouse, [old for old in views if old not in due])
+    return due
+
+
+def list_unlisted(warehouse: Path) -> list[str]:
+    """Return the Parquet files of base tables that neither the manifest nor the journal lists, sorted."""
+    published = manifest.read(warehouse)
+    known = {old.path for old in published.superseded}
+    for conversion in (*published.conversions, *filter(None, journal.read_journal(warehouse).values())):
+        known |= {stored.path for stored in conversion.all_files}
+    found = (
+        path.relative_to(warehouse).as_posix()
+        for path in (warehouse / TABLES_FOLDER).rglob("*.parquet")
+        if _CONTENT_NAME.fullmatch(path.name)
+    )
+    return sorted(path for path in found if path not in known)

@@ -1,0 +1,57 @@
+"""Write files so that neither a reader nor a kill finds half of one under its final name."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A complete Parquet file in the staging folder."""
+
+    path: Path
+    sha256: str
+    rows: int
+
+
+def stage(path: Path, rows: int) -> StagedFile:
+    """Hash a complete Parquet file and flush it to disk, before it moves to its final name."""
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        os.fsync(file.fileno())
+    return StagedFile(path, sha256, rows)
+
+
+def move_into_place(staged_file: StagedFile, target: Path) -> None:
+    """Give a staged file its final name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged_file.path.replace(target)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file under a temporary name, flush it, and rename it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(path.name + ".half")
+    with half.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    half.replace(path)
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush a folder to disk, so that the files in it keep their new names."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def size_of(path: Path) -> int | None:
+    """Return the size of a file, or None where it does not exist."""
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None

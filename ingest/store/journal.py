@@ -1,0 +1,143 @@
+"""Record finished conversions until they are published, and published ones for the recovery of a manifest.
+
+A conversion is finished when the journal lists it and its files have their names, and published when
+datapackage.json lists it. A kill loses only the conversion that was running.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from filelock import FileLock
+
+from tracehouse.core.errors import UserError
+from tracehouse.ingest.store import files, manifest
+from tracehouse.ingest.store.files import StagedFile
+from tracehouse.ingest.store.layout import RECORDS_FOLDER, WORK_FOLDER
+from tracehouse.ingest.store.manifest import Conversion, Key
+
+_RECORD_NAMES = "[0-9a-f]" * 16 + ".json"
+
+
+def add(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFile]) -> None:
+    """Enter a conversion in the journal, and move its staged files into place.
+
+    `staged_files` are its files and then its files of rejected rows, in order. The journal is written first,
+    so that a kill leaves no unlisted file.
+    """
+    # Tables that are converted at the same time, in other processes too, may produce files of equal content.
+    with FileLock(warehouse / WORK_FOLDER / "finalize.lock"):
+        discard(warehouse, conversion.key)
+        files.write_atomically(_journal_entry(warehouse, conversion.key), json.dumps(asdict(conversion)))
+        for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):
+            files.move_into_place(staged_file, warehouse / stored.path)
+
+
+def read_finished(warehouse: Path) -> list[Conversion]:
+    """Read the conversions that are finished and not published."""
+    return [one for one in read_journal(warehouse).values() if one and is_complete(warehouse, one)]
+
+
+def is_complete(warehouse: Path, conversion: Conversion) -> bool:
+    """Return whether all files of a conversion exist in full size."""
+    return all(files.size_of(warehouse / stored.path) == stored.bytes for stored in conversion.all_files)
+
+
+def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
+    """Publish a version that consists of some conversions, and remove them from the journal."""
+    before = manifest.read(warehouse)
+    after = before.next(conversions)
+    if after.conversions != before.conversions or not before.version:
+        manifest.write(warehouse, after)
+    _write_records(warehouse, after.conversions)
+    # Finished conversions of another ingest, which this one does not publish, stay in the journal.
+    published = {_journal_entry(warehouse, conversion.key) for conversion in after.conversions}
+    for path, entry in read_journal(warehouse).items():
+        if path in published and entry in after.conversions:
+            path.unlink()
+    with suppress(OSError):
+        _journal_folder(warehouse).rmdir()
+
+
+def discard(warehouse: Path, key: Key) -> None:
+    """Remove a conversion from the journal, and its files unless another conversion lists them too."""
+    path = _journal_entry(warehouse, key)
+    discarded = _read_conversion(path)
+    if discarded:
+        published = manifest.read(warehouse)
+        needed = {old.path for old in published.superseded}
+        others = (other for name, other in read_journal(warehouse).items() if other and name != path)
+        for other in (*published.conversions, *others):
+            needed |= {stored.path for stored in other.all_files}
+        for stored in discarded.all_files:
+            if stored.path not in needed:
+                (warehouse / stored.path).unlink(missing_ok=True)
+    # Last: after a kill in between, the journal still lists the files to remove.
+    path.unlink(missing_ok=True)
+
+
+def discard_incomplete(warehouse: Path) -> None:
+    """Remove the journal's entries that are damaged or whose files are incomplete, as after a kill."""
+    for path, entry in read_journal(warehouse).items():
+        if entry is None:
+            path.unlink()
+        elif not is_complete(warehouse, entry):
+            discard(warehouse, entry.key)
+
+
+def read_journal(warehouse: Path) -> dict[Path, Conversion | None]:
+    """Read the journal's entries; None where one is damaged."""
+    return {path: _read_conversion(path) for path in sorted(_journal_folder(warehouse).glob("*.json"))}
+
+
+def read_records(warehouse: Path) -> dict[Path, Conversion | None]:
+    """Read the records of published conversions; None where one is damaged."""
+    return {path: _read_conversion(path) for path in _list_records(warehouse)}
+
+
+def check_manifest_exists(warehouse: Path) -> None:
+    """Raise UserError where the manifest is missing although records show that it existed."""
+    records = [] if (warehouse / manifest.NAME).exists() else _list_records(warehouse)
+    if records:
+        raise UserError(
+            f"{warehouse / manifest.NAME}: the manifest is missing, but {len(records):,} conversions are on "
+            "record. `traces build --recover` makes a new one from them"
+        )
+
+
+def short_name(key: Key) -> str:
+    """Return a name for the files of a conversion that is valid for any name of its raw file."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+
+
+def _journal_folder(warehouse: Path) -> Path:
+    return warehouse / WORK_FOLDER / "finished"
+
+
+def _journal_entry(warehouse: Path, key: Key) -> Path:
+    return _journal_folder(warehouse) / f"{short_name(key)}.json"
+
+
+def _list_records(warehouse: Path) -> list[Path]:
+    return sorted((warehouse / RECORDS_FOLDER).glob(_RECORD_NAMES))
+
+
+def _write_records(warehouse: Path, conversions: Iterable[Conversion]) -> None:
+    folder = warehouse / RECORDS_FOLDER
+    current = {folder / f"{short_name(c.key)}.json": json.dumps(asdict(c)) for c in conversions}
+    for path in _list_records(warehouse):
+        if path not in current:
+            path.unlink()
+    for path, text in current.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            files.write_atomically(path, text)
+
+
+def _read_conversion(path: Path) -> Conversion | None:
+    try:
+        return manifest.parse_conversion(json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

@@ -1,0 +1,80 @@
+"""Let one process at a time write to a warehouse, and explain why a write failed."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+from filelock import FileLock, Timeout
+
+from tracehouse.core.errors import UserError
+from tracehouse.ingest.store.layout import WORK_FOLDER, resolve_warehouse, staging_folder
+
+# What Arrow and DuckDB raise when a disk is full; DuckDB's exception depends on what it was writing.
+_WRITE_ERRORS = (
+    OSError,
+    duckdb.IOException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+    duckdb.OutOfMemoryException,
+)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_WRONG_KIND = (errno.EISDIR, errno.EEXIST, errno.ENOTDIR, errno.ENOTEMPTY)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@contextmanager
+def acquire(warehouse: Path) -> Iterator[None]:
+    """Lock a warehouse for one writer.
+
+    Raises UserError where another process holds the lock or nothing can be written.
+    """
+    lock = FileLock(resolve_warehouse(warehouse) / WORK_FOLDER / "lock", timeout=0)
+    try:
+        staging_folder(warehouse)
+        lock.acquire()
+    except Timeout:
+        raise UserError(
+            f"{warehouse}: another ingest or build is writing here. Wait until it has finished"
+        ) from None
+    except (FileExistsError, NotADirectoryError) as error:
+        folder = Path(error.filename)
+        blocking = next((path for path in (folder, *folder.parents) if path.is_file()), folder)
+        raise UserError(
+            f"{blocking}: this is a file, but a folder is needed here. Move it away, or name another "
+            "warehouse with --warehouse"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{warehouse}: cannot write to the warehouse. {_advise(error)}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def explain_write_errors(warehouse: Path, name: str) -> Iterator[None]:
+    """Turn the errors of a failed write, such as a full disk, into a UserError that says what to do."""
+    try:
+        yield
+    except _WRITE_ERRORS as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{warehouse}: cannot write {name} ({reason}). {_advise(error)}") from error
+
+
+def _advise(error: Exception) -> str:
+    """Return what to do after a failed write; DuckDB and Arrow give the reason only as text."""
+    code = error.errno if isinstance(error, OSError) else None
+    text = str(error)
+    if code in _DISK_FULL or any(os.strerror(one) in text for one in _DISK_FULL):
+        return "Make room, and run the same command again: it resumes where it stopped"
+    if code in _NOT_ALLOWED or any(os.strerror(one) in text for one in _NOT_ALLOWED):
+        return (
+            "Grant yourself write permission, or name another warehouse with --warehouse; queries need only "
+            "read permission"
+        )
+    if code in _WRONG_KIND:
+        return "A file or folder of that name is in the way: move it away and run the same command again"
+    return "Run the same command again: it resumes where it stopped"

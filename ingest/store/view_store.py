@@ -1,0 +1,99 @@
+"""Keep the files of materialized views, each next to a file with its checksum.
+
+    <warehouse>/stored/<schema>/<view>_v<N>/<hash>.parquet
+                                            <hash>.sha256
+
+A file is complete where its checksum exists: the checksum is written last, in the format of `sha256sum`.
+Superseded files are listed in `.ingest/stored.json`.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracehouse.ingest.store import files, manifest
+from tracehouse.ingest.store.files import StagedFile
+from tracehouse.ingest.store.layout import VIEWS_FOLDER, database_mark
+from tracehouse.ingest.store.manifest import Superseded
+
+_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
+_CHECKSUM = ".sha256"
+
+
+def add(warehouse: Path, staged_file: StagedFile, path: str) -> None:
+    """Move a staged file to its path below the warehouse, and write its checksum."""
+    target = warehouse / path
+    files.move_into_place(staged_file, target)
+    files.write_atomically(checksum_file(target), f"{staged_file.sha256}  {target.name}\n")
+    files.flush_folder(target.parent)
+
+
+def count_rows(warehouse: Path, path: str) -> int | None:
+    """Return the rows of a file, or None where it is missing or incomplete, as after a kill."""
+    if not checksum_file(warehouse / path).exists():
+        return None
+    try:
+        return pq.read_metadata(warehouse / path).num_rows
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:
+    """Return the checksum of each file of the views of some schemas, or of all schemas if none is named."""
+    return {
+        path.with_suffix(".parquet").relative_to(warehouse).as_posix(): path.read_text().partition(" ")[0]
+        for path in sorted((warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"))
+        if not schemas or path.parts[-3] in schemas
+    }
+
+
+def checksum_file(path: Path) -> Path:
+    """Return the file that holds the checksum of another."""
+    return path.with_suffix(_CHECKSUM)
+
+
+def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded]:
+    """Record which files the newest database does not read, and since when, and return them."""
+    version = manifest.read(warehouse).version
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    before = {old.path: old for old in _read_superseded(warehouse)}
+    # The version before may still have read them: this one is the first that does not.
+    after = [
+        before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
+        for path in _list_files(warehouse)
+        if path not in used
+    ]
+    if after != list(before.values()):
+        write_superseded(warehouse, after)
+    return after
+
+
+def write_superseded(warehouse: Path, superseded: Collection[Superseded]) -> None:
+    """Replace the list of superseded files."""
+    files.write_atomically(superseded_list(warehouse), json.dumps([asdict(old) for old in superseded]))
+
+
+def superseded_list(warehouse: Path) -> Path:
+    """Return the file that lists the superseded files."""
+    return database_mark(warehouse).with_name("stored.json")
+
+
+def _read_superseded(warehouse: Path) -> list[Superseded]:
+    """Read the list of superseded files; empty where it is missing or damaged."""
+    try:
+        listed = json.loads(superseded_list(warehouse).read_text(encoding="utf-8"))
+        return [Superseded(**entry) for entry in listed]
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def _list_files(warehouse: Path) -> Iterator[str]:
+    for path in sorted((warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")):
+        if _NAME.fullmatch(path.name):
+            yield path.relative_to(warehouse).as_posix()
