@@ -64,7 +64,7 @@ def test_a_name_that_duckdb_reads_as_a_pattern_is_refused(
         done = run([traces, *command, "--warehouse", place / name], check=False)
         assert done.returncode == 1
         assert done.stderr == (
-            f"error: {place / name}: a warehouse cannot lie in a folder with {REFUSED[name]} in its path, "
+            f"error: {place / name}: the path of a warehouse must not contain {REFUSED[name]}, "
             "which DuckDB reads as a pattern. Choose another with --warehouse\n"
         )
     assert list((place / name).iterdir()) == []
@@ -72,7 +72,7 @@ def test_a_name_that_duckdb_reads_as_a_pattern_is_refused(
 
 @pytest.mark.parametrize("name", [b"not \xff utf-8", b"two\nlines", b"esc\x1b[2J"])
 def test_a_name_that_is_no_text_is_refused_and_shown_escaped(name: bytes, raw: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="path is not printable UTF-8 text") as raised:
+    with pytest.raises(UserError, match="path of a warehouse must be printable UTF-8 text") as raised:
         database.ingest([raw], tmp_path / os.fsdecode(name), [], quiet)
     assert str(raised.value).isprintable()
     str(raised.value).encode()
@@ -86,8 +86,8 @@ def test_a_file_in_the_warehouse_s_place_is_named(
     (tmp_path / "work/.ingest").write_text("mine")
     for name, said in (
         ("file", "file: this is a file. Name the warehouse's folder"),
-        ("file/below", "file: this is a file, where a folder has to be. Move it away"),
-        ("work", ".ingest: this is a file, where a folder has to be. Move it away"),
+        ("file/below", "file: this is a file, but a folder is needed here. Move it away"),
+        ("work", ".ingest: this is a file, but a folder is needed here. Move it away"),
     ):
         with pytest.raises(UserError, match=re.escape(said)):
             database.ingest([raw], tmp_path / name, [], quiet)
@@ -113,9 +113,9 @@ def test_who_may_only_read_gets_answers_and_is_told_of_the_rest(
         done = run([*as_reader, traces, *command, "-w", warehouse], check=False)
         assert done.returncode == 1
         assert done.stderr == (
-            f"error: {warehouse}: the warehouse cannot be written to. "
-            "Give yourself the right to write there, or name another warehouse with --warehouse; "
-            "to ask questions, the right to read is enough\n"
+            f"error: {warehouse}: cannot write to the warehouse. "
+            "Grant yourself write permission, or name another warehouse with --warehouse; "
+            "queries need only read permission\n"
         )
     for folder in folders:
         folder.chmod(0o700)

@@ -336,7 +336,7 @@ def folder_in_the_way() -> Story:
             files(*PLACES),
             in_parquet(into_folder),
             Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
-            Ask(INGEST.arguments, [1], ["in the way there: move it away"]),
+            Ask(INGEST.arguments, [1], ["is in the way: move it away"]),
             in_parquet(Path.rmdir),
             ingest("zeus.train"),
             OLD,

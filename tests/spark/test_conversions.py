@@ -99,5 +99,5 @@ def test_a_warehouse_that_cannot_be_written_to_is_told(spark: "SparkSession", tm
     (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
     (warehouse / "parquet").mkdir(parents=True)
     (warehouse / "parquet" / "openb").write_text("a file in the way")
-    with pytest.raises(UserError, match="Something else is in the way there"):
+    with pytest.raises(UserError, match="A file or folder of that name is in the way"):
         ingest(raw, warehouse, [], spark)
