@@ -81,10 +81,10 @@ class Answer:
         """
         from tracehouse.publish.plot import pictures
 
-        size = pictures.size_of(width_mm, font_size)
+        size = pictures.parse_size(width_mm, font_size)
         given = _texts(self.values)
         return self._warehouse._ask(
-            lambda connection: pictures.picture_of_query(connection, self.name, given, size)
+            lambda connection: pictures.build_query_picture(connection, self.name, given, size)
         )
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class Answer:
         from tracehouse.publish.plot import pictures
 
         try:
-            return pictures.svg_of(self.plot())
+            return pictures.render_svg(self.plot())
         except UserError:
             return ""
 

@@ -193,7 +193,7 @@ def query(
         from tracehouse.publish.plot import pictures
         from tracehouse.sql.query_files import given_by_chart
 
-        size = pictures.size_of(width, font_size)
+        size = pictures.parse_size(width, font_size)
         values = {**given_by_chart(name), **given}
     # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
     with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE

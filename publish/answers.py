@@ -102,7 +102,7 @@ def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[st
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
         question, notes = asked(connection)
-        spool.file.write(pictures.text_of(connection, question, given, columns).encode())
+        spool.file.write(pictures.render_text(connection, question, given, columns).encode())
         return [*_cut(question), *notes]
 
     return _ask(None, warehouse, limits, work, shows_escapes=True)

@@ -329,7 +329,7 @@ def _shown(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str,
 def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> tuple[str, str]:
     """The picture of an answer as an element of HTML, or why there is none."""
     try:
-        svg = pictures.svg_of(pictures.picture_of_query(connection, name, given))
+        svg = pictures.render_svg(pictures.build_query_picture(connection, name, given))
     except UserError as error:
         return "", str(error)
     return inline_svg(svg, "picture", f"Chart of {name}", "The table below has its numbers."), ""

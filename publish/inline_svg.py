@@ -1,23 +1,23 @@
-"""Makes of a picture in SVG one that stands in an HTML page: named for who cannot see it, its ids its own."""
+"""Prepare an SVG picture for an HTML page: accessible, and with unique ids."""
 
 import re
 import xml.etree.ElementTree as ET
 
 SVG = "http://www.w3.org/2000/svg"
-_OF_PARTS = ("role", "aria-")
+_PART_ATTRIBUTES = ("role", "aria-")
 _REFERENCE = re.compile(r"(url\(#|^#)")
 
 
 def inline_svg(svg: str, key: str, title: str, description: str) -> str:
-    """The picture as an element of HTML, scaled to its place. `key` tells its ids from those of others.
+    """The picture as an HTML element that scales with its container. `key` makes its ids unique.
 
-    Parts of it are not read out: the title and the description stand for them.
+    Screen readers read the title and the description instead of the parts.
     """
     ET.register_namespace("", SVG)
     root = ET.fromstring(svg)
     for element in root.iter():
         for name, value in list(element.attrib.items()):
-            if name.startswith(_OF_PARTS):
+            if name.startswith(_PART_ATTRIBUTES):
                 del element.attrib[name]
             elif name == "id":
                 element.set(name, f"{key}-{value}")

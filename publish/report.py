@@ -287,11 +287,11 @@ def _drawn(
     """The charts with one more, or with the reason why there is none."""
     name = query["query_name"]
     try:
-        picture = pictures.picture_of_query(connection, name, {})
+        picture = pictures.build_query_picture(connection, name, {})
     except UserError as error:
         return replace(charts, failed=[*charts.failed, str(error)])
     description = f"{query['description']} The numbers: traces query {name}"
-    svg = inline_svg(pictures.svg_of(picture), name.replace(".", "-"), query["title"], description)
+    svg = inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
     if query["compares_traces"]:
         # Of those that have rows in it alone, as an answer has them.
         traces = sorted(_names(connection, f"select distinct trace from {name}()"))

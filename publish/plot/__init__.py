@@ -1,6 +1,5 @@
-"""Draws the answers of named queries as their `-- chart:` lines say, in files and in the terminal.
+"""Draw the answers of named queries as their `-- chart:` lines specify, in files and in the terminal.
 
-An answer becomes rows that can be drawn (`rows`) and texts about them (`texts`); `axes`, `marks` and `layout`
-lay both out in Vega-Lite, which `pictures` turns into a PNG, SVG or PDF file without a browser. `terminal`
-draws the same rows in characters.
+`rows` selects the rows to draw and `texts` describes them. `axes`, `marks` and `layout` build a Vega-Lite
+specification, which `pictures` renders as PNG, SVG or PDF without a browser. `terminal` draws characters.
 """

@@ -1,15 +1,15 @@
-"""Axes, colours and legends of a picture, in Vega-Lite."""
+"""Build axes, colours and legends in Vega-Lite."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.rows import Drawable, names_in_order
+from tracehouse.publish.plot.rows import Drawable, ordered_names
 from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
 from tracehouse.sql.query_files import Axis
 
-# Okabe and Ito's colours, told apart by people who are colour-blind, the yellow last; then darker ones.
+# Okabe and Ito's colours, which colour-blind people can distinguish, yellow last; then darker ones.
 COLORS = (
     "#0072B2",
     "#D55E00",
@@ -26,7 +26,7 @@ COLORS = (
     "#9A9A9A",
 )
 PALE = "#a8a8a8"
-# So many of each that no two lines have both alike before all pairs are used.
+# Their numbers have no common divisor: all pairs are used before one repeats.
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2), (12, 2, 2, 2, 2, 2), (3, 1))
 SHAPES = (
     "circle",
@@ -39,12 +39,12 @@ SHAPES = (
     "triangle-left",
 )
 
-# 12000 as 12k, but 0.5 not as 500m.
+# 12000 is written 12k, but 0.5 is not written 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
 PLAIN = "format(datum.value, '~r')"
 ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 CLOCK = "format(datum.value, '02d') + ':00'"
-# Of each mark as much as tells it from the one before.
+# Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
     "year": "%Y",
     "month": "%b %Y",
@@ -55,16 +55,16 @@ TIMES = {
     "minutes": "%H:%M",
     "seconds": "%H:%M:%S",
 }
-# What counts in powers of two.
+# Suffixes of columns that grow in powers of two.
 BINARY = ("gpus", "batch_size")
-# How wide a letter is, in parts of its size.
-LETTER = 0.55
-# By how many degrees names are turned that do not fit beside each other.
+# The width of a character relative to the font size.
+CHARACTER_WIDTH = 0.55
+# The angle in degrees of labels that do not fit horizontally.
 SLANT = 35
 
 
-def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
-    """Type, title, order and scale of an axis of a view so wide, in letters of a size."""
+def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
+    """Type, title, order and scale of an axis, for a view's width and a font size."""
     import altair
 
     column = axis.column
@@ -72,11 +72,11 @@ def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str
     if drawable.is_category(column):
         return {"type": "ordinal", "title": title, **_categories(drawable, column, width, size)}
     if column in drawable.times:
-        # An hour or day without a row leaves its place empty. The warehouse's times are in UTC.
+        # Hours or days without a row stay empty. The warehouse's times are in UTC.
         labels = altair.Axis(format=TIMES, labelOverlap=True, labelSeparation=3)
         return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc"), "axis": labels}
     if column in drawable.on_clock:
-        return {"type": "quantitative", "title": CLOCK_TITLE, "scale": _from_the_first(), **_numbers()}
+        return {"type": "quantitative", "title": CLOCK_TITLE, "scale": _scale_without_zero(), **_numbers()}
     if column == "hour_of_day":
         hours = altair.Axis(
             values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3
@@ -85,21 +85,21 @@ def place(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str
     return {"type": "quantitative", "title": title, **_scale(drawable, axis)}
 
 
-def height(drawable: Drawable, field: str) -> dict[str, Any]:
-    """The y axis of a field: all heights of a chart stand on one scale, with one title."""
+def build_y_axis(drawable: Drawable, field: str) -> dict[str, Any]:
+    """The y axis of a field: all y columns of a chart share one scale and title."""
     title = axis_title(drawable.chart.y.column)
     return {"field": field, "type": "quantitative", "title": title, **_scale(drawable, drawable.chart.y)}
 
 
 def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
-    """The colour of each series; what is not on a front is pale."""
+    """The colour of each series; points off the Pareto front are pale."""
     if drawable.chart.kind == "pareto":
         return _series(drawable, legend, [COLORS[1] if name == "true" else PALE for name in drawable.series])
     return _series(drawable, legend, COLORS)
 
 
 def dashes(drawable: Drawable) -> dict[str, Any]:
-    """The dashes of the line of each series, which its mark in the legend does not need."""
+    """The dash pattern of each series; the legend shows its marks instead."""
     return _series(drawable, None, DASHES)
 
 
@@ -112,7 +112,7 @@ def _series(drawable: Drawable, legend: Any, values: Sequence[Any]) -> dict[str,
     import altair
 
     found = drawable.series
-    # With one domain, in so many words, the legends of all of them are one.
+    # An explicit common domain merges the legends of colour, dash and shape.
     scale = altair.Scale(domain=found, range=[values[index % len(values)] for index in range(len(found))])
     return {
         "field": drawable.chart.color,
@@ -126,25 +126,25 @@ def _series(drawable: Drawable, legend: Any, values: Sequence[Any]) -> dict[str,
 def _categories(drawable: Drawable, column: str, width: float, size: float) -> dict[str, Any]:
     import altair
 
-    found = names_in_order(drawable, column)
+    found = ordered_names(drawable, column)
     if drawable.chart.kind == "heat" and column == "hour_of_day":
         expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
         axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
         return {"sort": found, "axis": axis}
     if column != drawable.chart.x.column:
         return {"sort": found, "axis": altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size))}
-    longest = max(map(len, found)) * size * LETTER
-    room = width / len(found)
+    longest = max(map(len, found)) * size * CHARACTER_WIDTH
+    slot = width / len(found)
     limit = max(width / 3, 6 * size)
     angle = 0
-    if longest + 1.5 * size * LETTER > room:
-        # Aslant, a name has part of the room across; where that is no line's height, it stands upright.
-        lies_on_next = room * math.sin(math.radians(SLANT)) < 1.15 * size
-        angle = -90 if lies_on_next or longest > limit else -SLANT
+    if longest + 1.5 * size * CHARACTER_WIDTH > slot:
+        # Slanted labels overlap where the distance between them is less than a line; then they are vertical.
+        overlaps = slot * math.sin(math.radians(SLANT)) < 1.15 * size
+        angle = -90 if overlaps or longest > limit else -SLANT
     if angle == -90:
         limit = max(width / 2, 12 * size)
-    # A bar without its name would mean nothing; only where even upright ones do not fit are some left out.
-    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > room)
+    # Labels are dropped only where even vertical ones do not fit: a bar needs its name.
+    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > slot)
     return {"sort": found, "axis": axis}
 
 
@@ -160,22 +160,22 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
         scale = altair.Scale(type="log", nice=False, padding=8)
         if drawable.chart.labels:
             scale = altair.Scale(type="log", nice=False, domain=_labelled_domain(values))
-        return {"scale": scale, **_numbers(**powers(axis.column, values))}
+        return {"scale": scale, **_numbers(**log_ticks(axis.column, values))}
     if drawable.chart.kind == "lorenz":
         return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     if axis is drawable.chart.x:
-        return {"scale": _from_the_first(), **_numbers()}
+        return {"scale": _scale_without_zero(), **_numbers()}
     return _numbers()
 
 
 def _labelled_domain(values: Sequence[float]) -> list[float]:
-    """The ends of a logarithmic axis that has room for the labels of a front, before it and below it."""
+    """The domain of a logarithmic axis with space for the labels of a front."""
     low, high = min(values), max(values)
     return [low * (low / high) ** 0.2, 1.05 * high]
 
 
-def part_of(drawable: Drawable, axis: Axis, value: float) -> float:
-    """At which part of the length of an axis with labelled points a value lies."""
+def relative_position(drawable: Drawable, axis: Axis, value: float) -> float:
+    """The position of a value on an axis with labelled points, from 0 to 1."""
     values = [row[axis.column] for row in drawable.rows]
     low, high, at = (*_labelled_domain(values), value) if axis.is_log else (min(values), max(values), value)
     if axis.is_log:
@@ -183,8 +183,8 @@ def part_of(drawable: Drawable, axis: Axis, value: float) -> float:
     return (at - low) / ((high - low) or 1)
 
 
-def _from_the_first() -> Any:
-    """A scale from the first value to the last: what is measured along it need not begin at 0."""
+def _scale_without_zero() -> Any:
+    """A scale from the first value to the last, without 0."""
     import altair
 
     return altair.Scale(zero=False, nice=False, padding=8)
@@ -196,10 +196,10 @@ def _numbers(**options: Any) -> dict[str, Any]:
     return {"axis": altair.Axis(labelOverlap=True, labelSeparation=3, **{"labelExpr": NUMBER, **options})}
 
 
-def powers(column: str, values: Sequence[float]) -> dict[str, Any]:
-    """Marks of a logarithmic axis: the powers of ten, where at least two are in its range.
+def log_ticks(column: str, values: Sequence[float]) -> dict[str, Any]:
+    """Ticks of a logarithmic axis: powers of ten, if at least two are in range.
 
-    Of GPUs and batches those of two.
+    GPUs and batch sizes have powers of two.
     """
     if column.endswith(BINARY):
         first, last = math.ceil(math.log2(min(values))), math.floor(math.log2(max(values)))
@@ -208,8 +208,8 @@ def powers(column: str, values: Sequence[float]) -> dict[str, Any]:
     return {"values": [10.0**power for power in range(first, last + 1)]} if last > first else {}
 
 
-def as_text(drawable: Drawable) -> list[dict[str, Any]]:
-    """The rows, with names in place of the values of categories."""
+def rows_with_labels(drawable: Drawable) -> list[dict[str, Any]]:
+    """The rows, with the names of categories instead of their values."""
     texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
     return [
         {column: exact(value) if column in texts else value for column, value in row.items()}

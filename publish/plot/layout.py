@@ -1,4 +1,4 @@
-"""A whole picture in Vega-Lite: sizes, title, legend, small multiples and the line below."""
+"""Build a whole picture in Vega-Lite: sizes, title, legend, small multiples and footer."""
 
 import math
 import textwrap
@@ -7,67 +7,67 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tracehouse.publish.plot import axes, marks
-from tracehouse.publish.plot.rows import Drawable, names
+from tracehouse.publish.plot.rows import Drawable, distinct_names
 from tracehouse.publish.plot.texts import axis_title
 
 if TYPE_CHECKING:
     import altair
 
-# In points, of which an inch has 72.
+# In points (72 per inch).
 WIDTH, RATIO = 560, 0.57
 FONT, NARROW_FONT, NARROW = 11.0, 8.0, 340
-MOST_LINES_BESIDE, LONGEST_BESIDE = 20, 18
+MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
 @dataclass(frozen=True)
 class Size:
-    """How wide a picture is and how large its letters, in points; 0 for what suits it."""
+    """Width and font size of a picture in points; 0 means automatic."""
 
     width: float = 0
     font: float = 0
 
 
-def font(size: Size) -> float:
-    """The size of a picture's letters: smaller ones where it is as narrow as a paper's column."""
+def font_size(size: Size) -> float:
+    """The font size: smaller for pictures as narrow as a paper's column."""
     return size.font or (NARROW_FONT if 0 < size.width < NARROW else FONT)
 
 
-def laid_out(
+def build_layout(
     drawable: Drawable, subtitle: Sequence[str], footer: str, size: Size, view: float
 ) -> "altair.VConcatChart":
-    """The picture, with a plot `view` points wide: what axes and legend take is known when it is drawn."""
+    """The picture with a plot area `view` points wide; axes and legend add a width known after drawing."""
     import altair
 
-    letters = font(size)
+    letters = font_size(size)
     whole = size.width or view + 90
     chart = drawable.chart
-    panels = names(drawable.rows, chart.facet) if chart.facet else []
-    abreast = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
+    panels = distinct_names(drawable.rows, chart.facet) if chart.facet else []
+    per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
     gap = 4.5 * letters
-    width = (view - gap * (abreast - 1)) / abreast
+    width = (view - gap * (per_row - 1)) / per_row
     height = _height(drawable, width)
-    x = axes.place(drawable, chart.x, width, letters - 1)
-    legend = _legend(drawable, whole, letters)
-    data = altair.Data(values=marks.values(drawable, width, height, letters / FONT))
-    layers = marks.layers(drawable, x, legend, letters / FONT)
+    x = axes.build_axis(drawable, chart.x, width, letters - 1)
+    legend = _build_legend(drawable, whole, letters)
+    data = altair.Data(values=marks.build_values(drawable, width, height, letters / FONT))
+    layers = marks.build_layers(drawable, x, legend, letters / FONT)
     heading = altair.Title(
-        _wrapped(drawable.title, whole, letters + 2, bold=True),
-        subtitle=[line for text in subtitle for line in _wrapped(text, whole, letters)],
+        _wrap(drawable.title, whole, letters + 2, bold=True),
+        subtitle=[line for text in subtitle for line in _wrap(text, whole, letters)],
     )
     picture: Any
     if len(panels) > 1:
-        # Inline values, as Altair refuses a data frame of more than 5,000 rows.
+        # Values are inline because Altair refuses data frames of more than 5,000 rows.
         layered = altair.layer(*layers).properties(width=width, height=height)
         header = altair.Header(title=None, labelFontSize=letters, labelPadding=2)
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
-        picture = layered.facet(facet=facet, columns=abreast, data=data, title=heading, spacing=gap / 2)
-        # Of a large cluster and a small one, both can be seen.
+        picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
+        # Panels have their own y scales, so that small clusters stay visible next to large ones.
         picture = picture.resolve_scale(y="independent")
     else:
         picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)
         picture = picture.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    below = altair.Title(
-        _wrapped(footer, whole, 0.75 * letters),
+    footer_title = altair.Title(
+        _wrap(footer, whole, 0.75 * letters),
         orient="bottom",
         anchor="start",
         fontSize=0.75 * letters,
@@ -76,7 +76,7 @@ def laid_out(
         frame="bounds",
         offset=letters,
     )
-    return _themed(altair.vconcat(picture, title=below), letters)
+    return _apply_theme(altair.vconcat(picture, title=footer_title), letters)
 
 
 def _height(drawable: Drawable, width: float) -> float:
@@ -87,22 +87,22 @@ def _height(drawable: Drawable, width: float) -> float:
     return RATIO * width
 
 
-def _legend(drawable: Drawable, whole: float, letters: float) -> Any:
-    """Beside the plot where there is room for it, else below."""
+def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
+    """The legend, at the right of the plot if it fits there, otherwise below."""
     import altair
 
     if drawable.chart.kind == "heat":
-        place: dict[str, Any] = (
+        position: dict[str, Any] = (
             {"orient": "right"} if whole >= NARROW else {"orient": "bottom", "direction": "horizontal"}
         )
-        return altair.Legend(labelExpr=axes.ROUNDED, tickCount=4, gradientLength=0.2 * whole, **place)
+        return altair.Legend(labelExpr=axes.ROUNDED, tickCount=4, gradientLength=0.2 * whole, **position)
     if len(drawable.series) < 2:
         return None
     longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
-    if whole >= NARROW and longest <= LONGEST_BESIDE and len(drawable.series) <= MOST_LINES_BESIDE:
+    if whole >= NARROW and longest <= LONGEST_AT_RIGHT and len(drawable.series) <= MOST_LINES_AT_RIGHT:
         return altair.Legend(symbolLimit=0, labelLimit=whole / 3)
     longest = max(map(len, drawable.series))
-    columns = max(1, int(0.85 * whole / (longest * letters * axes.LETTER + 4 * letters)))
+    columns = max(1, int(0.85 * whole / (longest * letters * axes.CHARACTER_WIDTH + 4 * letters)))
     return altair.Legend(
         orient="bottom",
         direction="horizontal",
@@ -113,14 +113,14 @@ def _legend(drawable: Drawable, whole: float, letters: float) -> Any:
     )
 
 
-def _wrapped(text: str, whole: float, letters: float, bold: bool = False) -> list[str]:
-    """A text in lines that fit a picture."""
+def _wrap(text: str, whole: float, letters: float, bold: bool = False) -> list[str]:
+    """Wrap a text to the width of the picture."""
     return textwrap.wrap(
-        text, max(10, int(0.97 * whole / (letters * axes.LETTER * (1.06 if bold else 0.95))))
+        text, max(10, int(0.97 * whole / (letters * axes.CHARACTER_WIDTH * (1.06 if bold else 0.95))))
     )
 
 
-def _themed(picture: Any, letters: float) -> "altair.VConcatChart":
+def _apply_theme(picture: Any, letters: float) -> "altair.VConcatChart":
     small = {"labelFontSize": letters - 1, "titleFontSize": letters}
     return (
         picture.configure_view(stroke=None)

@@ -1,4 +1,4 @@
-"""The marks of each kind of chart, in Vega-Lite: layers that share their axes."""
+"""Build the marks of each kind of chart in Vega-Lite: layers that share their axes."""
 
 import math
 from collections.abc import Mapping
@@ -8,45 +8,45 @@ from tracehouse.publish.plot import axes
 from tracehouse.publish.plot.rows import Drawable, Row
 from tracehouse.publish.plot.texts import axis_title
 
-# A line has marks at every value up to so many, and at about so few where it has more.
+# A line has a mark at every value up to MOST_MARKED values, and about MARKS marks if it has more.
 MOST_MARKED = 25
 MARKS = 8
-# A single line needs none to be told from others.
+# The limit for a single line, which needs no marks to be recognised.
 MOST_MARKED_ALONE = 60
 GREY = "#777777"
-# How large the labels of points are, in points, and how high a line of them is, in parts of that.
+# The font size of point labels in points, and their line height relative to it.
 LABEL_SIZE, LINE = 8, 1.1
 
 IS_MARKED, LABEL = "_marked", "_label"
 
 
-def values(drawable: Drawable, width: float, height: float, scale: float) -> list[Row]:
-    """The rows as the layers of a view so large read them; `scale` as in `layers`.
+def build_values(drawable: Drawable, width: float, height: float, scale: float) -> list[Row]:
+    """The rows that the layers of a view of this size read; `scale` as in `build_layers`.
 
-    Each has its label, empty where it would lie on another, and whether its line has a mark there.
+    Each row has its label, empty where it would overlap another, and whether its line has a mark there.
     """
-    rows = axes.as_text(drawable)
+    rows = axes.rows_with_labels(drawable)
     chart = drawable.chart
     if chart.kind in ("line", "step", "lorenz"):
-        _mark(rows, (chart.color, chart.facet), alone=len(drawable.series) < 2)
+        _choose_marks(rows, (chart.color, chart.facet), alone=len(drawable.series) < 2)
     if chart.labels:
-        labelled = _with_room(drawable, width, height, LABEL_SIZE * scale)
+        labelled = _select_labelled(drawable, width, height, LABEL_SIZE * scale)
         for row, source in zip(rows, drawable.rows, strict=True):
             is_labelled = any(source is one for one in labelled)
             row[LABEL] = " / ".join(f"{row[column]:g}" for column in chart.labels) if is_labelled else ""
     return rows
 
 
-def _with_room(drawable: Drawable, width: float, height: float, size: float) -> list[Row]:
-    """The rows of a front whose labels do not lie on each other: its ends, and what fits between.
+def _select_labelled(drawable: Drawable, width: float, height: float, size: float) -> list[Row]:
+    """The rows of a front whose labels do not overlap: its ends, and what fits between.
 
-    Labels are aslant, so that what counts is how far apart they are across that: each takes a line.
+    Labels are slanted, so their distance counts at a right angle to the text.
     """
     chart = drawable.chart
 
     def across(row: Row) -> float:
-        right = width * axes.part_of(drawable, chart.x, row[chart.x.column])
-        down = height * (1 - axes.part_of(drawable, chart.y, row[chart.y.column]))
+        right = width * axes.relative_position(drawable, chart.x, row[chart.x.column])
+        down = height * (1 - axes.relative_position(drawable, chart.y, row[chart.y.column]))
         return (right + down) / math.sqrt(2)
 
     front = sorted((row for row in drawable.rows if row[chart.color]), key=across)
@@ -59,13 +59,13 @@ def _with_room(drawable: Drawable, width: float, height: float, size: float) -> 
     return chosen
 
 
-def layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) -> list[Any]:
-    """What is drawn on each other, for an x axis laid out already; `scale` is 1 for letters of 11 points."""
+def build_layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) -> list[Any]:
+    """The layers of a chart for an x axis; `scale` is 1 for a font of 11 points."""
     import altair
 
     chart = drawable.chart
     across = altair.X(chart.x.column, **x)
-    up = altair.Y(**axes.height(drawable, chart.heights[0])) if chart.kind != "heat" else None
+    up = altair.Y(**axes.build_y_axis(drawable, chart.heights[0])) if chart.kind != "heat" else None
     one = altair.value(axes.COLORS[0])
     color = altair.Color(**axes.colors(drawable, legend)) if chart.color and chart.kind != "heat" else one
     base = altair.Chart().encode(x=across, y=up or altair.Y())
@@ -85,7 +85,7 @@ def layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: float) 
         offset = (
             {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
         )
-        # A white edge tells parts of one bar apart without their colours.
+        # White edges separate the parts of a bar also without colours.
         found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
     return [*found, *_rule(drawable, across, scale)]
 
@@ -113,12 +113,12 @@ def _heat(drawable: Drawable, base: Any, legend: Any) -> Any:
 
     chart = drawable.chart
     return base.mark_rect().encode(
-        y=altair.Y(chart.y.column, **axes.place(drawable, chart.y, 0, 0)),
+        y=altair.Y(chart.y.column, **axes.build_axis(drawable, chart.y, 0, 0)),
         color=altair.Color(
             chart.color,
             type="quantitative",
             title=axis_title(chart.color),
-            # Dark stands for much, in print as on a screen.
+            # Dark means high, in print and on screen.
             scale=altair.Scale(scheme="viridis", reverse=True),
             legend=legend,
         ),
@@ -128,7 +128,9 @@ def _heat(drawable: Drawable, base: Any, legend: Any) -> Any:
 def _boxes(drawable: Drawable, base: Any, scale: float) -> list[Any]:
     import altair
 
-    p5, p25, median, _, p95 = (altair.Y(**axes.height(drawable, field)) for field in drawable.chart.heights)
+    p5, p25, median, _, p95 = (
+        altair.Y(**axes.build_y_axis(drawable, field)) for field in drawable.chart.heights
+    )
     *_, third_quarter, highest = drawable.chart.heights
     edges = {"stroke": "black", "strokeWidth": 0.8 * scale}
     width = altair.RelativeBandSize(0.5)
@@ -151,7 +153,7 @@ def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float)
         base.mark_point(filled=True, size=32 * scale, opacity=0.9).encode(color=color, shape=shape),
     ]
     if drawable.chart.labels:
-        # Below the front, where nothing is, and aslant, as its points may be near each other.
+        # Below the front, where no points are, and slanted because points may be close to each other.
         label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=LABEL_SIZE * scale)
         found.append(label.encode(text=f"{LABEL}:N"))
     return found
@@ -162,7 +164,7 @@ def _rule(drawable: Drawable, across: Any, scale: float) -> list[Any]:
 
     if not drawable.chart.rule:
         return []
-    base = altair.Chart().encode(x=across, y=altair.Y(**axes.height(drawable, drawable.chart.rule)))
+    base = altair.Chart().encode(x=across, y=altair.Y(**axes.build_y_axis(drawable, drawable.chart.rule)))
     if drawable.is_category(drawable.chart.x.column):
         return [base.mark_tick(color="black", thickness=2 * scale, width=altair.RelativeBandSize(0.9))]
     detail = {"detail": f"{drawable.chart.color}:N"} if drawable.chart.color else {}
@@ -170,7 +172,7 @@ def _rule(drawable: Drawable, across: Any, scale: float) -> list[Any]:
 
 
 def _is_side_by_side(drawable: Drawable) -> bool:
-    """Whether any place on the x axis holds bars of several colours."""
+    """Whether any position on the x axis has bars of several colours."""
     chart = drawable.chart
     places = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
     return bool(chart.color) and len(set(places)) < len(places)
@@ -182,14 +184,14 @@ def _side_by_side(drawable: Drawable) -> Any:
     return altair.XOffset(drawable.chart.color, type="nominal", sort=drawable.series)
 
 
-def _mark(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:
-    """Choose the rows of each line where it has a mark, evenly among them; a long line alone has none."""
+def _choose_marks(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:
+    """Choose evenly spaced rows of each line for marks; a single long line has none."""
     lines: dict[tuple, list[Row]] = {}
     for row in rows:
         lines.setdefault(tuple(row.get(column) for column in by), []).append(row)
     for number, line in enumerate(lines.values()):
         every = 1 if len(line) <= (MOST_MARKED_ALONE if alone else MOST_MARKED) else len(line) // MARKS
         for index, row in enumerate(line):
-            # Not at the same places on each line, where they would hide each other.
+            # Shifted from line to line, so that marks do not hide each other.
             is_chosen = index % every == number * every // len(lines) % every
             row[IS_MARKED] = is_chosen and not (alone and every > 1)

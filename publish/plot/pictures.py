@@ -1,6 +1,6 @@
-"""Draws the answer of a named query: as a PNG, SVG or PDF so wide as it is to be printed, or in characters.
+"""Draw the answer of a named query: as PNG, SVG or PDF of a given width, or as characters.
 
-Vega-Lite draws, by way of Altair and without a browser; both are imported only where something is drawn.
+Vega-Lite draws, through Altair and without a browser; both are imported on first use.
 """
 
 import re
@@ -15,36 +15,36 @@ from tracehouse.core.errors import UsageError, UserError, not_installed
 from tracehouse.engines.duckdb.read import answer
 from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.publish.plot import terminal, texts
-from tracehouse.publish.plot.layout import WIDTH, Size, laid_out
-from tracehouse.publish.plot.rows import Drawable, drawable, names
+from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
+from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable
 from tracehouse.sql.query_files import given_by_chart
 
 if TYPE_CHECKING:
     import altair
 
 ANY_SIZE = Size()
-ENDINGS = (".png", ".svg", ".pdf")
+SUFFIXES = (".png", ".svg", ".pdf")
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
 BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
-# How near to the wanted width a picture is drawn, in points, and after how many attempts at most.
-NEAR, ATTEMPTS = 0.5, 4
+# The accepted deviation from the requested width, in points, and the most attempts to reach it.
+WIDTH_TOLERANCE, MOST_ATTEMPTS = 0.5, 4
 
 
 def check_path(path: Path) -> None:
-    """Raise UsageError unless a picture can have a path's ending."""
-    if path.suffix not in ENDINGS:
-        *most, last = ENDINGS
-        raise UsageError(f"{path}: the name of a picture ends in {', '.join(most)} or {last}")
+    """Raise UsageError unless the path's suffix is that of a picture format."""
+    if path.suffix not in SUFFIXES:
+        *most, last = SUFFIXES
+        raise UsageError(f"{path}: a picture's file name must end in {', '.join(most)} or {last}")
 
 
-def size_of(width_mm: float | None, font_pt: float | None) -> Size:
-    """The size of a picture so wide and with letters so large. Raises UsageError where none can be drawn."""
+def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
+    """The size of a picture from millimetres and points. Raises UsageError where it is out of range."""
     if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
-        raise UsageError(f"--width is in millimetres, from {MIN_WIDTH_MM} to 2000, not {width_mm:g}")
+        raise UsageError(f"--width must be {MIN_WIDTH_MM} to 2000 millimetres, not {width_mm:g}")
     if font_pt is not None and not MIN_FONT <= font_pt <= 100:
-        raise UsageError(f"--font-size is in points, from {MIN_FONT} to 100, not {font_pt:g}")
+        raise UsageError(f"--font-size must be {MIN_FONT} to 100 points, not {font_pt:g}")
     return Size((width_mm or 0) * POINTS_PER_MM, font_pt or 0)
 
 
@@ -52,98 +52,98 @@ def draw(
     connection: duckdb.DuckDBPyConnection,
     question: Question,
     given: Mapping[str, str],
-    ending: str,
+    suffix: str,
     size: Size,
     file: BinaryIO,
 ) -> None:
-    """Answer a named question and write its picture, of the kind that an ending stands for.
+    """Run a named query and write its picture in the format of a suffix.
 
-    `given` are the parameters that were given, as texts. Raises UserError where there is nothing to draw, or
-    nothing to draw with.
+    `given` holds the parameters that the user set, as texts. Raises UserError where there is nothing to draw,
+    or where the extra `plot` is not installed.
     """
-    picture = picture_of(connection, question, given, size)
+    picture = build_picture(connection, question, given, size)
     import vl_convert
 
     spec = picture.to_dict()
-    if ending == ".png":
+    if suffix == ".png":
         file.write(vl_convert.vegalite_to_png(spec, scale=1, ppi=DPI))
-    elif ending == ".pdf":
+    elif suffix == ".pdf":
         file.write(vl_convert.vegalite_to_pdf(spec))
     else:
-        file.write(svg_of(picture).encode())
+        file.write(render_svg(picture).encode())
 
 
-def svg_of(picture: "altair.VConcatChart") -> str:
+def render_svg(picture: "altair.VConcatChart") -> str:
     """A picture as SVG, its size in points."""
     import vl_convert
 
     return _in_points(vl_convert.vegalite_to_svg(picture.to_dict()))
 
 
-def picture_of(
+def build_picture(
     connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], size: Size
 ) -> "altair.VConcatChart":
-    """Answer a named question, and lay the answer out as its chart line says, as wide as wanted."""
+    """Run a named query and build the picture that its chart line specifies, in the requested width."""
     _check_extra("altair", "vl_convert")
-    found = drawable(connection, question)
+    found = select_drawable(connection, question)
     subtitle, footer = _texts(connection, found, given)
-    subtitle += _of_marks(found)
+    subtitle += _explain_marks(found)
     view = size.width * 0.8 or WIDTH
-    for _ in range(ATTEMPTS if size.width else 0):
-        off = size.width - _width(laid_out(found, subtitle, footer, size, view))
-        if abs(off) < NEAR:
+    for _ in range(MOST_ATTEMPTS if size.width else 0):
+        missing = size.width - _measure_width(build_layout(found, subtitle, footer, size, view))
+        if abs(missing) < WIDTH_TOLERANCE:
             break
-        view = max(0.2 * size.width, view + off)
-    return laid_out(found, subtitle, footer, size, view)
+        view = max(0.2 * size.width, view + missing)
+    return build_layout(found, subtitle, footer, size, view)
 
 
-def picture_of_query(
+def build_query_picture(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], size: Size = ANY_SIZE
 ) -> "altair.VConcatChart":
-    """Answer a named query, some of its parameters given as texts, and lay its picture out.
+    """Run a named query with parameters as texts, and build its picture.
 
-    Raises UserError where it has no picture, and UsageError where a parameter is none.
+    Raises UserError where it has no chart, and UsageError where a parameter is invalid.
     """
     question = answer.named_question(connection, name, {**given_by_chart(name), **given})
-    return picture_of(connection, question, given, size)
+    return build_picture(connection, question, given, size)
 
 
-def text_of(
+def render_text(
     connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], columns: int
 ) -> str:
-    """Answer a named question, and draw the answer in characters. Raises as `draw` does."""
+    """Run a named query and draw the answer in characters. Raises as `draw` does."""
     _check_extra("plotext")
-    found = drawable(connection, question)
-    return terminal.drawn(found, *_texts(connection, found, given), columns)
+    found = select_drawable(connection, question)
+    return terminal.draw_text(found, *_texts(connection, found, given), columns)
 
 
 def _texts(
     connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str]
 ) -> tuple[list[str], str]:
-    asked = texts.asked(connection, found.name, given, found.chart.parameter)
-    remarks = [*texts.remarks(connection, found.name, found.traces), asked, *found.remarks]
+    parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
+    remarks = [*texts.remarks(connection, found.name, found.traces), parameters, *found.remarks]
     return [remark for remark in remarks if remark], texts.footer(connection, found.name, found.traces)
 
 
-def _of_marks(found: Drawable) -> list[str]:
-    """What the marks mean for which there is no legend."""
+def _explain_marks(found: Drawable) -> list[str]:
+    """Explain marks that have no legend."""
     chart = found.chart
-    said = [BOX] if chart.kind == "box" else []
+    lines = [BOX] if chart.kind == "box" else []
     if any(row.get(chart.rule) is not None for row in found.rows):
         line = "mark" if found.is_category(chart.x.column) else "dashed line"
-        said.append(f"{line}: {texts.axis_title(chart.rule)}")
-    # Where there is but one, no legend and no heading over a small picture says which.
+        lines.append(f"{line}: {texts.axis_title(chart.rule)}")
+    # A single series or panel has neither a legend nor a heading.
     for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
-        alone = names(found.rows, column) if column else []
+        alone = distinct_names(found.rows, column) if column else []
         if len(alone) == 1 and alone != ["NULL"] and column != "trace":
-            said.append(f"{texts.axis_title(column)}: {alone[0]}")
+            lines.append(f"{texts.axis_title(column)}: {alone[0]}")
     if chart.labels:
-        said.append(f"labels, where there is room: {' / '.join(map(texts.axis_title, chart.labels))}")
-    return said
+        lines.append(f"labels where they fit: {' / '.join(map(texts.axis_title, chart.labels))}")
+    return lines
 
 
-def _width(picture: "altair.VConcatChart") -> float:
-    """How wide a picture is with its axes and legend, in points."""
+def _measure_width(picture: "altair.VConcatChart") -> float:
+    """The width of a picture with its axes and legend, in points."""
     import vl_convert
 
     found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(picture.to_dict()))
@@ -153,7 +153,7 @@ def _width(picture: "altair.VConcatChart") -> float:
 
 
 def _in_points(svg: str) -> str:
-    """An SVG whose size is in points, as it is laid out, not in the pixels of a screen."""
+    """Declare the size of an SVG in points instead of pixels."""
     return re.sub(
         r'(<svg[^>]*? (?:width|height)=")([\d.]+)(" [^>]*?(?:width|height)=")([\d.]+)"',
         r'\1\2pt\3\4pt"',

@@ -1,4 +1,4 @@
-"""What is drawn of an answer: rows of plain values, and remarks on those that cannot be."""
+"""Select the rows of an answer to draw, as plain values, with remarks on rows that cannot be drawn."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -20,23 +20,23 @@ from tracehouse.views.view_files import DefinitionError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400
-# Columns that count on a trace's own clock, and how many seconds each counts.
+# Columns that count on a trace's own clock, and the seconds of their unit.
 CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
-# Columns of seconds on it.
-CLOCK_ENDINGS = ("_at_s", "_start_s")
+# Suffixes of columns of seconds on that clock.
+CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
-# How many times as high as all that is drawn a capacity may be that is drawn beside it.
-FAR = 4
+# A capacity is drawn up to this many times the highest drawn value.
+MOST_RULE_RATIO = 4
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Drawable:
-    """Rows to draw as a chart says.
+    """The rows of a chart.
 
-    `times` are the columns that are dates or times, `on_clock` those that count days on a trace's own clock,
-    with a fraction. `remarks` are for whoever looks at the picture; `traces` those that the answer names.
+    `times` are columns of dates or times; `on_clock` are columns of fractional days on a trace's own clock.
+    `remarks` are printed in the picture. `traces` are those that the answer names.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Drawable:
 
     @property
     def series(self) -> list[str]:
-        """The names that tell lines, bars or points apart, in the order of the answer."""
-        return names(self.rows, self.chart.color) if self.chart.color else []
+        """The names of the lines, bars or groups of points, in the order of the answer."""
+        return distinct_names(self.rows, self.chart.color) if self.chart.color else []
 
     def is_category(self, column: str) -> bool:
-        """Whether the values of a column are names, each with a place of its own, not points of a scale."""
+        """Whether a column is drawn as categories instead of numbers on a scale."""
         chart = self.chart
         if chart.kind == "heat":
             return column != chart.color
@@ -67,57 +67,63 @@ class Drawable:
         return any(isinstance(row[column], str | bool | None) for row in self.rows)
 
 
-def drawable(connection: duckdb.DuckDBPyConnection, question: Question) -> Drawable:
-    """Answer a named question. Raises UserError where there is nothing to draw, or but one number."""
+def select_drawable(connection: duckdb.DuckDBPyConnection, question: Question) -> Drawable:
+    """Run a named query. Raises UserError where there is nothing to draw, or a single number."""
     found = connection.execute(
         "select title, chart from catalog.queries where query_name = $name", {"name": question.name}
     ).fetchall()
-    # A view or base table has none.
+    # A view or base table has no chart.
     title, line = found[0] if found else ("", "")
     if not line:
         raise UserError(f"{question.name} has no chart")
     chart = read_chart(line, question.name)
-    answered = run(connection, question).read_all()
-    _check(chart, answered.schema, question.name)
-    kinds = {column: answered.schema.field(column).type for column in chart.columns}
+    answer = run(connection, question).read_all()
+    _check(chart, answer.schema, question.name)
+    kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
-    everything = answered.to_pylist()
-    rows, remarks = _of_numbers(everything, chart)
+    everything = answer.to_pylist()
+    rows, remarks = _select_rows(everything, chart)
     rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
     if not rows:
-        raise UserError(f"{question.name}: there is nothing to draw, the answer holds no {chart.heights[0]}")
+        raise UserError(f"{question.name}: nothing to plot, the answer has no {chart.heights[0]}")
     if len(rows) == 1 and chart.kind != "box":
         [row] = rows
         raise UserError(
-            f"{question.name}: there is nothing to compare, its answer is one number: "
-            f"{chart.heights[0]} {row[chart.heights[0]]}"
+            f"{question.name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})"
         )
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
-        raise UserError(f"{question.name}: there is nothing to draw, every {chart.color} is 0")
+        raise UserError(f"{question.name}: nothing to plot, every {chart.color} is 0")
     if chart.rule:
-        remarks += _without_far_rules(rows, chart)
+        remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
     return Drawable(question.name, title, chart, rows, times, on_clock, remarks, traces)
 
 
 def is_on_clock(column: str, kind: pa.DataType) -> bool:
-    """Whether a column counts from the zero of a trace's own clock, which no calendar knows."""
-    return not types.is_temporal(kind) and (column in CLOCK_S or column.endswith(CLOCK_ENDINGS))
+    """Whether a column counts from the zero of a trace's own clock, which has no calendar date."""
+    return not types.is_temporal(kind) and (column in CLOCK_S or column.endswith(CLOCK_SUFFIXES))
 
 
-def names(rows: Sequence[Row], column: str) -> list[str]:
-    """The different values of a column as names, in the order of the answer."""
+def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
+    """The distinct values of a column as names, in the order of the answer."""
     return list(dict.fromkeys(exact(row[column]) for row in rows))
 
 
-def names_in_order(drawable: Drawable, column: str) -> list[str]:
-    """The different values of a column as names, in the order of the answer, which the query chose with care.
+def ordered_names(drawable: Drawable, column: str) -> list[str]:
+    """The distinct values of a column as names, in the order in which the query returns them.
 
-    Where a series lacks some, its others stand where the other series have them.
+    Where a series lacks some names, the order is merged from all series. Numbers on the axes of a heat map
+    are in numerical order.
     """
-    found = names(drawable.rows, column)
-    by = [key for key in (drawable.chart.color, drawable.chart.facet) if key and key != column]
+    found = distinct_names(drawable.rows, column)
+    if drawable.chart.kind == "heat":
+        values = {row[column] for row in drawable.rows}
+        if all(isinstance(value, int | float) for value in values):
+            return [exact(value) for value in sorted(values)]
+    # The colour of a heat map is a number, not a series.
+    series_column = drawable.chart.color if drawable.chart.kind != "heat" else ""
+    by = [key for key in (series_column, drawable.chart.facet) if key and key != column]
     series: dict[tuple, list[str]] = {}
     for row in drawable.rows:
         series.setdefault(tuple(row[key] for key in by), []).append(exact(row[column]))
@@ -133,24 +139,26 @@ def names_in_order(drawable: Drawable, column: str) -> list[str]:
         return found
 
 
-def _check(chart: Chart, answered: pa.Schema, name: str) -> None:
-    """Raise DefinitionError where a chart shows a column that the answer lacks, or a scale of no numbers."""
-    missing = [column for column in chart.columns if column not in answered.names]
+def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
+    """Raise DefinitionError where a chart has a column that the answer lacks, or a scale without numbers."""
+    missing = [column for column in chart.columns if column not in answer.names]
     if missing:
-        raise DefinitionError(f"{name}: its chart shows {missing[0]}, which its answer does not have")
+        raise DefinitionError(f"{name}: its chart has the column {missing[0]}, which its answer lacks")
     scales = [chart.color] if chart.kind == "heat" else chart.heights
     for column in [*scales, *([chart.x.column] if chart.x.is_log or chart.kind == "lorenz" else [])]:
-        kind = answered.field(column).type
+        kind = answer.field(column).type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
-            raise DefinitionError(f"{name}: its chart has a scale of {column}, a {kind}")
+            raise DefinitionError(
+                f"{name}: its chart has a scale of {column}, which is {kind} and not a number"
+            )
 
 
-def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
-    """The rows that can be drawn, and remarks on those that a logarithmic axis cannot show."""
+def _select_rows(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
+    """The rows that can be drawn, and remarks on rows that a logarithmic axis cannot show."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
-    rows = [row for row in answered if all(row[column] is not None for column in needed)]
+    rows = [row for row in answer if all(row[column] is not None for column in needed)]
     remarks = []
-    # The scale of boxes has a place for 0.
+    # The scale of boxes includes 0.
     for axis in (chart.x, chart.y) if chart.kind != "box" else ():
         if axis.is_log:
             placed = [row for row in rows if row[axis.column] is not None and row[axis.column] > 0]
@@ -160,8 +168,8 @@ def _of_numbers(answered: Sequence[Row], chart: Chart) -> tuple[list[Row], list[
     return rows, remarks
 
 
-def _without_far_rules(rows: list[Row], chart: Chart) -> list[str]:
-    """Take out heights so far above the others of their small picture that these could not be seen."""
+def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
+    """Remove rules so far above the other values of their panel that these would be invisible."""
     panels: dict[Any, list[Row]] = {}
     for row in rows:
         panels.setdefault(row.get(chart.facet), []).append(row)
@@ -169,15 +177,15 @@ def _without_far_rules(rows: list[Row], chart: Chart) -> list[str]:
     for panel in panels.values():
         highest = max(row[chart.y.column] for row in panel)
         rules = {row[chart.rule] for row in panel if row[chart.rule] is not None}
-        if rules and min(rules) > FAR * highest:
+        if rules and min(rules) > MOST_RULE_RATIO * highest:
             far |= rules
             for row in panel:
                 row[chart.rule] = None
-    return [f"not shown, being far above: {chart.rule} of {', '.join(map(str, sorted(far)))}"] if far else []
+    return [f"not shown because far above: {chart.rule} of {', '.join(map(str, sorted(far)))}"] if far else []
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:
-    """A value as JSON has it: a time of a trace's clock in days, a day of the week by its name."""
+    """A JSON value: times of a trace's clock in days, days of the week by name."""
     if isinstance(value, Decimal):
         value = float(value)
     if value is not None and column in on_clock:

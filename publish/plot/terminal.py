@@ -1,4 +1,4 @@
-"""Draws the answer of a named query in characters, without colours, as wide as the terminal."""
+"""Draw the answer of a named query in characters, without colours, in the width of the terminal."""
 
 import datetime as dt
 import textwrap
@@ -7,24 +7,24 @@ from itertools import pairwise
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.axes import powers
-from tracehouse.publish.plot.rows import Drawable, Row, names
+from tracehouse.publish.plot.axes import log_ticks
+from tracehouse.publish.plot.rows import Drawable, Row, distinct_names
 from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
 
 HEIGHT = 20
-# A line alone is drawn in dots, eight to a letter; several are told apart by what they are drawn with.
-ALONE, MARKERS = "braille", "●■▲◆+x○□△◇*%"
+# A single line is drawn in braille dots, eight per character; several lines have different markers.
+SINGLE_MARKER, MARKERS = "braille", "●■▲◆+x○□△◇*%"
 SHADES = " ░▒▓█"
 MOST_TICKS = 6
 
 
-def drawn(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
-    """The picture as text, no line of it longer than a width in letters."""
+def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
+    """The picture as text, with lines no longer than `width` characters."""
     around = [[found.title, *subtitle], [footer]]
     above, below = ([line for text in texts for line in textwrap.wrap(text, width)] for texts in around)
     kind = found.chart.kind
     if kind == "heat":
-        lines = _fields(found)
+        lines = _heat_map(found)
     elif kind in ("bar", "stack", "box") or (kind == "point" and found.is_category(found.chart.x.column)):
         lines = _bars(found, width)
     else:
@@ -36,21 +36,21 @@ def _curves(found: Drawable, width: int) -> list[str]:
     import plotext
 
     chart = found.chart
-    tell_apart = chart.facet or (chart.color if chart.kind != "pareto" else "")
-    series = names(found.rows, tell_apart) if tell_apart else [""]
-    categories = names(found.rows, chart.x.column) if found.is_category(chart.x.column) else []
+    series_column = chart.facet or (chart.color if chart.kind != "pareto" else "")
+    series = distinct_names(found.rows, series_column) if series_column else [""]
+    categories = distinct_names(found.rows, chart.x.column) if found.is_category(chart.x.column) else []
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plot_size(width, HEIGHT)
     for number, name in enumerate(series):
-        rows = [row for row in found.rows if not tell_apart or exact(row[tell_apart]) == name]
+        rows = [row for row in found.rows if not series_column or exact(row[series_column]) == name]
         points = sorted(_points(found, rows, categories))
-        marker = MARKERS[number % len(MARKERS)] if len(series) > 1 else ALONE
+        marker = MARKERS[number % len(MARKERS)] if len(series) > 1 else SINGLE_MARKER
         options = {"marker": marker, "label": name if len(series) > 1 else None}
         if chart.kind in ("point", "pareto"):
             plotext.scatter(*zip(*points, strict=True), **options)
         else:
-            points = list(_corners(points)) if chart.kind == "step" else points
+            points = list(_step_corners(points)) if chart.kind == "step" else points
             plotext.plot(*zip(*points, strict=True), **options)
     for axis, scale, put in (
         (chart.x, plotext.xscale, plotext.xticks),
@@ -59,12 +59,12 @@ def _curves(found: Drawable, width: int) -> list[str]:
         if axis.is_log:
             scale("log")
             values = [row[axis.column] for row in found.rows]
-            ticks = powers(axis.column, values).get("values", [min(values), max(values)])
+            ticks = log_ticks(axis.column, values).get("values", [min(values), max(values)])
             put(ticks, [f"{tick:,.12g}" for tick in ticks])
     if categories:
         plotext.xticks(range(len(categories)), categories)
     elif chart.x.column in found.times:
-        plotext.xticks(*_times(found))
+        plotext.xticks(*_time_ticks(found))
     is_clock = chart.x.column in found.on_clock
     plotext.xlabel(CLOCK_TITLE if is_clock else axis_title(chart.x.column))
     plotext.ylabel(axis_title(chart.y.column))
@@ -82,16 +82,16 @@ def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> 
             yield float(x), float(row[found.chart.y.column])
 
 
-def _corners(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """The points of a line that keeps its height up to the next."""
+def _step_corners(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """The corners of a line that keeps its value up to the next point."""
     for (x, y), (next_x, _) in pairwise(points):
         yield x, y
         yield next_x, y
     yield points[-1]
 
 
-def _times(found: Drawable) -> tuple[list[float], list[str]]:
-    """Places on an axis of times, and what stands there."""
+def _time_ticks(found: Drawable) -> tuple[list[float], list[str]]:
+    """Positions and labels of the ticks of a time axis."""
     seconds = [_seconds(row[found.chart.x.column]) for row in found.rows]
     first, last = min(seconds), max(seconds)
     places = [first + part * (last - first) / (MOST_TICKS - 1) for part in range(MOST_TICKS)]
@@ -105,27 +105,27 @@ def _seconds(text: str) -> float:
 
 
 def _bars(found: Drawable, width: int) -> list[str]:
-    """A bar per row, with its name before it and its value behind; of boxes, their medians."""
+    """A bar per row between its name and its value; a box is drawn as its median."""
     chart = found.chart
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
     by = [column for column in dict.fromkeys((chart.facet, chart.x.column, chart.color)) if column]
-    named = [" ".join(exact(row[column]) for column in by) for row in found.rows]
+    labels = [" ".join(exact(row[column]) for column in by) for row in found.rows]
     numbers = [f"{row[height]:,.6g}" for row in found.rows]
-    widest = min(max(map(len, named)), width // 2)
-    room = width - widest - max(map(len, numbers)) - 2
+    widest = min(max(map(len, labels)), width // 2)
+    free = width - widest - max(map(len, numbers)) - 2
     most = max(abs(row[height]) for row in found.rows) or 1
-    bars = ["█" * round(room * abs(row[height]) / most) for row in found.rows]
+    bars = ["█" * round(free * abs(row[height]) / most) for row in found.rows]
     lines = [
         f"{name[:widest]:<{widest}} {bar} {number}"
-        for name, bar, number in zip(named, bars, numbers, strict=True)
+        for name, bar, number in zip(labels, bars, numbers, strict=True)
     ]
     return [f"{' / '.join(map(axis_title, by))}: {axis_title(height)}", *lines]
 
 
-def _fields(found: Drawable) -> list[str]:
-    """A row per y, in which the darkest field has the most."""
+def _heat_map(found: Drawable) -> list[str]:
+    """A line per y value, in which the darkest cell has the highest value."""
     chart = found.chart
-    across, down = names(found.rows, chart.x.column), names(found.rows, chart.y.column)
+    across, down = distinct_names(found.rows, chart.x.column), distinct_names(found.rows, chart.y.column)
     values: dict[tuple[str, str], Any] = {
         (exact(row[chart.y.column]), exact(row[chart.x.column])): row[chart.color] for row in found.rows
     }

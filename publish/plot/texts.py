@@ -1,4 +1,4 @@
-"""What stands beside the marks of a picture: what was asked, what it was read from, and whom to cite."""
+"""The texts of a picture: parameters, sources and citations."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ import duckdb
 
 from tracehouse.engines.duckdb.read.answer import base_tables, notes
 
-# Units that a column's name may end in, and how people write them.
+# Unit suffixes of column names, and their usual spelling.
 UNITS = {
     "s": "s",
     "ms": "ms",
@@ -24,44 +24,47 @@ GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
 CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
 CLOCK_TITLE = "time (days)"
 
-# Defaults that leave nothing out and change nothing.
+# Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
 
 
 def axis_title(column: str) -> str:
-    """A column's name for people: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
-    for ending, written in GPU_TIME.items():
-        if column.endswith(ending):
-            return f"{_words(column.removesuffix(ending))} {written}".strip()
+    """A column's name as an axis title: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
+    for suffix, spelling in GPU_TIME.items():
+        if column.endswith(suffix):
+            return f"{_words(column.removesuffix(suffix))} {spelling}".strip()
     words, _, last = column.rpartition("_")
     if words and last in UNITS and not words.endswith("_per"):
         return f"{axis_title(words)} ({UNITS[last]})"
     return _words(column)
 
 
-def asked(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], hidden: str) -> str:
-    """The parameters that an answer rests on, those given and defaults that matter: `on_cluster = seren`.
+def describe_parameters(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], hidden: str
+) -> str:
+    """The parameters that affect an answer, given ones and defaults: `on_cluster = seren`.
 
-    A default does not where it leaves nothing out: false, `any`, `all`, NULL, or an end of its range.
-    `hidden` is the picture's own parameter; those that it takes the place of, by its meaning, do not matter.
+    A default has no effect where it filters nothing: false, `any`, `all`, NULL, or an end of its range.
+    `hidden` is the parameter that the chart sets; parameters that its meaning names are replaced by it and
+    not listed.
     """
     found = connection.execute(
         "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden",
         {"name": name, "hidden": hidden},
     ).fetchall()
     replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
-    known = _asked(connection, name, given)
-    return ", ".join(f"{key} = {value}" for key, value in known if key not in replaced)
+    parameters = _effective_parameters(connection, name, given)
+    return ", ".join(f"{key} = {value}" for key, value in parameters if key not in replaced)
 
 
 def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
-    """What is to be known about where the numbers come from: whether they are synthetic."""
+    """Whether the numbers are synthetic, as a remark."""
     found = notes(connection, name, traces or None)
     return ["synthetic data"] if any(note.name == "synthetic data" for note in found) else []
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
-    """The query, the views that it reads with their versions, and whom to cite for each trace."""
+    """The query, the versions of the views that it reads, and the citation of each trace."""
     [(versions,)] = connection.execute(
         "select reads_versions from catalog.queries where query_name = $name", {"name": name}
     ).fetchall()
@@ -100,7 +103,7 @@ def _words(column: str) -> str:
     return " ".join(CAPITALS.get(word, word) for word in column.split("_")).strip()
 
 
-def _asked(
+def _effective_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     parameters = connection.execute(

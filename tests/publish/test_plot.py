@@ -37,7 +37,7 @@ def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
 
 @pytest.fixture
 def drawn() -> Callable[[str, str], dict]:
-    """The Vega-Lite of a question of that SQL, as its chart line would have it drawn."""
+    """The Vega-Lite specification of a query of some SQL with some chart line."""
 
     def vega_lite(sql: str, line: str) -> dict:
         with duckdb.connect() as connection:
@@ -70,7 +70,7 @@ def drawn() -> Callable[[str, str], dict]:
 
 def picture(connection: DuckDBPyConnection, question: Question, size: Size = ANY_SIZE, **given: str) -> dict:
     """The Vega-Lite of the plot in a picture: marks, their first layer's encoding, texts, rows."""
-    whole = pictures.picture_of(connection, question, given, size).to_dict()
+    whole = pictures.build_picture(connection, question, given, size).to_dict()
     [plot] = whole["vconcat"]
     inner = plot.get("spec", plot)
     rows = plot.get("data", whole.get("data"))["values"]
@@ -121,13 +121,13 @@ def test_png_svg_and_pdf(opened: DuckDBPyConnection, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("width_mm", "name"), [(85, "unified.run_cdf"), (120, "itp.gpu_hours")])
-def test_a_picture_is_as_wide_as_asked(
+def test_picture_has_requested_width(
     opened: DuckDBPyConnection, tmp_path: Path, width_mm: float, name: str
 ) -> None:
     """On paper: a PDF and an SVG in points, a PNG in dots of which an inch has 300."""
     question = answer.named_question(opened, name, {})
     for ending in ("png", "svg", "pdf"):
-        draw(opened, question, tmp_path / f"a.{ending}", pictures.size_of(width_mm, None))
+        draw(opened, question, tmp_path / f"a.{ending}", pictures.parse_size(width_mm, None))
     png = (tmp_path / "a.png").read_bytes()
     [dots] = struct.unpack(">I", png[16:20])
     assert dots / 300 * 25.4 == pytest.approx(width_mm, abs=0.5)
@@ -142,10 +142,10 @@ def test_a_picture_is_as_wide_as_asked(
     assert right - left == pytest.approx(width_mm * POINTS_PER_MM, abs=1)
 
 
-def test_letters_are_as_large_as_asked(opened: DuckDBPyConnection) -> None:
+def test_picture_has_requested_font_size(opened: DuckDBPyConnection) -> None:
     question = answer.named_question(opened, "itp.gpu_hours", {})
     config = [
-        pictures.picture_of(opened, question, {}, pictures.size_of(*size)).to_dict()["config"]["axis"]
+        pictures.build_picture(opened, question, {}, pictures.parse_size(*size)).to_dict()["config"]["axis"]
         for size in ((None, None), (85, None), (85, 6))
     ]
     assert [axis["titleFontSize"] for axis in config] == [11, 8, 6]
@@ -154,9 +154,9 @@ def test_letters_are_as_large_as_asked(opened: DuckDBPyConnection) -> None:
 @pytest.mark.parametrize(
     ("width", "font"), [(0, None), (-85, None), (3000, None), (85, 0), (float("nan"), None)]
 )
-def test_a_size_that_nothing_can_have_is_refused(width: float, font: float | None) -> None:
-    with pytest.raises(UsageError, match=r"--width is in millimetres|--font-size is in points"):
-        pictures.size_of(width, font)
+def test_impossible_size_is_refused(width: float, font: float | None) -> None:
+    with pytest.raises(UsageError, match=r"--width must be|--font-size must be"):
+        pictures.parse_size(width, font)
 
 
 DRAWN = [query for query in query_files() if query.chart]
@@ -190,7 +190,7 @@ def test_nearly_every_query_has_a_chart() -> None:
     assert {query.full_name for query in query_files() if not query.chart} == WITHOUT_A_CHART
 
 
-def test_every_chart_shows_columns_of_its_answer(opened: DuckDBPyConnection) -> None:
+def test_chart_columns_are_in_answer(opened: DuckDBPyConnection) -> None:
     rows = opened.execute("select object_name, column_name from catalog.columns").fetchall()
     for query in DRAWN:
         assert query.chart
@@ -201,7 +201,7 @@ def test_every_chart_shows_columns_of_its_answer(opened: DuckDBPyConnection) -> 
 def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
     chart = query.chart
     if query.full_name in ONE_NUMBER_IN_THE_SAMPLE:
-        with pytest.raises(UserError, match="nothing to compare, its answer is one number"):
+        with pytest.raises(UserError, match="cannot plot a single number"):
             spec(opened, query.full_name)
         return
     drawn = spec(opened, query.full_name)
@@ -223,20 +223,20 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
 @pytest.mark.parametrize("query", OF_EACH_KIND, ids=lambda query: query.full_name)
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
     question = answer.named_question(opened, query.full_name, given_by_chart(query.full_name))
-    lines = pictures.text_of(opened, question, {}, 80).splitlines()
+    lines = pictures.render_text(opened, question, {}, 80).splitlines()
     assert lines[0] == query.header.title[: len(lines[0])]
     assert max(map(len, lines)) <= 80
     assert {"\x1b"}.isdisjoint("".join(lines))
     assert len(lines) > 6
 
 
-def test_a_line_over_times_leaves_room_for_hours_without_a_row(opened: DuckDBPyConnection) -> None:
+def test_time_axis_keeps_empty_hours(opened: DuckDBPyConnection) -> None:
     for query in ("acme.fleet_hourly", "acme.utilization_by_day"):
         x = spec(opened, query)["encoding"]["x"]
         assert (x["type"], x["scale"]) == ("temporal", {"type": "utc"})
 
 
-def test_no_time_is_a_bare_number(opened: DuckDBPyConnection) -> None:
+def test_times_have_units(opened: DuckDBPyConnection) -> None:
     """Dates where a calendar knows them; else days on the trace's own clock, hours and weekdays by name."""
     assert spec(opened, "itp.load_by_day")["encoding"]["x"]["type"] == "temporal"
     by_hour = spec(opened, "unified.arrival_series", in_trace="pai")
@@ -250,7 +250,7 @@ def test_no_time_is_a_bare_number(opened: DuckDBPyConnection) -> None:
     assert "':00'" in spec(opened, "unified.hour_profile")["encoding"]["x"]["axis"]["labelExpr"]
 
 
-def test_a_cumulative_distribution_is_steps_over_its_values(opened: DuckDBPyConnection) -> None:
+def test_cdf_is_a_step_line(opened: DuckDBPyConnection) -> None:
     for query in DRAWN:
         if query.name.endswith("_cdf"):
             drawn = spec(opened, query.full_name)
@@ -266,7 +266,7 @@ def test_a_cumulative_distribution_is_steps_over_its_values(opened: DuckDBPyConn
         assert spec(opened, name)["layers"][0][0]["interpolate"] == "step-after"
 
 
-def test_a_thinned_distribution_is_never_a_fifth_of_a_percent_off(opened: DuckDBPyConnection) -> None:
+def test_thinned_cdf_is_within_a_fifth_of_a_percent(opened: DuckDBPyConnection) -> None:
     runs = opened.execute(
         "select run_s from unified.jobs where trace = 'pai' and requested_gpus > 0 and run_s >= 600"
         " order by run_s"
@@ -284,7 +284,7 @@ def test_a_thinned_distribution_is_never_a_fifth_of_a_percent_off(opened: DuckDB
     assert steps[-1]["percentile"] == 100
 
 
-def test_lines_are_told_apart_without_colours(opened: DuckDBPyConnection) -> None:
+def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "unified.run_cdf")
     (line, of_line), (_, of_marks) = drawn["layers"]
     dashes, shapes = of_line["strokeDash"]["scale"]["range"], of_marks["shape"]["scale"]["range"]
@@ -295,51 +295,53 @@ def test_lines_are_told_apart_without_colours(opened: DuckDBPyConnection) -> Non
     assert domains[0] == domains[1] == domains[2] == sorted(domains[0])
 
 
-def test_boxes_say_what_they_are(opened: DuckDBPyConnection) -> None:
+def test_boxes_are_explained(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "pai.wait_by_gpu_type")
     assert drawn["subtitle"][-1].startswith("boxes from the 25th to the 75th percentile")
     assert sorted(drawn["marks"]) == ["bar", "rule", "tick", "tick", "tick"]
 
 
-def test_a_capacity_is_a_line_unless_it_is_far_away(opened: DuckDBPyConnection, drawn) -> None:
+def test_capacity_is_drawn_unless_far_above(opened: DuckDBPyConnection, drawn) -> None:
     assert spec(opened, "pai.load_over_time")["subtitle"][-1] == "dashed line: capacity GPUs"
     line = "line x=n y=gpus rule=capacity_gpus"
     found = drawn("select unnest([1, 2]) as n, 5 as gpus, 1000 as capacity_gpus", line)
-    assert found["subtitle"] == ["not shown, being far above: capacity_gpus of 1000"]
+    assert found["subtitle"] == ["not shown because far above: capacity_gpus of 1000"]
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
 
 
-def test_clusters_have_small_pictures(opened: DuckDBPyConnection) -> None:
+def test_clusters_have_panels(opened: DuckDBPyConnection) -> None:
     # The last two days of sixty: which clusters there are shows as well.
     drawn = spec(opened, "unified.allocation_hourly", in_trace="itp", offered="true", from_hour="1392")
     assert drawn["facet"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
 
 
-def test_one_line_alone_is_named_above(drawn) -> None:
+def test_single_series_is_named_in_subtitle(drawn) -> None:
     rows = "(values (1, 2, 'kalos', null), (2, 3, 'kalos', null)) as t(n, jobs, cluster, part)"
     assert drawn(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
     assert drawn(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
     assert drawn(f"from {rows}", "line x=n y=jobs color=part")["subtitle"] == []
 
 
-def test_shares_lie_beside_equal_ones(opened: DuckDBPyConnection) -> None:
+def test_lorenz_curve_has_line_of_equality(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "unified.user_concentration")
     assert [row["heaviest_pct"] for row in drawn["rows"] if row["trace"] == "pai"] == [*range(101)]
     assert drawn["marks"] == ["line", "line", "point"]
     assert drawn["subtitle"] == ["synthetic data"]
 
 
-def test_what_is_on_a_front_is_joined_and_labelled(opened: DuckDBPyConnection) -> None:
+def test_pareto_front_is_joined_and_labelled(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "zeus.pareto_front")
     assert drawn["marks"] == ["line", "point", "text"]
-    assert drawn["subtitle"][-1] == "labels, where there is room: batch size / power limit (W)"
+    assert drawn["subtitle"][-1] == "labels where they fit: batch size / power limit (W)"
 
 
 @pytest.mark.parametrize("width_mm", [85, None])
-def test_labels_of_a_front_do_not_lie_on_each_other(width_mm: int | None, opened: DuckDBPyConnection) -> None:
+def test_labels_of_front_do_not_overlap(width_mm: int | None, opened: DuckDBPyConnection) -> None:
     """Where Vega has put them: slanted lines of text, apart by their height."""
     question = answer.named_question(opened, "zeus.pareto_front", {})
-    svg = pictures.svg_of(pictures.picture_of(opened, question, {}, pictures.size_of(width_mm, None)))
+    svg = pictures.render_svg(
+        pictures.build_picture(opened, question, {}, pictures.parse_size(width_mm, None))
+    )
     placed = re.findall(
         r'translate\(([\d.]+),([\d.]+)\) rotate\(315\)[^>]*?font-size="([\d.]+)px"[^>]*>(\d+ / \d+)<', svg
     )
@@ -353,13 +355,13 @@ def test_labels_of_a_front_do_not_lie_on_each_other(width_mm: int | None, opened
     [("", ["a", "b", "c", "d"]), (", ('z', 'd'), ('z', 'a')", ["b", "d", "a", "c"])],
     ids=["one that suits all", "that of the answer where none does"],
 )
-def test_names_of_several_series_stand_in_one_order(drawn, more: str, order: list[str]) -> None:
+def test_series_are_merged_into_one_order(drawn, more: str, order: list[str]) -> None:
     rows = f"('x', 'b'), ('x', 'd'), ('y', 'a'), ('y', 'b'), ('y', 'c'), ('y', 'd'){more}"
     found = drawn(f"select s, n, 1 as v from (values {rows}) as t(s, n)", "bar x=n y=v color=s")
     assert found["encoding"]["x"]["sort"] == order
 
 
-def test_bars_stand_in_the_order_of_the_answer(opened: DuckDBPyConnection) -> None:
+def test_bars_keep_order_of_answer(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "openb.request_tiers")
     tiers = ["whole GPUs", "501 to 999 milli", "251 to 500 milli", "up to 250 milli"]
     assert drawn["encoding"]["x"]["sort"] == tiers
@@ -367,13 +369,13 @@ def test_bars_stand_in_the_order_of_the_answer(opened: DuckDBPyConnection) -> No
     assert [row["gpu_tier"] for row in drawn["rows"]] == tiers
 
 
-def test_an_axis_names_its_quantity(opened: DuckDBPyConnection) -> None:
+def test_axis_title_names_quantity(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "itp.gpu_hours")
     assert drawn["encoding"]["x"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
     assert drawn["encoding"]["y"]["title"] == "GPU-hours"
 
 
-def test_lines_have_scales_and_a_color_each(opened: DuckDBPyConnection) -> None:
+def test_lines_have_scales_and_colours(opened: DuckDBPyConnection) -> None:
     encoding = spec(opened, "unified.run_cdf")["encoding"]
     assert encoding["x"]["type"] == encoding["y"]["type"] == "quantitative"
     assert encoding["x"]["scale"]["type"] == "log" and "scale" not in encoding["y"]
@@ -383,12 +385,12 @@ def test_lines_have_scales_and_a_color_each(opened: DuckDBPyConnection) -> None:
     assert traces == sorted(traces) and {"acme", "itp", "openb", "pai"} <= set(traces)
 
 
-def test_the_subtitle_says_what_was_asked(opened: DuckDBPyConnection) -> None:
+def test_subtitle_lists_given_parameters(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "openb.phases", in_variant="cpu100", gpu_only="false")
     assert drawn["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
 
 
-def test_the_subtitle_says_what_was_not_asked_but_matters(opened: DuckDBPyConnection) -> None:
+def test_subtitle_lists_effective_defaults(opened: DuckDBPyConnection) -> None:
     assert "on_cluster = cluster04" in spec(opened, "itp.load_by_day")["subtitle"]
     # Neither what the picture itself asks for, nor a default that leaves nothing out.
     assert spec(opened, "unified.run_cdf")["subtitle"][1:] == ["min_run_s = 600"]
@@ -396,7 +398,7 @@ def test_the_subtitle_says_what_was_not_asked_but_matters(opened: DuckDBPyConnec
     assert "every = day" in spec(opened, "pai.load_over_time")["subtitle"]
 
 
-def test_below_stands_what_was_read_and_whom_to_cite(opened: DuckDBPyConnection) -> None:
+def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
     assert spec(opened, "itp.gpu_hours")["footer"] == (
         "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023"
     )
@@ -426,12 +428,12 @@ def test_short_citations(citation: str, short: str) -> None:
     assert texts.short_citation(citation) == short
 
 
-def test_measured_data_are_not_called_synthetic(real_warehouse: Path) -> None:
+def test_measured_data_is_not_labelled_synthetic(real_warehouse: Path) -> None:
     with answer.connect(real_warehouse) as connection:
         assert spec(connection, "itp.gpu_hours")["subtitle"] == ["min_gpus = 1"]
 
 
-def test_a_logarithmic_axis_says_what_it_leaves_out(drawn) -> None:
+def test_logarithmic_axis_reports_omitted_rows(drawn) -> None:
     found = drawn(
         "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct", "line x=wait_s:log y=share_pct"
     )
@@ -440,7 +442,7 @@ def test_a_logarithmic_axis_says_what_it_leaves_out(drawn) -> None:
     assert found["encoding"]["y"]["title"] == "share (%)"
 
 
-def test_bars_of_colors_stand_side_by_side_and_parts_on_each_other(drawn) -> None:
+def test_bars_are_grouped_or_stacked(drawn) -> None:
     rows = "('a', 'x', 1), ('a', 'y', 2), (null, 'x', 3), ('b', 'x', null)"
     sql = f"from (values {rows}) as t(name, part, jobs)"
     bars = drawn(sql, "bar x=name y=jobs color=part")
@@ -451,7 +453,7 @@ def test_bars_of_colors_stand_side_by_side_and_parts_on_each_other(drawn) -> Non
     assert "xOffset" not in stack["encoding"] and stack["marks"] == ["bar"]
 
 
-def test_values_of_any_number_type_can_be_drawn(drawn) -> None:
+def test_any_number_type_is_drawn(drawn) -> None:
     days = "(date '2020-07-01', 1.5::decimal(4, 1)), (date '2020-07-02', 2)"
     found = drawn(f"from (values {days}) as t(day, gpu_h)", "line x=day y=gpu_h")
     assert found["rows"] == [
@@ -478,38 +480,44 @@ def test_axis_titles(column: str, title: str) -> None:
     assert texts.axis_title(column) == title
 
 
-def test_an_unknown_ending_or_a_folder_is_refused(opened: DuckDBPyConnection, tmp_path: Path) -> None:
+def test_unknown_suffix_or_folder_is_refused(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     question = answer.named_question(opened, "itp.gpu_hours", {})
     for name in ("hours.jpg", "hours"):
-        with pytest.raises(UsageError, match=r"ends in \.png, \.svg or \.pdf"):
+        with pytest.raises(UsageError, match=r"must end in \.png, \.svg or \.pdf"):
             draw(opened, question, tmp_path / name)
     (tmp_path / "hours.png").mkdir()
     with pytest.raises(UsageError, match="not a file"):
         draw(opened, question, tmp_path / "hours.png")
 
 
-def test_an_empty_answer_leaves_the_old_picture(opened: DuckDBPyConnection, tmp_path: Path) -> None:
+def test_empty_answer_keeps_old_picture(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "phases.svg"
     path.write_text("old")
     question = answer.Question("from openb.phases('no_such')", {}, "openb.phases")
-    with pytest.raises(UserError, match=r"openb\.phases: there is nothing to draw"):
+    with pytest.raises(UserError, match=r"openb\.phases: nothing to plot"):
         draw(opened, question, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_one_number_is_not_drawn(drawn, real_warehouse: Path) -> None:
-    with pytest.raises(
-        UserError, match=r"a\.b: there is nothing to compare, its answer is one number: jobs 7"
-    ):
+def test_single_number_is_not_drawn(drawn, real_warehouse: Path) -> None:
+    with pytest.raises(UserError, match=r"a\.b: cannot plot a single number \(jobs = 7\)"):
         drawn("select 'Philly' as cluster, 7 as jobs", "bar x=cluster y=jobs")
     with (
         answer.connect(real_warehouse) as connection,
-        pytest.raises(UserError, match=r"one number: failed_of_known_pct 90\.99"),
+        pytest.raises(UserError, match=r"single number \(failed_of_known_pct = 90\.99"),
     ):
         spec(connection, "unified.failure_share")
 
 
-def test_nothing_but_zeros_is_no_heat_map(drawn) -> None:
+def test_heat_map_axes_are_in_numerical_order(drawn) -> None:
+    """The colour is a number, not a series whose order counts."""
+    sql = "select * from (values (10, 2, 5), (9, 2, 7), (10, 1, 9), (2, 12, 5)) as t (gpus, nodes, jobs)"
+    encoding = drawn(sql, "heat x=gpus y=nodes color=jobs")["encoding"]
+    assert encoding["x"]["sort"] == ["2", "9", "10"]
+    assert encoding["y"]["sort"] == ["1", "2", "12"]
+
+
+def test_heat_map_of_zeros_is_not_drawn(drawn) -> None:
     with pytest.raises(UserError, match="every jobs is 0"):
         drawn(
             "select unnest([1, 2]) as weekday, 3 as hour_of_day, 0 as jobs",
@@ -517,13 +525,13 @@ def test_nothing_but_zeros_is_no_heat_map(drawn) -> None:
         )
 
 
-def test_a_query_without_a_chart_is_not_drawn(drawn) -> None:
+def test_query_without_chart_is_not_drawn(drawn) -> None:
     with pytest.raises(UserError, match=r"a\.b has no chart"):
         drawn("select 1 as n", "")
 
 
 @pytest.mark.parametrize("module", ["altair", "vl_convert"])
-def test_without_the_extra_it_says_how_to_get_it(
+def test_missing_extra_is_named(
     opened: DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
@@ -532,25 +540,25 @@ def test_without_the_extra_it_says_how_to_get_it(
         draw(opened, question, tmp_path / "hours.png")
 
 
-def test_without_the_extra_a_terminal_shows_no_picture(
+def test_missing_extra_is_named_in_terminal(
     opened: DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotext", None)
     with pytest.raises(UserError, match=r"need plotext, .*pip install '\.\[plot\]'"):
-        pictures.text_of(opened, answer.named_question(opened, "itp.gpu_hours", {}), {}, 80)
+        pictures.render_text(opened, answer.named_question(opened, "itp.gpu_hours", {}), {}, 80)
 
 
 @pytest.mark.parametrize(
     ("chart", "complaint"),
     [
-        ("bar x=cluster y=no_such", "its chart shows no_such, which its answer does not have"),
-        ("bar x=jobs y=cluster", "its chart has a scale of cluster, a string"),
-        ("line x=cluster:log y=jobs", "its chart has a scale of cluster, a string"),
-        ("heat x=jobs y=jobs color=cluster", "its chart has a scale of cluster, a string"),
-        ("box x=cluster y=jobs", "its chart shows p5_jobs, which its answer does not have"),
+        ("bar x=cluster y=no_such", "its chart has the column no_such, which its answer lacks"),
+        ("bar x=jobs y=cluster", "its chart has a scale of cluster, which is string and not a number"),
+        ("line x=cluster:log y=jobs", "its chart has a scale of cluster, which is string and not a number"),
+        ("heat x=jobs y=jobs color=cluster", "its chart has a scale of cluster, which is string and not a number"),
+        ("box x=cluster y=jobs", "its chart has the column p5_jobs, which its answer lacks"),
     ],
 )
-def test_a_chart_of_other_columns_is_refused(
+def test_chart_of_unknown_columns_is_refused(
     drawn: Callable[[str, str], dict], chart: str, complaint: str
 ) -> None:
     with pytest.raises(DefinitionError, match=f"a.b: {complaint}"):
