@@ -1,7 +1,7 @@
 """Acme: jobs of two clusters for large language models, Seren and Kalos, March to August 2023.
 
-880,740 jobs, of which 470,497 use GPUs, from Shanghai AI Laboratory; and the publisher's table that
-sets the two clusters beside Philly, Helios and PAI.
+880,740 jobs of Shanghai AI Laboratory, 470,497 of them with GPUs, and the publisher's table that compares
+the two clusters with Philly, Helios and PAI.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Shanghai AI Laboratory.
 
@@ -15,16 +15,16 @@ Files, from https://github.com/InternLM/AcmeTrace, folder ``data``:
 
 No checksums are published.
 
-Traps:
+Pitfalls:
 
-- Seren's times carry +08:00 and Kalos's +00:00: they are instants, and an offset cut off shifts one
-  cluster by eight hours.
-- In the README's Kalos rows ``duration`` runs from submission, not from the start.
-- The files hold 213,223 GPU jobs of Seren fewer than the paper and ``cluster_summary.csv`` count.
-- Nothing says on which nodes a job ran: jobs and telemetry meet in time only.
-- A metric's CSV has a column for each device, and its pieces have others. An empty cell is no sample, not
-  0. Times are repeated where pieces meet. A column with ``.1`` behind its name is another tool's doing.
-- An error code stands in XID_ERRORS until it is cleared: it is a state, not an event.
+- Seren's times have the offset +08:00 and Kalos's +00:00. They are instants; without the offsets, one cluster
+  is shifted by eight hours.
+- In the README's Kalos rows, ``duration`` begins at the submission, not at the start.
+- The files have 213,223 fewer GPU jobs of Seren than the paper and ``cluster_summary.csv``.
+- Jobs do not name their nodes: jobs and telemetry can be joined by time only.
+- A metric's CSV has a column for each device, and its pieces have different columns. An empty cell is no
+  sample, not 0. Pieces overlap in time. Another tool made the columns with the suffix ``.1``.
+- XID_ERRORS repeats an error code until it is cleared: it is a state, not an event.
 """
 
 from tracehouse.ingest.column_types import TypeName
@@ -34,7 +34,7 @@ JOB_TRACE = Table(
     name="job_trace",
     comment=(
         "Jobs submitted to the schedulers of both clusters: 880,740 rows, as the publisher counts"
-        " them. Empty is NULL; mem_per_pod_GB, shared_mem_per_pod, fail_time and stop_time exist"
+        " them. Empty fields are NULL; mem_per_pod_GB, shared_mem_per_pod, fail_time and stop_time exist"
         " for Kalos only."
     ),
     grain="one row per (cluster, job_id)",
@@ -117,7 +117,7 @@ JOB_TRACE = Table(
         Column(
             "gpu_time",
             "DOUBLE",
-            "duration * gpu_num, so with the queue where duration has it",
+            "duration * gpu_num; includes the queue if duration does",
             unit="GPU-s",
             least=0,
             provenance="derived",
@@ -208,12 +208,12 @@ def _summed_s(name: str, meaning: str) -> Column:
 CLUSTER_SUMMARY = Table(
     name="cluster_summary",
     comment=(
-        "The publisher's figures for Seren, Kalos, Philly, Helios and PAI: 5 rows measured. Empty,"
-        " so NULL, where the publisher gives none. Seren's row counts more jobs than job_trace"
-        " holds, and PAI's row counts tasks."
+        "The publisher's figures for Seren, Kalos, Philly, Helios and PAI: 5 rows (measured). Figures"
+        " that the publisher does not give are NULL. Seren's row counts more jobs than job_trace"
+        " has, and PAI's row counts tasks."
     ),
     grain="one row per id",
-    source="data/cluster_summary.csv of InternLM/AcmeTrace; its columns are nowhere described",
+    source="data/cluster_summary.csv of InternLM/AcmeTrace; its columns are not documented",
     file_name=r"cluster_summary\.csv",
     key=("id",),
     never_empty=(
@@ -242,31 +242,31 @@ CLUSTER_SUMMARY = Table(
         _summed(
             "cpu_job_num",
             "BIGINT",
-            "Jobs without a GPU; 0 for Philly and PAI, which does not mean that PAI had none",
+            "Jobs without a GPU; 0 for Philly and for PAI, although PAI had such jobs",
             "jobs",
         ),
         _summed("gpu_job_num", "BIGINT", "Jobs with a GPU; for PAI, tasks that request one", "jobs"),
-        _summed_s("avg_run_time_gpu", "Mean run of GPU jobs"),
-        _summed_s("avg_que_time_gpu", "Mean queue of GPU jobs"),
-        _summed("avg_gpu_num", "DOUBLE", "Mean GPUs of a GPU job", "GPUs"),
-        _summed_s("med_run_time_gpu", "Median run of GPU jobs"),
-        _summed_s("med_que_time_gpu", "Median queue of GPU jobs"),
-        _summed("med_gpu_num", "DOUBLE", "Median GPUs of a GPU job", "GPUs"),
-        _summed_s("max_run_time_gpu", "Longest run of a GPU job"),
-        _summed("max_gpu", "DOUBLE", "Most GPUs of one job", "GPUs"),
+        _summed_s("avg_run_time_gpu", "Mean run time of GPU jobs"),
+        _summed_s("avg_que_time_gpu", "Mean queueing time of GPU jobs"),
+        _summed("avg_gpu_num", "DOUBLE", "Mean number of GPUs of a GPU job", "GPUs"),
+        _summed_s("med_run_time_gpu", "Median run time of GPU jobs"),
+        _summed_s("med_que_time_gpu", "Median queueing time of GPU jobs"),
+        _summed("med_gpu_num", "DOUBLE", "Median number of GPUs of a GPU job", "GPUs"),
+        _summed_s("max_run_time_gpu", "Longest run time of a GPU job"),
+        _summed("max_gpu", "DOUBLE", "Largest number of GPUs of one job", "GPUs"),
         _rate("complete_rate_gpu", "Share of GPU jobs that completed"),
         _rate("cancel_rate_gpu", "Share of GPU jobs that were cancelled"),
-        _rate("fail_rate_gpu", "Share of GPU jobs that failed, by a wider rule than state = FAILED"),
+        _rate("fail_rate_gpu", "Share of GPU jobs that failed, by a wider definition than state = FAILED"),
         _summed("complete_gpu_time", "DOUBLE", "GPU time of GPU jobs that completed", "GPU-s"),
         _summed("cancel_gpu_time", "DOUBLE", "GPU time of GPU jobs that were cancelled", "GPU-s"),
         _summed("fail_gpu_time", "DOUBLE", "GPU time of GPU jobs that failed", "GPU-s"),
-        _rate("complete_rate_gpu_time", "Share of the GPU time in jobs that completed"),
-        _rate("cancel_rate_gpu_time", "Share of the GPU time in jobs that were cancelled"),
-        _rate("fail_rate_gpu_time", "Share of the GPU time in jobs that failed"),
-        _summed_s("avg_run_time_cpu", "Mean run of CPU jobs"),
-        _summed_s("avg_que_time_cpu", "Mean queue of CPU jobs"),
-        _summed_s("med_run_time_cpu", "Median run of CPU jobs"),
-        _summed_s("med_que_time_cpu", "Median queue of CPU jobs"),
+        _rate("complete_rate_gpu_time", "Share of the GPU time used by jobs that completed"),
+        _rate("cancel_rate_gpu_time", "Share of the GPU time used by jobs that were cancelled"),
+        _rate("fail_rate_gpu_time", "Share of the GPU time used by jobs that failed"),
+        _summed_s("avg_run_time_cpu", "Mean run time of CPU jobs"),
+        _summed_s("avg_que_time_cpu", "Mean queueing time of CPU jobs"),
+        _summed_s("med_run_time_cpu", "Median run time of CPU jobs"),
+        _summed_s("med_que_time_cpu", "Median queueing time of CPU jobs"),
         _rate("complete_rate_cpu", "Share of CPU jobs that completed"),
         _rate("cancel_rate_cpu", "Share of CPU jobs that were cancelled"),
         _rate("fail_rate_cpu", "Share of CPU jobs that failed"),
@@ -305,16 +305,16 @@ _GPU_METRICS = (
 _NODE_METRICS = "NODE_CPU_UTILIZATION|NODE_MEMORY_UTILIZATION|NODE_IB_SEND|NODE_IB_RECEIVE"
 _NODE = r"(?P<node>\d{1,3}(?:\.\d{1,3}){3})"
 _CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: seren or kalos")
-_DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV, as it stands")
+_DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV")
 _FROM, _UNTIL = "2023-01-01 00:00:00+08:00", "2024-01-01 00:00:00+08:00"
 _TIME = Column("time", "TIMESTAMPTZ", "Time of the sample; about every 15 s", least=_FROM, below=_UNTIL)
-_VALUE = Column("value", "DOUBLE", "Value, in the metric's unit; NULL where the cell is empty", least=0)
+_VALUE = Column("value", "DOUBLE", "Value, in the metric's unit; NULL if the cell is empty", least=0)
 
 GPU_METRIC = Table(
     name="gpu_metric",
     comment=(
-        "What DCGM measured on each GPU, all cells of the publisher's wide files as rows. Empty cells are"
-        " NULL: no sample, not 0. A line whose time was read before is in catalog.rejected_rows."
+        "DCGM metrics of each GPU: one row per cell of the publisher's wide files. Empty cells are"
+        " NULL: no sample, not 0. Lines that repeat a time are in catalog.rejected_rows."
     ),
     grain="one row per (cluster, metric, device, time)",
     source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
@@ -332,9 +332,13 @@ GPU_METRIC = Table(
         ),
     ),
     columns=(
-        Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
+        Column("node", "VARCHAR", "IP address of the node; NULL if the device's name is not an address"),
         Column(
-            "gpu", "BIGINT", "GPU on its node, from 0; NULL where the device's name has none", least=0, most=7
+            "gpu",
+            "BIGINT",
+            "GPU on its node, from 0; NULL if the device's name has no number",
+            least=0,
+            most=7,
         ),
         _DEVICE,
         _TIME,
@@ -366,8 +370,8 @@ GPU_METRIC = Table(
 NODE_METRIC = Table(
     name="node_metric",
     comment=(
-        "What was measured on each node, all cells of the publisher's wide files as rows. Empty cells are"
-        " NULL: no sample, not 0. A line whose time was read before is in catalog.rejected_rows."
+        "Metrics of each node: one row per cell of the publisher's wide files. Empty cells are"
+        " NULL: no sample, not 0. Lines that repeat a time are in catalog.rejected_rows."
     ),
     grain="one row per (cluster, metric, device, time)",
     source="README of InternLM/AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb",
@@ -383,7 +387,7 @@ NODE_METRIC = Table(
         ),
     ),
     columns=(
-        Column("node", "VARCHAR", "IP address of the node; NULL where the device's name is no address"),
+        Column("node", "VARCHAR", "IP address of the node; NULL if the device's name is not an address"),
         _DEVICE,
         _TIME,
         _VALUE,
@@ -409,8 +413,8 @@ NODE_METRIC = Table(
 SERVER_POWER = Table(
     name="server_power",
     comment=(
-        "What the servers of Seren drew, by IPMI. Empty is NULL. Within GPU_AB, servers of type B have no"
-        " memory power. No column names the server."
+        "Power of Seren's servers, measured by IPMI. Empty fields are NULL. In GPU_AB, servers of type B"
+        " have no memory power. No column names the server."
     ),
     grain="one row per sample of a server",
     source="data/generate_utilization_pkl.ipynb of InternLM/AcmeTrace",
@@ -430,9 +434,17 @@ SERVER_POWER = Table(
     columns=(
         Column("Time", "TIMESTAMPTZ", "Time of the sample", least=_FROM, below=_UNTIL),
         Column("Sys_Total_Power", "DOUBLE", "Power of the whole server", unit="W", least=0),
-        Column("CPU_Power", "DOUBLE", "Power of its CPUs", unit="W", least=0),
-        Column("MEM_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W", least=0),
-        Column("Memory_Power", "DOUBLE", "Power of its memory, in files that name it so", unit="W", least=0),
+        Column("CPU_Power", "DOUBLE", "Power of the server's CPUs", unit="W", least=0),
+        Column(
+            "MEM_Power", "DOUBLE", "Power of the server's memory; some files use this name", unit="W", least=0
+        ),
+        Column(
+            "Memory_Power",
+            "DOUBLE",
+            "Power of the server's memory; some files use this name",
+            unit="W",
+            least=0,
+        ),
     ),
     optional=frozenset({"MEM_Power", "Memory_Power"}),
     order_by=("server_group", "Time"),
@@ -461,7 +473,7 @@ TRACE = Trace(
         "Fetch data/job_trace/trace_seren.csv, data/job_trace/trace_kalos.csv and"
         " data/cluster_summary.csv of https://github.com/InternLM/AcmeTrace, or of"
         " https://huggingface.co/datasets/Qinghao/AcmeTrace, into one folder; for the telemetry, of the"
-        " latter the folder data/utilization, or those files of it that you need, in their folders."
+        " latter the folder data/utilization, or the files in it that you need, in their folders."
     ),
     licence="CC BY 4.0",
     citation=(

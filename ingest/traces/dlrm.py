@@ -8,11 +8,11 @@ File, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-
 
 - ``disaggregated_DLRM_trace.csv`` → `instance`.
 
-Traps:
+Pitfalls:
 
-- Services, not jobs: instances run for as long as they are wanted, and neither succeed nor fail.
-- Empty times are cut off: a creation and a start before the trace, a deletion after it.
-- Limits equal requests, but for disk.
+- Instances are services, not jobs: they run until they are no longer needed, and neither succeed nor fail.
+- Empty times are outside the trace: creation and scheduling before it, deletion after it.
+- Limits equal requests, except for disk.
 """
 
 from tracehouse.ingest.column_types import TypeName
@@ -20,7 +20,7 @@ from tracehouse.ingest.declarations import Column, Table, Trace
 
 
 def _resource(name: str, meaning: str, unit: str, kind: TypeName = "BIGINT") -> tuple[Column, Column]:
-    """What an instance requests of a resource, and the limit of what it may use."""
+    """An instance's request of a resource and its limit."""
     return (
         Column(f"{name}_request", kind, f"{meaning} that the instance requests", unit),
         Column(f"{name}_limit", kind, f"{meaning} that the instance may use at most", unit),
@@ -30,8 +30,8 @@ def _resource(name: str, meaning: str, unit: str, kind: TypeName = "BIGINT") -> 
 INSTANCE = Table(
     name="instance",
     comment=(
-        "Instances of services. An empty creation_time or scheduled_time is before the trace, an empty"
-        " deletion_time after it; max_instance_per_node -1 is no limit."
+        "Instances of services. An empty creation_time or scheduled_time is before the trace, and an empty"
+        " deletion_time is after it; max_instance_per_node is -1 if there is no limit."
     ),
     grain="one row per instance_sn",
     source="README of cluster-trace-gpu-v2025",
@@ -45,10 +45,14 @@ INSTANCE = Table(
         *_resource("rdma", "Share of one RDMA card", "percent"),
         *_resource("memory", "Main memory", "GiB", "DOUBLE"),
         *_resource("disk", "Disk", "GiB", "DOUBLE"),
-        Column("max_instance_per_node", "BIGINT", "Most instances of the service on a node; -1 is no limit"),
-        Column("creation_time", "DOUBLE", "Creation; empty where it is before the trace", "s"),
-        Column("scheduled_time", "DOUBLE", "Scheduling to a node; empty where it is before the trace", "s"),
-        Column("deletion_time", "DOUBLE", "Deletion; empty where it is after the trace", "s"),
+        Column(
+            "max_instance_per_node",
+            "BIGINT",
+            "Maximum number of instances of the service on a node; -1 is no limit",
+        ),
+        Column("creation_time", "DOUBLE", "Creation; empty if before the trace", "s"),
+        Column("scheduled_time", "DOUBLE", "Scheduling to a node; empty if before the trace", "s"),
+        Column("deletion_time", "DOUBLE", "Deletion; empty if after the trace", "s"),
     ),
     key=("instance_sn",),
     never_empty=("instance_sn", "role", "app_name", "cpu_request", "gpu_request", "memory_request"),

@@ -1,15 +1,15 @@
-"""GenAI: Stable Diffusion served by Alibaba, a day of monitoring in 2025 and requests of some weeks.
+"""GenAI: Stable Diffusion serving at Alibaba, with a day of telemetry in 2025 and requests of some weeks.
 
-Telemetry of 207 containers, a value for each and each minute; 68,195 requests of users, which name none.
+Telemetry of 207 containers, one value per container and minute; 68,195 user requests, without containers.
 
 Citation: see ``TRACE.citation``. Licence: none is stated; the programme's README allows research and study.
 
-Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: a CSV in an archive
-for each table, and `lora_request_trace.csv` loose too, the same bytes. `data_trace_processed` is not in the
-README, and `lora_request_trace` repeats its last 26,823 rows.
+Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: one archive with
+one CSV per table, and `lora_request_trace.csv` also unpacked, with the same bytes. The README does not
+describe `data_trace_processed`, and `lora_request_trace` repeats its last 26,823 rows.
 
-The clock of the telemetry is not only shifted, as the README says: all of it was multiplied by 0.95. So its
-times are no instants, and not UNIX_S. Requests are no jobs, for they hold no GPU of their own: there is no
+The README says that the telemetry's clock is shifted, but its times are also multiplied by 0.95. They are
+not instants, so their type is not UNIX_S. Requests are not jobs, because they hold no GPU: there is no
 `standard_job`.
 """
 
@@ -20,10 +20,14 @@ from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 README = "README of cluster-trace-v2026-GenAI"
 KEY = ("timestamp_anon", "container_ip")
 FIRST_TIMES = ("1662858720.0", "1662858777.0")
-TIME = Column("timestamp_anon", "BIGINT", "Time; a minute has 57 of its seconds", "s", examples=FIRST_TIMES)
-# The README announces these texts for a missing container; the files have empty fields.
+TIME = Column(
+    "timestamp_anon", "BIGINT", "Time on a scaled clock; a minute has 57 s", "s", examples=FIRST_TIMES
+)
+# The README names these texts for a missing container; the files have empty fields.
 CONTAINER = Column("container_ip", "VARCHAR", "Container: hash of its address", null_texts=("NULL", "None"))
-REQUEST_TYPE = Column("request_type", "VARCHAR", "Generative Requests, or API Requests, of no container")
+REQUEST_TYPE = Column(
+    "request_type", "VARCHAR", "Generative Requests, or API Requests, which have no container"
+)
 WHOLE_MINUTES = Rule(
     "minutes", "times are whole minutes, each 57 s on the trace's clock", "timestamp_anon % 57 <> 0"
 )
@@ -47,7 +51,10 @@ def _telemetry(
     examples: tuple[str, ...] = (),
     rules: tuple[Rule, ...] = (),
 ) -> Table:
-    """One metric; files differ in the order of columns. What may lack a container has another key."""
+    """Declare the table of one metric, whose file has its columns in the given order.
+
+    Rows may lack a container unless the key is KEY.
+    """
     value = Column("value", "DOUBLE", meaning, unit, is_duration=unit == "ms", examples=examples)
     columns = {"time": TIME, "value": value, "container": CONTAINER}
     return Table(
@@ -82,7 +89,7 @@ def _requests(name: str, comment: str, source: str, order_by: str, columns: tupl
 PREDICT_TYPE = Column(
     "predict_type",
     "VARCHAR",
-    "TXT_2_IMG, IMG_2_IMG or INPAINTING, or a hash of it",
+    "Kind of task: TXT_2_IMG, IMG_2_IMG or INPAINTING, or a hash",
     examples=("TXT_2_IMG", "IMG_2_IMG", "INPAINTING"),
 )
 EXEC_TIME = Column("exec_time_seconds", "DOUBLE", "Execution time of the request", "s", is_duration=True)
@@ -90,19 +97,19 @@ SHAPE = (
     Column("prompt_length", "BIGINT", "Length of the prompt", "characters"),
     Column("negative_prompt_length", "BIGINT", "Length of the negative prompt, if any", "characters"),
     Column("num_images_per_prompt", "BIGINT", "Images to generate", "images"),
-    Column("num_inference_steps", "BIGINT", "Steps of diffusion", "steps"),
+    Column("num_inference_steps", "BIGINT", "Diffusion steps", "steps"),
     Column("checkpoint_model_version_id", "VARCHAR", "Base model: a label or a hash"),
 )
-STYLE = Column("style_type", "VARCHAR", "Hash of a style, if any")
+STYLE = Column("style_type", "VARCHAR", "Hash of the style, if any")
 MAYBE_EMPTY = (*SHAPE, STYLE)
 REQUESTS = (
     _requests(
         "lora_request_trace",
-        "Requests of users, with time, group and status; a part of those in data_trace_processed.",
+        "User requests with time, group and status: a subset of those in data_trace_processed.",
         README,
         "gmt_create",
         (
-            Column("gmt_create", "TIMESTAMP", "Creation, shifted, of a zone that is not written"),
+            Column("gmt_create", "TIMESTAMP", "Creation, shifted, in an undocumented time zone"),
             PREDICT_TYPE,
             Column(
                 "predict_status",
@@ -118,7 +125,7 @@ REQUESTS = (
     ),
     _requests(
         "data_trace_processed",
-        "Requests of users, without time, user or status.",
+        "User requests without time, user or status.",
         "undocumented; columns as in lora_request_trace",
         "predict_type",
         (
@@ -143,7 +150,7 @@ TRACE = Trace(
     homepage="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI",
     download=(
         "Fetch the 14 .tar.gz of https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI"
-        " into a folder; lora_request_trace.csv is in one of them."
+        " into a folder; one of them contains lora_request_trace.csv."
     ),
     licence="none stated; for research or study",
     citation=(
@@ -151,13 +158,13 @@ TRACE = Trace(
         " Scheduling, and Resource Efficiency (SoCC 2025)."
     ),
     tables=(
-        _telemetry("qps", "Rate", "requests per s", more=(REQUEST_TYPE,), key=(*KEY, "request_type")),
+        _telemetry("qps", "Request rate", "requests per s", more=(REQUEST_TYPE,), key=(*KEY, "request_type")),
         _telemetry("queue_size_raw_anon", "Queued requests", "requests", TIME_LAST, key=("timestamp_anon",)),
-        _telemetry("queue_rt_raw_anon", "Time in the gateway's queue", "ms", TIME_LAST),
-        _telemetry("pipeline_update_latency_anon", "Loading or switching of a whole pipeline", "ms"),
-        _telemetry("basemodel_update_latency_anon", "Loading of a base model", "ms"),
-        _telemetry("lora_update_latency_anon", "Loading of LoRA weights", "ms"),
-        _telemetry("controlnet_latency_data_anon", "Loading of ControlNet weights", "ms"),
+        _telemetry("queue_rt_raw_anon", "Queueing time in the gateway", "ms", TIME_LAST),
+        _telemetry("pipeline_update_latency_anon", "Time to load or switch a whole pipeline", "ms"),
+        _telemetry("basemodel_update_latency_anon", "Time to load a base model", "ms"),
+        _telemetry("lora_update_latency_anon", "Time to load LoRA weights", "ms"),
+        _telemetry("controlnet_latency_data_anon", "Time to load ControlNet weights", "ms"),
         _telemetry(
             "pod_memory_util_anon",
             "Memory in use, as a fraction",
@@ -176,8 +183,12 @@ TRACE = Trace(
         ),
         _telemetry("pod_gpu_duty_cycle_anon", "GPU utilisation", "percent", VALUE_FIRST),
         _telemetry("pod_gpu_memory_used_bytes_anon", "GPU memory in use", "bytes"),
-        _telemetry("model_predict_data_anon", "Inference, as the publisher says without loading", "ms"),
-        _telemetry("pipeline_inference_data_anon", "Inference, as the publisher says with loading", "ms"),
+        _telemetry(
+            "model_predict_data_anon", "Inference time; without loading, according to the publisher", "ms"
+        ),
+        _telemetry(
+            "pipeline_inference_data_anon", "Inference time; with loading, according to the publisher", "ms"
+        ),
         *REQUESTS,
     ),
 )

@@ -1,7 +1,7 @@
 """Helios: jobs of four clusters for deep learning, Earth, Saturn, Uranus and Venus, April to September 2020.
 
-3,362,981 jobs, of which 1,580,464 use GPUs, of SenseTime's data centre; and the GPUs of each virtual cluster
-(VC), day by day.
+3,362,981 jobs, of which 1,580,464 use GPUs, in SenseTime's data centre, and the GPUs of each virtual cluster
+(VC) on each day.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
 
@@ -10,12 +10,12 @@ Files, from https://github.com/S-Lab-System-Group/HeliosData, a folder for each 
 - ``cluster_log.csv`` → `job`.
 - ``cluster_gpu_number.csv`` → `gpu_count`.
 
-Traps:
+Pitfalls:
 
-- The cluster is in the folder's name alone, and job ids are unique within it only.
-- Times are local ones without a zone: UTC+8 by assumption.
-- TIMEOUT and NODE_FAIL are failures to the publisher; SUSPENDED, which it ignores, stands once in Uranus.
-- `duration` is the run alone, without the wait.
+- Only the folder's name says the cluster, and job ids are unique within a cluster only.
+- Times are local times without a time zone: UTC+8 by assumption.
+- The publisher counts TIMEOUT and NODE_FAIL as failures and ignores SUSPENDED, the state of one Uranus job.
+- `duration` is the run time without the wait.
 - The GPUs of a VC change from day to day; `total` is their sum, not a VC.
 """
 
@@ -50,7 +50,7 @@ JOB = Table(
             "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL",
             choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "SUSPENDED"),
         ),
-        Column("submit_time", "TIMESTAMP", "Submission, in local time of a zone that is not written"),
+        Column("submit_time", "TIMESTAMP", "Submission, in local time; the time zone is not documented"),
         Column("start_time", "TIMESTAMP", "Start of execution, in local time"),
         Column("end_time", "TIMESTAMP", "Termination, in local time"),
         Column("duration", "BIGINT", "end_time - start_time", "s", provenance="derived", is_duration=True),
@@ -85,17 +85,17 @@ JOB = Table(
 
 GPU_COUNT = Table(
     name="gpu_count",
-    comment="GPUs of each virtual cluster on each day, and their total: the cells of the wide files as rows.",
+    comment="GPUs of each virtual cluster on each day, and their total: one row per cell of the wide files.",
     grain="one row per (cluster, date, column_name)",
     source=f"{README}, cluster_gpu_number.csv",
     folder=FOLDER,
     file_name=r"cluster_gpu_number\.csv",
     keys=(CLUSTER,),
     columns=(
-        Column("vc", "VARCHAR", "Virtual cluster; NULL where the column is the total"),
+        Column("vc", "VARCHAR", "Virtual cluster; NULL for the total"),
         Column("column_name", "VARCHAR", "Name of the column in the CSV: a virtual cluster, or total"),
-        Column("date", "TIMESTAMP", "Day, as its midnight in local time"),
-        Column("gpus", "DOUBLE", "GPUs on that day; NULL where the cell is empty", "GPUs"),
+        Column("date", "TIMESTAMP", "Midnight of the day in local time"),
+        Column("gpus", "DOUBLE", "GPUs on that day; NULL if the cell is empty", "GPUs"),
     ),
     order_by=("column_name", "date"),
     partition_by=("cluster",),
@@ -115,7 +115,7 @@ TRACE = Trace(
     homepage="https://github.com/S-Lab-System-Group/HeliosData",
     download=(
         "Fetch data.zip of https://github.com/S-Lab-System-Group/HeliosData by hand (36.4 MB) and unpack it"
-        " with its folders, which alone tell the clusters apart: data/Earth/cluster_log.csv and so on."
+        " with its folders, because only they name the clusters: data/Earth/cluster_log.csv and so on."
     ),
     licence="CC BY 4.0",
     citation=(

@@ -10,14 +10,14 @@ Files, from https://github.com/microsoft/elasticflow-traces, folder ``data``:
 - ``elasticflow-traces.tar.gz``: the same ten names and ``195job.csv``, with generated columns
   → `elasticflow_job`.
 
-Traps:
+Pitfalls:
 
-- The two archives hold CSVs of the same names; only their headers tell them apart.
+- The two archives contain CSVs with the same names; only their headers differ.
 - ``195job.csv`` repeats 195 jobs of cluster02 under the same ids, with other generated values.
 - Model, batch size, iterations and deadline are generated, not observed.
-- There is no start, no end, no status and no user: a wait cannot be had from this trace.
+- There is no start, end, status or user, so waits cannot be computed.
 - No job is shorter than 600 s.
-- The last line of each CSV has no newline, so that a CSV that is cut short there cannot be told.
+- The last line of each CSV has no newline, so a CSV that was truncated there cannot be detected.
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace
@@ -25,22 +25,22 @@ from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 RAW_SOURCE_FILE = Column(
     "source_file",
     "VARCHAR",
-    "Name of the CSV without its ending, which is the cluster: cluster01 to cluster10",
+    "Name of the CSV without its extension, which is the cluster: cluster01 to cluster10",
 )
 RAW_JOB_ID = Column(
     "job_id",
     "VARCHAR",
-    "Job id, generated anew after the collection; unique in this archive, all clusters together",
+    "Job id, regenerated after the collection; unique in this archive, all clusters together",
 )
 SOURCE_FILE = Column(
     "source_file",
     "VARCHAR",
-    "Name of the CSV without its ending: one cluster, or 195job for the testbed's selection",
+    "Name of the CSV without its extension: one cluster, or 195job for the testbed's selection",
 )
 JOB_ID = Column(
     "job_id",
     "VARCHAR",
-    "Job id, generated anew after the collection; unique within a CSV only, as 195job repeats ids",
+    "Job id, regenerated after the collection; unique within a CSV only, as 195job repeats ids",
 )
 SUBMISSION_TIME = Column(
     "submission_time",
@@ -52,7 +52,7 @@ SUBMISSION_TIME = Column(
 DURATION = Column(
     "duration",
     "BIGINT",
-    "How long the job ran; a queue before it is not in the trace; at least 600 in every row",
+    "Run time without queueing, which the trace does not record; at least 600 in every row",
     unit="s",
     is_duration=True,
     least=600,
@@ -60,7 +60,7 @@ DURATION = Column(
 NUM_GPU = Column(
     "num_gpu",
     "BIGINT",
-    "GPUs requested or used, which the publisher does not tell apart; a power of two up to 64",
+    "GPUs requested or used; the publisher does not say which; a power of two up to 64",
     unit="GPUs",
     choices=(1, 2, 4, 8, 16, 32, 64),
 )
@@ -69,7 +69,7 @@ RAW_JOB = Table(
     name="raw_job",
     comment=(
         "Jobs as collected: 69,351 rows, as the publisher counts them. No sentinels and no empty"
-        " fields. Neither wait nor status is recorded."
+        " fields. Wait and status are not recorded."
     ),
     grain="one row per (source_file, job_id)",
     source="README of microsoft/elasticflow-traces, Schema for raw-traces",
@@ -95,7 +95,7 @@ ELASTICFLOW_JOB = Table(
     name="elasticflow_job",
     comment=(
         "The same 69,351 jobs with generated training columns, as ElasticFlow simulated them, and"
-        " 195 of them once more (195job) as it ran them on its testbed: 69,546 rows measured. No"
+        " 195 of them again (195job), as it ran them on its testbed: 69,546 rows (measured). No"
         " sentinels and no empty fields."
     ),
     grain="one row per (source_file, job_id)",
@@ -139,8 +139,8 @@ ELASTICFLOW_JOB = Table(
         Column(
             "deadline",
             "BIGINT",
-            "Generated deadline on the clock of submission_time; for about half of the jobs earlier"
-            " than submission plus duration",
+            "Generated deadline, on the clock of submission_time; for about half of the jobs it is"
+            " before submission plus duration",
             unit="s",
             provenance="synthetic",
         ),

@@ -1,7 +1,7 @@
 """openb: nodes and pods of a GPU-sharing Kubernetes cluster at Alibaba (cluster-trace-gpu-v2023).
 
-1,523 nodes, of which 1,213 hold 6,212 GPUs; 8,152 pods in the default list, and 23 further pod lists
-made from it for scheduling experiments.
+1,523 nodes, of which 1,213 hold 6,212 GPUs; 8,152 pods in the default list, and 23 more pod lists
+derived from it for scheduling experiments.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
 
@@ -10,15 +10,15 @@ Files, from https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v
 - ``openb_node_list_all_node.csv``, ``openb_node_list_gpu_node.csv`` → `node`.
 - ``openb_pod_list_<variant>.csv``: default, cpu*, gpushare*, gpuspec*, multigpu* → `pod`.
 
-Traps:
+Pitfalls:
 
-- Times are seconds from the first pod, over 149 days; the list is no snapshot, and ``pod_phase`` is
-  the last phase that a pod had.
-- Names are given anew in every file: neither a node's ``sn`` nor a pod's ``name`` means the same
+- Times are seconds from the first pod, over 149 days; the list is not a snapshot, and ``pod_phase`` is
+  the last phase of a pod.
+- Each file assigns names separately: neither a node's ``sn`` nor a pod's ``name`` means the same
   thing in two files.
-- The variants are made from the default list; rows of several variants must not be added up.
+- The variants are derived from the default list; do not add up rows of several variants.
 - ``gpu_milli`` is per GPU, so a pod's request is ``num_gpu * gpu_milli``.
-- Nothing says on which node a pod ran.
+- Pods do not name their nodes.
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace
@@ -26,9 +26,9 @@ from tracehouse.ingest.declarations import Column, Rule, Table, Trace
 NODE = Table(
     name="node",
     comment=(
-        "Nodes of the cluster, twice: all_node has 1,523 rows, as the publisher counts them;"
-        " gpu_node has the 1,213 with GPUs (measured) under other names. model is empty, so NULL,"
-        " on nodes without a GPU."
+        "Nodes of the cluster, in two lists: all_node has 1,523 rows, as the publisher counts them;"
+        " gpu_node has the 1,213 with GPUs (measured) under other names. model is NULL"
+        " for nodes without a GPU."
     ),
     grain="one row per (node_list, sn)",
     source="README of cluster-trace-gpu-v2023, openb_node_list_all_node.csv",
@@ -37,7 +37,7 @@ NODE = Table(
         Column(
             "node_list",
             "VARCHAR",
-            "Which list: all_node, or its subset gpu_node; use one of them, never both",
+            "Node list: all_node, or its subset gpu_node; use one of them, never both",
             choices=("all_node", "gpu_node"),
         ),
     ),
@@ -52,14 +52,14 @@ NODE = Table(
         "gpu",
     ),
     columns=(
-        Column("sn", "VARCHAR", "Node name, given anew in each list"),
+        Column("sn", "VARCHAR", "Node name, assigned separately in each list"),
         Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU", least=1),
         Column("memory_mib", "BIGINT", "Main memory", unit="MiB", least=1),
         Column("gpu", "BIGINT", "GPUs in the node; 0 for a CPU node", unit="GPUs", choices=(0, 1, 2, 4, 8)),
         Column(
             "model",
             "VARCHAR",
-            "GPU model; G2 and G3 are undisclosed; NULL on nodes without a GPU",
+            "GPU model; G2 and G3 are undisclosed; NULL for nodes without a GPU",
             choices=("A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"),
         ),
     ),
@@ -78,8 +78,8 @@ POD = Table(
     name="pod",
     comment=(
         "Pods submitted to the cluster, one list per variant: default has 8,152 rows, as the"
-        " publisher counts them. Empty is NULL: scheduled_time where the pod was never scheduled,"
-        " gpu_spec where any GPU will do. The multigpu variants lack gpu_spec, qos, pod_phase and"
+        " publisher counts them. Empty fields are NULL: scheduled_time of pods that were never scheduled,"
+        " gpu_spec of pods that accept any GPU. The multigpu variants lack gpu_spec, qos, pod_phase and"
         " the times."
     ),
     grain="one row per (variant, name)",
@@ -89,7 +89,7 @@ POD = Table(
         Column(
             "variant",
             "VARCHAR",
-            "Which pod list, from the file's name; only default is the trace as recorded",
+            "Pod list, from the file's name; only default is the recorded trace",
             pattern="default|(cpu|gpushare|gpuspec|multigpu).*",
         ),
     ),
@@ -105,7 +105,7 @@ POD = Table(
         "gpu_milli",
     ),
     columns=(
-        Column("name", "VARCHAR", "Pod name, given anew in most variants"),
+        Column("name", "VARCHAR", "Pod name, assigned separately in most variants"),
         Column("cpu_milli", "BIGINT", "CPU requested", unit="milli-CPU", least=1),
         Column("memory_mib", "BIGINT", "Main memory requested; 0 for one pod of default", unit="MiB"),
         Column("num_gpu", "BIGINT", "GPUs requested, 0 to 8", unit="GPUs", choices=(0, 1, 2, 4, 8)),
@@ -118,8 +118,7 @@ POD = Table(
         Column(
             "gpu_spec",
             "VARCHAR",
-            "GPU models that will do, joined by |, any one of them; filled in the gpuspec variants"
-            " only, where the publisher added it",
+            "Acceptable GPU models, joined by |; the publisher added it in the gpuspec variants only",
             provenance="derived",
         ),
         Column(
@@ -131,8 +130,7 @@ POD = Table(
         Column(
             "pod_phase",
             "VARCHAR",
-            "Last phase of the pod: Succeeded, Running, Pending or Failed; no state of the cluster"
-            " at one time",
+            "Last phase of the pod: Succeeded, Running, Pending or Failed; not a snapshot of the cluster",
             choices=("Succeeded", "Running", "Pending", "Failed"),
         ),
         Column("creation_time", "BIGINT", "Creation, counted from the first pod", unit="s", least=0),

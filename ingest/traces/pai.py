@@ -6,30 +6,30 @@ instances, an instance runs as a worker on a machine.
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
 
 Files, described in https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2020``: seven
-archives of one CSV each, without a header, and beside each a ``.header`` file with its names:
+archives of one CSV each, without a header, and for each a ``.header`` file with the column names:
 
 - ``pai_job_table``, ``pai_task_table``, ``pai_instance_table``, ``pai_sensor_table``,
   ``pai_group_tag_table``, ``pai_machine_spec``, ``pai_machine_metric`` + ``.tar.gz``, ``.header``.
 
-The archives lie in Alibaba's object storage; the repository
-``qzweng/clusterdata-cluster-trace-gpu-v2020-data`` holds them too, the large ones cut into
+The archives are in Alibaba's object storage and in the repository
+``qzweng/clusterdata-cluster-trace-gpu-v2020-data``, which splits the large ones into
 ``.partaa``, ``.partab`` and so on. The README prints checksums of archives, CSVs and headers.
 
-Traps:
+Pitfalls:
 
-- Times are seconds on a shifted clock: in Asia/Shanghai, hour and weekday are true, the date is not.
-- A time of 0, like an empty one, means that it did not happen.
+- Times are seconds on a shifted clock: in Asia/Shanghai, hour and weekday are true, but the date is not.
+- A time of 0 means that it did not happen, as an empty one does.
 - Plans and use are percent of one core or of one GPU, per instance; capacities are whole units.
 - ``worker_name`` repeats in the instance table where an instance ran again.
-- Nine in ten failed jobs have no end: a filter on end_time drops failures.
-- ``inst_id`` names the job, whatever its name says.
+- Nine in ten failed jobs have no end: a filter on end_time removes failures.
+- ``inst_id`` identifies the job, not an instance.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
 
 # The publisher writes whole numbers as floats here ("4550879.0", "1.0") and as integers in
-# pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE refuses no row if a
-# fraction stands somewhere among ten million others.
+# pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE rejects no row with a
+# fraction.
 START_TIME = Column(
     "start_time",
     "DOUBLE",
@@ -53,7 +53,7 @@ GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
 
 JOB_NAME = Column("job_name", "VARCHAR", "Name of the job, anonymised")
 TASK_NAME = Column("task_name", "VARCHAR", "Role of the task in its job, such as ps or worker")
-INST_ID = Column("inst_id", "VARCHAR", "Id of the job, in spite of its name; one for each job_name")
+INST_ID = Column("inst_id", "VARCHAR", "Id of the job, not of an instance; one for each job_name")
 USER = Column("user", "VARCHAR", "User, anonymised")
 STATUS = Column(
     "status",
@@ -67,8 +67,8 @@ IN_TASK = ("job_name", "task_name")
 JOB = Table(
     name="job",
     comment=(
-        "Jobs as submitted: 1,055,501 rows by third-party counts. Empty is NULL; 0 in start_time or"
-        " end_time is kept as published and means that it did not happen."
+        "Submitted jobs: 1,055,501 rows by third-party counts. Empty fields are NULL; a start_time or"
+        " end_time of 0 is kept as published and means that it did not happen."
     ),
     grain="one row per job_name",
     source="README of cluster-trace-gpu-v2020, pai_job_table",
@@ -111,9 +111,9 @@ JOB = Table(
 TASK = Table(
     name="task",
     comment=(
-        "Tasks of the jobs and what each of their instances requests: 1,261,050 rows by third-party"
-        " counts. Empty is NULL; 0 in start_time or end_time is kept as published and means that it"
-        " did not happen."
+        "Tasks of the jobs and the requests of each of their instances: 1,261,050 rows by third-party"
+        " counts. Empty fields are NULL; a start_time or end_time of 0 is kept as published and means"
+        " that it did not happen."
     ),
     grain="one row per (job_name, task_name)",
     source="README of cluster-trace-gpu-v2020, pai_task_table",
@@ -154,7 +154,7 @@ TASK = Table(
         Column(
             "gpu_type",
             "VARCHAR",
-            "Type of GPU that the task was given, not the one it asked for; MISC is older types",
+            "Assigned type of GPU, not the requested one; MISC is older types",
             choices=GPU_TYPES,
         ),
     ),
@@ -189,9 +189,9 @@ TASK = Table(
 INSTANCE = Table(
     name="instance",
     comment=(
-        "Launches of the tasks' instances: 7,522,002 rows by third-party counts. Empty is NULL; 0"
-        " in start_time or end_time is kept as published and means that it did not happen. There is"
-        " no key: worker_name repeats where an instance ran again."
+        "Launches of the tasks' instances: 7,522,002 rows by third-party counts. Empty fields are NULL; a"
+        " start_time or end_time of 0 is kept as published and means that it did not happen. There is"
+        " no key: worker_name repeats if an instance ran again."
     ),
     grain="one row per launch of an instance",
     source="README of cluster-trace-gpu-v2020, pai_instance_table",
@@ -210,7 +210,7 @@ INSTANCE = Table(
         Column(
             "worker_name",
             "VARCHAR",
-            "Worker that the instance ran as; joins sensor and machine_metric; repeats where an"
+            "Worker that the instance ran as; joins sensor and machine_metric; repeats if an"
             " instance ran again",
         ),
         INST_ID,
@@ -251,8 +251,8 @@ INSTANCE = Table(
 SENSOR = Table(
     name="sensor",
     comment=(
-        "What each worker used, averaged over its life: 3,033,232 rows by third-party counts, for"
-        " about two fifths of the instances. Empty is NULL."
+        "Resource use of each worker, averaged over its lifetime: 3,033,232 rows by third-party counts, for"
+        " about two fifths of the instances. Empty fields are NULL."
     ),
     grain="one row per worker_name",
     source="README of cluster-trace-gpu-v2020, pai_sensor_table",
@@ -270,41 +270,45 @@ SENSOR = Table(
         Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
         INST_ID,
         MACHINE,
-        Column("gpu_name", "VARCHAR", "Device of the GPU on its machine, such as /dev/nvidia0; no type"),
+        Column("gpu_name", "VARCHAR", "Device of the GPU on its machine, such as /dev/nvidia0; not a type"),
         Column(
             "cpu_usage",
             "DOUBLE",
-            "CPU used, mean over the worker's life, in the unit of plan_cpu and no share of it",
+            "CPU used, mean over the worker's lifetime, in the unit of plan_cpu, not a share of it",
             unit="percent of one core",
             least=0,
         ),
         Column(
             "gpu_wrk_util",
             "DOUBLE",
-            "GPU used, mean over the worker's life, in the unit of plan_gpu and no share of it; may"
+            "GPU used, mean over the worker's lifetime, in the unit of plan_gpu, not a share of it; may"
             " exceed 100",
             unit="percent of one GPU",
             least=0,
         ),
-        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's life", unit="GB", least=0),
+        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's lifetime", unit="GB", least=0),
         Column("max_mem", "DOUBLE", "Main memory used, maximum", unit="GB", least=0),
         Column(
-            "avg_gpu_wrk_mem", "DOUBLE", "GPU memory used, mean over the worker's life", unit="GB", least=0
+            "avg_gpu_wrk_mem",
+            "DOUBLE",
+            "GPU memory used, mean over the worker's lifetime",
+            unit="GB",
+            least=0,
         ),
         Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB", least=0),
-        Column("read", "DOUBLE", "Network input, mean over the worker's life", unit="bytes", least=0),
-        Column("write", "DOUBLE", "Network output, mean over the worker's life", unit="bytes", least=0),
+        Column("read", "DOUBLE", "Network input, mean over the worker's lifetime", unit="bytes", least=0),
+        Column("write", "DOUBLE", "Network output, mean over the worker's lifetime", unit="bytes", least=0),
         Column(
             "read_count",
             "DOUBLE",
-            "Network reads, mean over the worker's life",
+            "Network reads, mean over the worker's lifetime",
             unit="operations",
             least=0,
         ),
         Column(
             "write_count",
             "DOUBLE",
-            "Network writes, mean over the worker's life",
+            "Network writes, mean over the worker's lifetime",
             unit="operations",
             least=0,
         ),
@@ -344,8 +348,9 @@ SENSOR = Table(
 GROUP_TAG = Table(
     name="group_tag",
     comment=(
-        "What is known of a job's content: 1,055,032 rows by third-party counts. Empty is NULL:"
-        " gpu_type_spec where the job names no type, workload where the publisher did not look."
+        "Group, workload and requested GPU type of jobs: 1,055,032 rows by third-party counts. Empty"
+        " fields are NULL: gpu_type_spec if the job names no type, workload if the publisher did not"
+        " examine the job."
     ),
     grain="one row per inst_id",
     source="README of cluster-trace-gpu-v2020, pai_group_tag_table",
@@ -360,7 +365,7 @@ GROUP_TAG = Table(
         Column(
             "gpu_type_spec",
             "VARCHAR",
-            "Type of GPU that the job asked for; NULL if any will do",
+            "Requested type of GPU; NULL if any type is acceptable",
             choices=GPU_TYPES,
         ),
         Column(
@@ -397,7 +402,7 @@ GROUP_TAG = Table(
 MACHINE_SPEC = Table(
     name="machine_spec",
     comment=(
-        "Machines of the cluster: 1,897 rows measured, 83 of them without a GPU, which carry the"
+        "Machines of the cluster: 1,897 rows (measured), 83 of them without a GPU and with the"
         " gpu_type CPU. No empty fields."
     ),
     grain="one row per machine",
@@ -418,12 +423,14 @@ MACHINE_SPEC = Table(
         Column(
             "gpu_type",
             "VARCHAR",
-            "Type of the machine's GPUs; CPU where it has none",
+            "Type of the machine's GPUs; CPU if it has none",
             choices=(*GPU_TYPES, "CPU"),
         ),
-        Column("cap_cpu", "BIGINT", "CPU capacity, where plans are in percent", unit="cores", least=1),
+        Column(
+            "cap_cpu", "BIGINT", "CPU capacity in whole cores; plans are in percent", unit="cores", least=1
+        ),
         Column("cap_mem", "BIGINT", "Main memory", unit="GB", least=1),
-        Column("cap_gpu", "BIGINT", "GPU capacity, where plans are in percent", unit="GPUs", least=0),
+        Column("cap_gpu", "BIGINT", "GPU capacity in whole GPUs; plans are in percent", unit="GPUs", least=0),
     ),
     published_sha256={
         "pai_machine_spec.tar.gz": ("cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d"),
@@ -443,9 +450,9 @@ MACHINE_SPEC = Table(
 MACHINE_METRIC = Table(
     name="machine_metric",
     comment=(
-        "The state of a worker's machine, averaged over that worker's life: 2,009,423 rows by"
-        " third-party counts. The figures are the machine's, with everything else that ran on it."
-        " Empty is NULL."
+        "State of a worker's machine, averaged over the worker's lifetime: 2,009,423 rows by"
+        " third-party counts. The figures are those of the whole machine, other workers included."
+        " Empty fields are NULL."
     ),
     grain="one row per worker_name",
     source="README of cluster-trace-gpu-v2020, pai_machine_metric",
@@ -468,7 +475,9 @@ MACHINE_METRIC = Table(
         Column(
             "machine_cpu_kernel", "DOUBLE", "CPU time of the machine in the kernel", unit="percent", least=0
         ),
-        Column("machine_cpu_usr", "DOUBLE", "CPU time of the machine in programs", unit="percent", least=0),
+        Column(
+            "machine_cpu_usr", "DOUBLE", "CPU time of the machine in user programs", unit="percent", least=0
+        ),
         Column(
             "machine_gpu",
             "DOUBLE",
@@ -481,7 +490,7 @@ MACHINE_METRIC = Table(
         Column(
             "machine_num_worker",
             "DOUBLE",
-            "Workers on the machine, a mean and so not whole",
+            "Workers on the machine, a mean and therefore not a whole number",
             unit="workers",
             least=0,
         ),
@@ -521,7 +530,7 @@ TRACE = Trace(
         " the stems pai_job_table, pai_task_table, pai_instance_table, pai_sensor_table,"
         " pai_group_tag_table, pai_machine_spec and pai_machine_metric into one folder, and leave"
         " them packed; the parts of https://github.com/qzweng/"
-        "clusterdata-cluster-trace-gpu-v2020-data will do as well, unjoined."
+        "clusterdata-cluster-trace-gpu-v2020-data can be used as well and need not be joined."
     ),
     licence="CC BY 4.0",
     citation=(

@@ -1,24 +1,25 @@
-"""Philly: jobs that train deep neural networks at Microsoft, and the machines that they ran on, 2017.
+"""Philly: deep learning jobs at Microsoft and the machines that they ran on, 2017.
 
-117,325 jobs from August to December, with each attempt to run them, and how much of GPUs, processors and
-memory was in use in each minute from October on.
+117,325 jobs from August to December, with each attempt to run them, and the utilisation of GPUs, processors
+and memory in each minute from October on.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
 
-Files, in ``trace-data.tar.gz`` of https://github.com/msr-fiddle/philly-traces; their names have no endings:
+Files, in ``trace-data.tar.gz`` of https://github.com/msr-fiddle/philly-traces; names have no extensions:
 
 - ``cluster_job_log``, one JSON list → `job`, `attempt` and `attempt_machine`, the lists in its objects.
 - ``cluster_machine_list`` → `machine`.
 - ``cluster_gpu_util``, ``cluster_cpu_util``, ``cluster_mem_util`` → `gpu_util`, `cpu_util`, `mem_util`.
 
-Traps:
+Pitfalls:
 
-- The job log's times have no zone; those of use have PST or PDT behind them.
+- The job log's times have no time zone; those of utilisation end in PST or PDT.
 - A job may have no attempt, and an attempt no start or end: `null`, an empty text or `None`.
-- The machine list disagrees with the job log: m47 has 2 GPUs in the one and runs a job on 8 in the other.
-- Its header and its column of memory have spaces in them: ``machineId, number of GPUs, single GPU mem``.
-- Lines of ``cluster_gpu_util`` end in a comma; users tell of some that hold more than one record.
-- ``NA`` stands where a GPU or a server was offline.
+- The machine list disagrees with the job log: m47 is listed with 2 GPUs and runs a job on 8.
+- The header of the machine list and its memory column contain spaces:
+  ``machineId, number of GPUs, single GPU mem``.
+- Lines of ``cluster_gpu_util`` end in a comma; users report lines with more than one record.
+- ``NA`` means that a GPU or a server was offline.
 """
 
 from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
@@ -29,9 +30,7 @@ ZONES = (("PST", "-08:00"), ("PDT", "-07:00"))
 NO_TIME = ("", "None")
 OFFLINE = ("NA",)
 JOB_ID = Column("jobid", "VARCHAR", "Job", required=True)
-ATTEMPT_NUMBER = Column(
-    "attempt", "BIGINT", "Place of the attempt among the job's, from 1", provenance="derived"
-)
+ATTEMPT_NUMBER = Column("attempt", "BIGINT", "Number of the attempt, from 1", provenance="derived")
 
 
 def _time(comment: str) -> Column:
@@ -57,7 +56,7 @@ JOB = Table(
         Column(
             "submitted_time",
             "TIMESTAMP",
-            "Submission to the scheduler, in a zone that is not written",
+            "Submission to the scheduler; the time zone is not documented",
             null_texts=NO_TIME,
             least="2017-08-07 00:00:00",
             below="2017-12-23 00:00:00",
@@ -73,7 +72,7 @@ JOB = Table(
 
 ATTEMPT = Table(
     name="attempt",
-    comment="Attempts to run a job: each time that the scheduler placed it.",
+    comment="Attempts to run a job: one for each time that the scheduler placed it.",
     grain="one row per (jobid, attempt)",
     source=f"{README}, cluster_job_log",
     file_name="cluster_job_log",
@@ -84,13 +83,13 @@ ATTEMPT = Table(
         Column(
             "start_time",
             "TIMESTAMP",
-            "Start, in a zone that is not written; NULL where it was not logged",
+            "Start; the time zone is not documented; NULL if not logged",
             null_texts=NO_TIME,
         ),
         Column(
             "end_time",
             "TIMESTAMP",
-            "End, in a zone that is not written; NULL where it was not logged, or the job still ran",
+            "End; the time zone is not documented; NULL if not logged or the job was still running",
             null_texts=NO_TIME,
         ),
     ),
@@ -113,7 +112,7 @@ ATTEMPT = Table(
 
 ATTEMPT_MACHINE = Table(
     name="attempt_machine",
-    comment="The GPUs that an attempt used, machine by machine.",
+    comment="GPUs that an attempt used, per machine.",
     grain="one row per (jobid, attempt, detail)",
     source=f"{README}, cluster_job_log",
     file_name="cluster_job_log",
@@ -121,7 +120,7 @@ ATTEMPT_MACHINE = Table(
     columns=(
         JOB_ID,
         ATTEMPT_NUMBER,
-        Column("detail", "BIGINT", "Place among the attempt's machines, from 1", provenance="derived"),
+        Column("detail", "BIGINT", "Number of the machine within the attempt, from 1", provenance="derived"),
         Column("ip", "VARCHAR", "Machine, as in machine.machine_id"),
         Column("gpus", "VARCHAR[]", "GPUs of the machine that the attempt used: gpu0 to gpu7"),
     ),
@@ -135,7 +134,7 @@ ATTEMPT_MACHINE = Table(
 
 MACHINE = Table(
     name="machine",
-    comment="Machines, the GPUs listed for each, and the memory of each GPU: 552 rows, by a user's count.",
+    comment="Machines with their listed GPUs and the memory of each GPU: 552 rows, by a user's count.",
     grain="one row per machine_id",
     source=f"{README}, cluster_machine_list",
     file_name="cluster_machine_list",
@@ -145,14 +144,14 @@ MACHINE = Table(
         Column(
             "number_of_gpus",
             "BIGINT",
-            "GPUs listed; the job log has others",
+            "Listed GPUs; the job log may show more",
             "GPUs",
             header=" number of GPUs",
         ),
         Column(
             "single_gpu_mem",
             "VARCHAR",
-            "Memory of each GPU as it is written, with a space before it: ' 24GB'",
+            "Memory of each GPU as published, with a leading space: ' 24GB'",
             header=" single GPU mem",
         ),
     ),
@@ -164,7 +163,7 @@ MACHINE = Table(
 
 GPU_UTIL = Table(
     name="gpu_util",
-    comment="Use of each GPU of a machine, minute by minute, as nvidia-smi reports it.",
+    comment="GPU utilisation of each GPU of a machine and minute, as nvidia-smi reports it.",
     grain="one row per (time, machine_id)",
     source=f"{README}, cluster_gpu_util",
     file_name="cluster_gpu_util",
@@ -176,7 +175,7 @@ GPU_UTIL = Table(
             Column(
                 f"gpu{gpu}_util",
                 "DOUBLE",
-                f"Use of GPU {gpu}; NULL where it was offline, or the machine has none",
+                f"Utilisation of GPU {gpu}; NULL if it was offline or the machine does not have it",
                 "percent",
                 null_texts=OFFLINE,
                 least=0,
@@ -195,7 +194,7 @@ GPU_UTIL = Table(
 
 CPU_UTIL = Table(
     name="cpu_util",
-    comment="Use of a machine's processors, minute by minute.",
+    comment="CPU utilisation of each machine and minute.",
     grain="one row per (time, machine_id)",
     source=f"{README}, cluster_cpu_util",
     file_name="cluster_cpu_util",
@@ -206,7 +205,7 @@ CPU_UTIL = Table(
         Column(
             "cpu_util",
             "DOUBLE",
-            "Use of all processors; NULL where the machine was offline",
+            "Utilisation of all processors; NULL if the machine was offline",
             "percent",
             null_texts=OFFLINE,
             least=0,
@@ -221,7 +220,7 @@ CPU_UTIL = Table(
 
 MEM_UTIL = Table(
     name="mem_util",
-    comment="Main memory of a machine, and what of it is free, minute by minute.",
+    comment="Total and free main memory of each machine and minute.",
     grain="one row per (time, machine_id)",
     source=f"{README}, cluster_mem_util",
     file_name="cluster_mem_util",
@@ -232,13 +231,13 @@ MEM_UTIL = Table(
         Column(
             "mem_total",
             "DOUBLE",
-            "Memory, in a unit that is not written; NULL where the machine was offline",
+            "Memory, in an undocumented unit; NULL if the machine was offline",
             null_texts=OFFLINE,
         ),
         Column(
             "mem_free",
             "DOUBLE",
-            "Memory that is free, in the same unit; NULL where the machine was offline",
+            "Free memory, in the same unit; NULL if the machine was offline",
             null_texts=OFFLINE,
             least=0,
         ),
@@ -256,8 +255,9 @@ TRACE = Trace(
     publisher="Microsoft Research",
     homepage="https://github.com/msr-fiddle/philly-traces",
     download=(
-        "Fetch trace-data.tar.gz (1.06 GB) of https://github.com/msr-fiddle/philly-traces, which lies in Git"
-        " LFS: git lfs pull in a clone. It need not be unpacked; without LFS there is only a pointer to it."
+        "Fetch trace-data.tar.gz (1.06 GB) of https://github.com/msr-fiddle/philly-traces, which is in Git"
+        " LFS: run git lfs pull in a clone. It need not be unpacked. A clone without LFS has only a"
+        " pointer file."
     ),
     licence="CC BY 4.0",
     citation=(

@@ -1,20 +1,21 @@
 """Spot GPU: jobs of high priority and on spot GPUs, and the nodes of an Alibaba cluster, published in 2026.
 
-4,278 nodes with GPUs of six models; jobs are HP, with strict objectives, or Spot, on what HP leaves.
+4,278 nodes with GPUs of six models. Jobs are HP, with strict objectives, or Spot, which use the remaining
+capacity.
 
-Citation: see ``TRACE.citation``. Licence: none is stated; the folders beside it are CC BY 4.0, Alibaba Group.
+Citation: see ``TRACE.citation``. Licence: none is stated; its sibling folders are CC BY 4.0, Alibaba Group.
 
 Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu:
 
-- ``node_info_df.csv`` → `node`, its columns in another order than in the README.
+- ``node_info_df.csv`` → `node`, whose columns are in another order than in the README.
 - ``job_info_df.csv`` → `job`.
 
-Traps:
+Pitfalls:
 
-- Of a job there are its submission and how long it took: no start, wait, end or state.
+- Jobs have a submission time and a duration, but no start, wait, end or state.
 - `gpu_request` and `cpu_request` are those of one of `worker_num` workers.
-- What jobs request from their submission on is more than there is, of A10s by a third.
-- Jobs that ran when the trace began or ended seem to be cut off there.
+- Requests from submission on exceed the capacity, for A10 GPUs by a third.
+- Jobs that were running when the trace began or ended appear to be cut off there.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
@@ -28,7 +29,7 @@ NODE = Table(
     source=README,
     file_name=r"node_info_df\.csv",
     columns=(
-        Column("gpu_model", "VARCHAR", "GPU model: a name, or GPU-series-1 and -2, which have none"),
+        Column("gpu_model", "VARCHAR", "GPU model; GPU-series-1 and GPU-series-2 are undisclosed"),
         Column("gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs", least=1),
         Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores", least=1),
         Column("node_name", "VARCHAR", "Node"),
@@ -41,7 +42,7 @@ NODE = Table(
 
 JOB = Table(
     name="job",
-    comment="Jobs: what each worker requests, when the job was submitted and how long it took.",
+    comment="Jobs with the requests of each worker, the submission time and the duration.",
     grain="one row per job_name",
     source=README,
     file_name=r"job_info_df\.csv",
@@ -52,9 +53,9 @@ JOB = Table(
         Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores", least=0),
         Column("gpu_request", "DOUBLE", "GPUs that a worker requests", "GPUs", least=0),
         Column("worker_num", "BIGINT", "Workers of the job", "instances", least=1),
-        Column("submit_time", "DOUBLE", "Submission, after that of the first job", "s", least=0),
-        Column("duration", "DOUBLE", "How long the job took", "s", is_duration=True, least=0),
-        Column("job_type", "VARCHAR", "HP, of high priority, or Spot", choices=("HP", "Spot")),
+        Column("submit_time", "DOUBLE", "Submission, counted from the first job's", "s", least=0),
+        Column("duration", "DOUBLE", "Duration of the job", "s", is_duration=True, least=0),
+        Column("job_type", "VARCHAR", "HP (high priority) or Spot", choices=("HP", "Spot")),
     ),
     key=("job_name",),
     never_empty=("job_name", "gpu_model", "gpu_request", "worker_num", "submit_time", "duration", "job_type"),

@@ -13,14 +13,14 @@ Files, from https://github.com/ml-energy/zeus, folder
 - ``summary_power_<gpu>.csv`` for a40, p100, rtx6000, v100 → `power`.
 - ``alibaba_groups.csv.xz`` → `alibaba_group`.
 
-Traps:
+Pitfalls:
 
-- The GPU stands in the power files' names only.
-- ``target_epoch`` is the text ``nan`` where a run never reached the target.
+- Only the power files' names say the GPU.
+- ``target_epoch`` is the text ``nan`` if a run never reached the target.
 - The target of librispeech is a word error rate: lower is better, and only there.
-- Train and power meet on (dataset, network, batch_size, optimizer); neither file covers the other's
-  configurations, and a join gives runs times power limits.
-- The highest power limit differs by GPU, and average power may lie above the limit.
+- Train and power join on (dataset, network, batch_size, optimizer); neither file covers the other's
+  configurations, and a join combines each run with each power limit.
+- The highest power limit differs by GPU, and average power may exceed the limit.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
@@ -38,8 +38,8 @@ OPTIMIZER = Column("optimizer", "VARCHAR", "Optimizer, in lower case in all file
 TRAIN = Table(
     name="train",
     comment=(
-        "When a training run first reached each target metric: 3,759 rows measured. target_epoch"
-        " is the text nan, so NULL, in the 849 rows whose run never reached the target."
+        "When a training run first reached each target metric: 3,759 rows (measured). target_epoch"
+        " is the text nan, here NULL, in the 849 rows whose run never reached the target."
     ),
     grain="one row per (dataset, network, batch_size, optimizer, run, target_metric)",
     source="README of the Zeus traces, Train trace",
@@ -66,7 +66,7 @@ TRAIN = Table(
         NETWORK,
         BATCH_SIZE,
         OPTIMIZER,
-        # Text, as published: 1e-1 and 1.00e-3 would not come back from a number.
+        # Text, as published: a number would lose the spelling of 1e-1 and 1.00e-3.
         Column("learning_rate", "VARCHAR", "Learning rate as text, such as 1e-1"),
         Column("run", "BIGINT", "Number of the repetition, from 1", above=0),
         Column(
@@ -92,7 +92,7 @@ POWER = Table(
     name="power",
     comment=(
         "Duration and mean power of one epoch on one GPU under a power limit, each measured once:"
-        " 453 rows for a40, 270 for p100, 410 for rtx6000 and 476 for v100, measured. No sentinels"
+        " 453 rows for a40, 270 for p100, 410 for rtx6000 and 476 for v100 (measured). No sentinels"
         " and no empty fields."
     ),
     grain="one row per (gpu, dataset, network, batch_size, optimizer, power_limit)",
@@ -173,14 +173,14 @@ ALIBABA_GROUP = Table(
     name="alibaba_group",
     comment=(
         "Recurring jobs of Alibaba's PAI trace, each mapped to one of the six data sets: a schedule"
-        " to replay, not a result. No sentinels are documented."
+        " for a replay, not a result. No sentinels are documented."
     ),
     grain="one row per job of a recurring group; no key is documented",
     source="README of the Zeus traces, Alibaba group trace",
     file_name=r"alibaba_groups\.csv",
     columns=(
         Column("group", "VARCHAR", "Group of the job, as in PAI's pai_group_tag_table"),
-        # Floats, as published, and of the same type as the PAI tables that they come from.
+        # Floats, as published, with the same type as in the PAI tables.
         Column("start_time", "DOUBLE", "Start of the job, on PAI's shifted clock", unit="s", above=0),
         Column("end_time", "DOUBLE", "End of the job, on PAI's shifted clock", unit="s"),
         Column(

@@ -93,7 +93,7 @@ FILES = {
         "Time,172.31.0.1-8",  # gpu, several_times
         "2023-07-01 00:00:00+08:00,0.5",
     ],
-    # No metric of this cluster's nodes is there, so that no node can be missing from them.
+    # There are no metrics of this cluster's nodes, so none of its GPU nodes can be missing from them.
     "acme/seren/GPU_TEMP.csv": [
         "Time,10.140.0.1-0",
         "2022-12-31 23:59:59+08:00,40",  # time
@@ -132,10 +132,10 @@ FILES = {
     ],
 }
 
-# The ingest rejects the lines that would break these.
+# Ingest rejects lines that would break these rules.
 KEPT_BY_INGEST = {"acme.gpu_metric.key"}
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "acme.cluster_summary.id": 4,
     "acme.job_trace.as_summarised": 5,

@@ -88,9 +88,9 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {"genai.pod_memory_util.fraction": 2}
-# What both files of requests tell, but for what is a label in one and a hash in the other.
+# The columns of both files of requests, except labels that the other file replaces with hashes.
 SHAPE = ["exec_time_seconds", "prompt_length", "negative_prompt_length", "num_images_per_prompt"]
 SHAPE += ["num_inference_steps", "num_lora"]
 

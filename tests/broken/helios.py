@@ -33,7 +33,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "helios.job.state_documented": 2,
     "helios.job.non_negative": 3,

@@ -33,7 +33,7 @@ FILES = {
         "c,-1,599,BERT,500,64,3,599",  # submission_time, duration, num_gpu, model_name
         "d,9,,vgg16,,64,,800",  # complete
     ],
-    # Nobody has brought this cluster's raw jobs, so that none of these can be missing there.
+    # There are no raw jobs of this cluster, so none of these can be missing from them.
     "itp/elasticflow/cluster02.csv": [
         ITP_HEADER,
         "g,0,0,gpt2,299,128,1,600",  # positive, tightness
@@ -52,7 +52,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "itp.elasticflow_job.files": 8,
     "itp.elasticflow_job.in_raw": 4,

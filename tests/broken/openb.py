@@ -64,7 +64,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "openb.node.lists_agree": 2,
     "openb.node.model": 2,

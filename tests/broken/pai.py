@@ -73,7 +73,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "pai.instance.in_sensor": 3,
     "pai.instance.inst_id": 2,

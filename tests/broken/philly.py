@@ -62,7 +62,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "philly.job.submitted_time": 2,
     "philly.gpu_util.percent": 2,
@@ -71,5 +71,5 @@ BROKEN_MORE_OFTEN = {
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    """None: the real files are not at hand."""
+    """None: the real files are not available."""
     return {}

@@ -22,10 +22,10 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {"spot.node.positive": 2, "spot.job.non_negative": 4}
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    """None in the nodes; the jobs are not at hand."""
+    """None in the nodes; the jobs' file is not available."""
     return {}

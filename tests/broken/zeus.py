@@ -52,7 +52,7 @@ FILES = {
     ],
 }
 
-# Every other rule is broken once.
+# All other rules are broken once.
 BROKEN_MORE_OFTEN = {
     "zeus.alibaba_group.ratio_of_mean": 2,
     "zeus.power.dataset": 2,

@@ -3,7 +3,7 @@
 -- check: acme.cluster_summary.gpu_time_rates
 -- object: acme.cluster_summary
 -- kind: derived
--- rule: rates of GPU time are the shares of the three GPU times, within 0.001
+-- rule: the rates of GPU time are shares of the sum of the three GPU times, within 0.001
 with shares as (
     select
         complete_rate_gpu_time,
@@ -26,7 +26,7 @@ where
 -- check: acme.job_trace.as_summarised
 -- object: acme.job_trace
 -- kind: coverage
--- rule: each cluster has the job_num of its row in cluster_summary; counts the jobs between them
+-- rule: each cluster has as many jobs as its job_num in cluster_summary; counts the difference in jobs
 -- caveat: acme.paper_counts_more_jobs
 with held as (
     select
@@ -43,7 +43,7 @@ inner join acme.cluster_summary as summary on held.cluster = lower(summary.id);
 -- check: acme.gpu_metric.key
 -- object: acme.gpu_metric
 -- kind: key
--- rule: a device has no more rows of a metric in a day than the metric has times; counts the rows beyond
+-- rule: a device has at most one row per metric and time, checked per day; counts the extra rows
 with device_days as (
     select
         cluster,
@@ -88,7 +88,7 @@ where device_days.listed > days.times;
 -- check: acme.gpu_metric.in_node_metric
 -- object: acme.gpu_metric
 -- kind: reference
--- rule: a GPU's node has metrics of its own, where its cluster has any of nodes; counts nodes
+-- rule: the node of each GPU has node metrics, if its cluster has node metrics; counts nodes
 with gpu_nodes as (
     select
         cluster,
@@ -123,7 +123,7 @@ where
 -- check: acme.gpu_metric.attributed
 -- object: acme.gpu_metric
 -- kind: coverage
--- rule: every device is named after its address; counts names, metric by metric
+-- rule: every device is named after its address; counts device names per metric
 -- caveat: acme.device_names_vary
 with names as (
     select
@@ -160,7 +160,7 @@ where first_time = last_time;
 -- check: acme.node_metric.key
 -- object: acme.node_metric
 -- kind: key
--- rule: a node has no more rows of a metric in a day than the metric has times; counts the rows beyond
+-- rule: a node has at most one row per metric and time, checked per day; counts the extra rows
 with node_days as (
     select
         cluster,
@@ -205,7 +205,7 @@ where node_days.listed > days.times;
 -- check: acme.node_metric.attributed
 -- object: acme.node_metric
 -- kind: coverage
--- rule: every device is named after its address; counts names, metric by metric
+-- rule: every device is named after its address; counts device names per metric
 -- caveat: acme.node_memory_bad_columns
 with names as (
     select

@@ -3,7 +3,7 @@
 -- check: genai.pipeline_inference.includes_inference
 -- object: genai.pipeline_inference
 -- kind: range
--- rule: the end-to-end time of a minute is no shorter than that of pure inference
+-- rule: the end-to-end time of a minute is at least its pure inference time
 -- caveat: genai.inference_longer_than_end_to_end
 select count(*)
 from genai.pipeline_inference as whole
@@ -14,7 +14,7 @@ where pure.value > whole.value;
 -- check: genai.pipeline_update_latency.includes_base_model
 -- object: genai.pipeline_update_latency
 -- kind: range
--- rule: a pipeline's update in a minute is no shorter than that of its base model
+-- rule: a pipeline's update in a minute takes at least as long as its base model's
 -- caveat: genai.part_longer_than_pipeline
 select count(*)
 from genai.pipeline_update_latency as whole
@@ -25,7 +25,7 @@ where part.value > whole.value;
 -- check: genai.lora_request_trace.once
 -- object: genai.lora_request_trace
 -- kind: reference
--- rule: no request is in data_trace_processed too, by what both tell
+-- rule: no request is also in data_trace_processed, compared by the columns of both
 -- caveat: genai.requests_in_both_files
 select count(*)
 from (

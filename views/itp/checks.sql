@@ -1,5 +1,5 @@
 -- Data-quality rules of ITP. Each counts the rows that break it.
--- A rule between the two tables, or between two files, holds where both are there.
+-- A rule on two tables or two files counts nothing if one of them is missing.
 
 -- check: itp.raw_job.in_elasticflow
 -- object: itp.raw_job
@@ -108,13 +108,13 @@ where
 -- check: itp.raw_job.clusters
 -- object: itp.raw_job
 -- kind: coverage
--- rule: all ten clusters of the archive are there, and no other
+-- rule: the table has the archive's ten clusters and no others
 select abs(10 - count(distinct source_file))
 from itp.raw_job;
 
 -- check: itp.elasticflow_job.files
 -- object: itp.elasticflow_job
 -- kind: coverage
--- rule: all ten clusters of the archive and 195job are there, and no other
+-- rule: the table has the archive's ten clusters and 195job and no others
 select abs(11 - count(distinct source_file))
 from itp.elasticflow_job;

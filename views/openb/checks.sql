@@ -1,10 +1,10 @@
 -- Data-quality rules of openb. Each counts the rows that break it.
--- A rule between two tables, or between two lists, holds where both are there.
+-- A rule on two tables or two lists counts nothing if one of them is missing.
 
 -- check: openb.node.lists_agree
 -- object: openb.node
 -- kind: reference
--- rule: gpu_node holds the nodes of all_node that have GPUs, as many of each size and model
+-- rule: gpu_node has the GPU nodes of all_node: the same number of each size and model
 with sizes as (
     select
         count(*) filter (where node_list = 'all_node') as in_all_node,
@@ -29,7 +29,7 @@ where
 -- check: openb.pod.gpu_spec_models
 -- object: openb.pod
 -- kind: reference
--- rule: every model that gpu_spec names is the model of some node
+-- rule: every model in gpu_spec is the model of a node
 with wanted as (
     select
         variant,

@@ -1,12 +1,12 @@
 -- Data-quality rules of PAI. Each counts the rows that break it.
--- A time of 0 means that it did not happen, as an empty one does.
--- A rule between two tables holds where both are there. Rows without a partner are found by an anti join: of
--- millions of rows it needs a fraction of the memory of `not exists`.
+-- A time of 0, like an empty one, means that the event did not happen.
+-- A rule on two tables counts nothing if one of them is missing. An anti join finds rows without a partner:
+-- for millions of rows it needs a fraction of the memory of `not exists`.
 
 -- check: pai.job.inst_id_key
 -- object: pai.job
 -- kind: key
--- rule: inst_id is unique, for it names the job
+-- rule: inst_id is unique, because it identifies the job
 select coalesce(sum(copies - 1), 0)
 from (
     select count(*) as copies
@@ -42,7 +42,7 @@ where tag."user" <> job."user";
 -- check: pai.instance.one_task
 -- object: pai.instance
 -- kind: reference
--- rule: the runs of a worker are all of one task
+-- rule: all runs of a worker belong to one task
 with repeated as (
     select worker_name
     from pai.instance
@@ -82,7 +82,7 @@ where sensor.inst_id <> job.inst_id;
 -- check: pai.sensor.same_task
 -- object: pai.sensor
 -- kind: reference
--- rule: a worker is of the same task as in instance
+-- rule: a worker has the same task as in instance
 select count(*)
 from pai.sensor as sensor
 inner join pai.instance as instance on sensor.worker_name = instance.worker_name
@@ -118,7 +118,7 @@ where
 -- check: pai.task.starts_after_job
 -- object: pai.task
 -- kind: range
--- rule: no task started before its job
+-- rule: no task starts before its job
 select count(*)
 from pai.task as task
 inner join pai.job as job on task.job_name = job.job_name
@@ -127,7 +127,7 @@ where task.start_time > 0 and job.start_time > 0 and task.start_time < job.start
 -- check: pai.instance.starts_after_task
 -- object: pai.instance
 -- kind: range
--- rule: no instance started before its task
+-- rule: no instance starts before its task
 select count(*)
 from pai.instance as instance
 inner join pai.task as task
@@ -140,7 +140,7 @@ where
 -- check: pai.task.launched
 -- object: pai.task
 -- kind: range
--- rule: a task with instances has inst_num of them or, where some ran again, more
+-- rule: a task with instances has at least inst_num of them; more if some ran again
 with launched as (
     select
         job_name,
@@ -158,7 +158,7 @@ where launched.launches < task.inst_num;
 -- check: pai.sensor.same_machine
 -- object: pai.sensor
 -- kind: reference
--- rule: a worker was seen on a machine that it ran on
+-- rule: a worker's sensor row names a machine that the worker ran on
 -- caveat: pai.sensor_covers_two_fifths
 select count(*)
 from (
@@ -173,7 +173,7 @@ from (
 -- check: pai.machine_metric.same_machine
 -- object: pai.machine_metric
 -- kind: reference
--- rule: a worker's metrics are those of a machine that it ran on
+-- rule: a worker's metrics name a machine that the worker ran on
 select count(*)
 from (
     select metric.worker_name
@@ -187,7 +187,7 @@ from (
 -- check: pai.standard_job_v1.held_gpu_s
 -- object: pai.standard_job_v1
 -- kind: agreement
--- rule: it holds the GPU time that pai.demand_hourly holds
+-- rule: its GPU time is equal to that of pai.demand_hourly
 with held as (
     select
         (select coalesce(sum(held_gpu_s), 0) from pai.standard_job_v1) as by_job,

@@ -3,7 +3,7 @@
 -- check: philly.machine.lists_what_is_used
 -- object: philly.machine
 -- kind: range
--- rule: attempts use no more GPUs of a machine than are listed
+-- rule: attempts use at most the listed GPUs of a machine
 -- caveat: philly.machine_list_disagrees
 with used as (
     select
@@ -28,7 +28,7 @@ where of_log.used_gpus > listed.number_of_gpus;
 -- check: philly.attempt.start_after_submit
 -- object: philly.attempt
 -- kind: range
--- rule: an attempt does not start before its job is submitted
+-- rule: no attempt starts before its job is submitted
 select count(*)
 from philly.attempt as attempt
 inner join philly.job as job on attempt.jobid = job.jobid
@@ -37,7 +37,7 @@ where attempt.start_time < job.submitted_time;
 -- check: philly.attempt.one_after_another
 -- object: philly.attempt
 -- kind: range
--- rule: an attempt does not start before the one before it ends
+-- rule: no attempt starts before the previous one ends
 select count(*)
 from philly.attempt as attempt
 inner join philly.attempt as earlier

@@ -1,11 +1,11 @@
 -- Data-quality rules of Zeus. Each counts the rows that break it.
 -- A configuration is a data set, a network, a batch size and an optimizer.
--- A rule between two tables holds where both are there.
+-- A rule on two tables counts nothing if one of them is missing.
 
 -- check: zeus.train.harder_takes_longer
 -- object: zeus.train
 -- kind: range
--- rule: a run never reaches a harder target sooner, nor after it missed an easier one
+-- rule: no run reaches a harder target earlier than an easier one, or after missing it
 with targets as (
     select
         dataset,
@@ -42,7 +42,7 @@ where
 -- check: zeus.train.learning_rate
 -- object: zeus.train
 -- kind: derived
--- rule: a data set and batch size have one learning_rate
+-- rule: each data set and batch size has one learning_rate
 select count(*)
 from (
     select 1 as config
@@ -54,7 +54,7 @@ from (
 -- check: zeus.alibaba_group.ratio_of_mean
 -- object: zeus.alibaba_group
 -- kind: derived
--- rule: runtime_ratio is the runtime over the mean runtime of its data set, within 1 %
+-- rule: runtime_ratio is the run time divided by the data set's mean run time, within 1 %
 with means as (
     select
         dataset,
@@ -73,7 +73,7 @@ where
 -- check: zeus.train.every_target
 -- object: zeus.train
 -- kind: coverage
--- rule: every run has a row for each target of its data set, reached or not
+-- rule: every run has a row for each target of its data set, even if not reached
 with targets as (
     select distinct
         dataset,
@@ -124,7 +124,7 @@ from (
 -- check: zeus.train.measured
 -- object: zeus.train
 -- kind: coverage
--- rule: every configuration that was trained was measured on every GPU; counts what is missing
+-- rule: every trained configuration was measured on every GPU; counts missing pairs
 -- caveat: zeus.configurations_differ
 with trained as (
     select distinct
@@ -157,7 +157,7 @@ where
 -- check: zeus.power.every_limit
 -- object: zeus.power
 -- kind: coverage
--- rule: every configuration of a GPU was measured at each of its power limits; counts what is missing
+-- rule: every configuration of a GPU was measured at each of the GPU's power limits; counts missing pairs
 -- caveat: zeus.ragged_power_grid
 with configs as (
     select distinct
