@@ -1,9 +1,7 @@
-"""Reads the catalog's ledgers of each trace.
-
-`caveats.csv`, `clocks.csv`, `metrics.csv`, `published.csv` and `checks.sql`.
-"""
+"""Read and validate the ledgers of each trace: caveats, clocks, metrics, published figures and rules."""
 
 import csv
+import difflib
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +15,7 @@ from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_hea
 RELATIONS = ("equal", "at least", "at most")
 TRUSTS = ("publisher", "read off a figure", "third party", "slides")
 EXACTNESSES = ("exact", "approximate", "impossible")
-# What people ask of a cluster trace, and what every trace must therefore answer for.
+# The metrics that `catalog.metrics` lists for every trace. A trace's ledger may add others.
 METRICS = (
     "submission",
     "wait",
@@ -47,7 +45,7 @@ CHECK_KEYS = {
     "object": "the table or view whose rows it is about",
     "kind": "key, reference, range, derived, coverage, or agreement of views that claim one quantity",
     "rule": "what must hold",
-    "caveat": "the trap that explains breaches in the published data",
+    "caveat": "the caveat that explains breaches in the published data",
 }
 
 _MAY_BE_NEGATIVE = ("value", "local_offset_s")
@@ -56,7 +54,7 @@ _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
 @dataclass(frozen=True)
 class Caveat:
-    """One trap of a trace, and the base tables and columns, `trace.table.column`, that it is about."""
+    """A known pitfall of a trace, and the base tables and columns (`trace.table.column`) that it is about."""
 
     name: str
     trace: str
@@ -68,10 +66,10 @@ class Caveat:
 
 @dataclass(frozen=True)
 class Clock:
-    """How the times in some columns are to be read: what they count from, where, and what is true of them.
+    """How to read the times in some columns: their epoch, their time zone, and which parts are true.
 
     One second on the clock takes `scale` real seconds. A time plus `local_offset_s`, in seconds, has the hour
-    and the weekday of the cluster's local time; None where that is unknown.
+    and the weekday of the cluster's local time; None if that is unknown.
     """
 
     name: str
@@ -89,9 +87,9 @@ class Clock:
 
 @dataclass(frozen=True)
 class Check:
-    """One data-quality rule: `sql` gives the number of rows that break it.
+    """A data-quality rule. `sql` counts the rows that break it.
 
-    `caveat` names the trap that explains breaches in the published data, where there is one.
+    `caveat` names the caveat that explains breaches in the published data, or is empty.
     """
 
     name: str
@@ -105,11 +103,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure that a publisher printed, and the SQL that measures it, empty where nothing can.
+    """A published figure, and the SQL that measures it; empty if the trace cannot.
 
-    `relation` is what the measured value must be to the printed one: equal, at least or at most, give or take
-    `tolerance`. `explanation` says why another value is to be expected, where it is. `needs_file` is the CSV
-    that the figure is about, where a table is made of several: without it there are no data.
+    `relation` says what the measured value should be compared with the printed one: equal, at least or at
+    most, within `tolerance`. `explanation` says why it differs, if it does. `needs_file` is the CSV that the
+    figure is about, if its table has several: without this file, the figure has no data.
     """
 
     name: str
@@ -128,9 +126,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Metric:
-    """What a trace can tell of one metric: how exactly, why, and the view or query that answers.
+    """How exactly a trace supports a metric, why, and the view or query that computes it.
 
-    `answered_by` is empty where it is impossible.
+    `answered_by` is empty if the metric is impossible.
     """
 
     trace: str
@@ -141,7 +139,7 @@ class Metric:
 
 
 def caveats(folder: Path = VIEWS) -> list[Caveat]:
-    """Every caveat of every ledger. Raises DefinitionError on one that makes no sense."""
+    """Read every caveat of every ledger. Raises DefinitionError on an invalid one."""
     return [
         Caveat(
             row["caveat"],
@@ -156,11 +154,11 @@ def caveats(folder: Path = VIEWS) -> list[Caveat]:
 
 
 def clocks(folder: Path = VIEWS) -> list[Clock]:
-    """Every clock of every ledger.
+    """Read every clock of every ledger.
 
-    Raises DefinitionError on one that makes no sense, and where a column of times has no clock.
+    Raises DefinitionError on an invalid one, and if a column of times has no clock.
     """
-    found = [
+    clocks = [
         Clock(
             row["clock"],
             row["trace"],
@@ -176,41 +174,47 @@ def clocks(folder: Path = VIEWS) -> list[Clock]:
         )
         for row in _named_rows(folder, "clocks.csv", "clock")
     ]
-    _check_times(found, {path.name for path in folder.iterdir()})
-    return found
+    _require_clocks(clocks, {path.name for path in folder.iterdir()})
+    return clocks
 
 
-def _check_times(clocks: Sequence[Clock], traces: Collection[str]) -> None:
-    told = {name for clock in clocks for name in clock.objects}
+def _require_clocks(clocks: Sequence[Clock], traces: Collection[str]) -> None:
+    """Check that every column of times has a clock, the keys in files' names included."""
+    covered = {name for clock in clocks for name in clock.objects}
     for trace in all_traces().values():
         for table in trace.tables if trace.name in traces else ():
-            for column in table.columns:
+            for column in table.stored_columns:
                 name = f"{trace.name}.{table.name}.{column.name}"
-                if column.is_time and name not in told:
+                if column.is_time and name not in covered:
                     raise DefinitionError(
-                        f"{trace.name}/clocks.csv: no clock tells the time of {name}; where it is how long "
-                        "something took, its declaration says `is_duration=True`"
+                        f"{trace.name}/clocks.csv: no clock has {name} among its objects; declare the column "
+                        "with `is_duration=True` if it is a duration"
                     )
 
 
 def _named_rows(folder: Path, file: str, key: str) -> list[dict[str, str]]:
-    """The rows of a ledger without an empty field, each with a name of its own that begins with its trace."""
-    rows = list(_rows(folder, file))
+    """Read a ledger whose rows have no empty field and a unique name that begins with their trace."""
+    rows = list(_read_ledger(folder, file))
     names = [row[key] for row in rows]
     for row in rows:
         place = f"{row['trace']}/{file}: {row[key]}"
         empty = [field for field, text in row.items() if not text]
         if empty:
-            raise DefinitionError(f"{place}: its {empty[0]} is empty")
+            raise DefinitionError(f"{place}: {empty[0]} is empty")
         if not re.fullmatch(rf"{row['trace']}\.[a-z][a-z0-9_]*", row[key]):
-            raise DefinitionError(f"{place}: its name is {row['trace']}. and words in lower case")
-        if names.count(row[key]) > 1:
-            raise DefinitionError(f"{place} is there twice")
+            raise DefinitionError(f"{place}: the name must be {row['trace']}. and words in lower case")
+    _require_unique(f"{file}: ", names)
     return rows
 
 
+def _require_unique(place: str, names: Sequence[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DefinitionError(f"{place}{repeated[0]} occurs twice")
+
+
 def _objects(row: dict[str, str], name: str) -> tuple[str, ...]:
-    """The tables and columns of its trace that a line names."""
+    """Return the tables and columns of its trace that a line names."""
     trace = all_traces()[row["trace"]]
     known = {f"{trace.name}.{table.name}" for table in trace.tables}
     known |= {f"{trace.name}.{t.name}.{column.name}" for t in trace.tables for column in t.stored_columns}
@@ -219,40 +223,37 @@ def _objects(row: dict[str, str], name: str) -> tuple[str, ...]:
     objects = tuple(row["objects"].split())
     unknown = [named for named in objects if named not in known]
     if unknown:
-        raise DefinitionError(f"{name}: {unknown[0]} is no table or column of {trace.name}")
+        raise DefinitionError(f"{name}: {unknown[0]} is not a table or column of {trace.name}")
     return objects
 
 
 def published(folder: Path = VIEWS) -> list[Figure]:
-    """Every published figure of every ledger. Raises DefinitionError on one that makes no sense."""
-    figures = [_figure(row) for row in _rows(folder, "published.csv")]
-    names = [figure.name for figure in figures]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise DefinitionError(f"published.csv: {repeated[0]} is there twice")
+    """Read every published figure of every ledger. Raises DefinitionError on an invalid one."""
+    figures = [_figure(row) for row in _read_ledger(folder, "published.csv")]
+    _require_unique("published.csv: ", [figure.name for figure in figures])
     return figures
 
 
 def metrics(folder: Path = VIEWS) -> list[Metric]:
-    """Every metric of every trace, in one order: what a ledger does not have is impossible.
+    """List every metric for every trace, in one order. A metric that a ledger lacks is impossible.
 
-    Raises DefinitionError where a line makes no sense.
+    The metrics are METRICS and those that a ledger adds. Raises DefinitionError on an invalid line.
     """
-    found: dict[tuple[str, str], Metric] = {}
-    for row in _rows(folder, "metrics.csv"):
-        metric = _metric(row)
-        if (metric.trace, metric.metric) in found:
-            raise DefinitionError(f"{metric.trace}/metrics.csv: {metric.metric} is there twice")
-        found[metric.trace, metric.metric] = metric
+    found = [_metric(row) for row in _read_ledger(folder, "metrics.csv")]
+    for trace in all_traces():
+        names = [metric.metric for metric in found if metric.trace == trace]
+        _require_unique(f"{trace}/metrics.csv: ", names)
+    by_name = {(metric.trace, metric.metric): metric for metric in found}
+    added = sorted({metric.metric for metric in found} - set(METRICS))
     return [
-        found.get((trace, metric)) or Metric(trace, metric, "impossible", "The trace does not record it.", "")
+        by_name.get((trace, name)) or Metric(trace, name, "impossible", "The trace does not record it.", "")
         for trace in all_traces()
-        for metric in METRICS
+        for name in (*METRICS, *added)
     ]
 
 
 def checks(folder: Path = VIEWS) -> list[Check]:
-    """Every rule of every `checks.sql`."""
+    """Read every rule of every `checks.sql`."""
     return [
         _check(part, path)
         for path in sorted(folder.glob("*/checks.sql"))
@@ -261,29 +262,33 @@ def checks(folder: Path = VIEWS) -> list[Check]:
     ]
 
 
-def _rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
+def _read_ledger(folder: Path, name: str) -> Iterator[dict[str, str]]:
+    """Read the rows of a ledger of every trace, each with its trace."""
     for path in sorted(folder.glob(f"*/{name}")):
         if path.parent.name not in all_traces():
-            raise DefinitionError(f"{path}: there is no trace {path.parent.name}")
+            raise DefinitionError(f"{path}: no trace is called {path.parent.name}")
         with path.open(newline="") as file:
             reader = csv.DictReader(file, strict=True)
             for row in reader:
                 if None in row or None in row.values():
-                    raise DefinitionError(f"{path}, line {reader.line_num}: not as many fields as its header")
+                    raise DefinitionError(f"{path}, line {reader.line_num}: not as many fields as the header")
                 yield {"trace": path.parent.name, **row}
 
 
 def _metric(row: dict[str, str]) -> Metric:
     place = f"{row['trace']}/metrics.csv: {row['metric']}"
-    if row["metric"] not in METRICS:
-        raise DefinitionError(f"{place} is no metric: {', '.join(METRICS)}")
+    similar = difflib.get_close_matches(row["metric"], METRICS, n=1, cutoff=0.75)
+    if row["metric"] not in METRICS and similar:
+        raise DefinitionError(f"{place}: did you mean {similar[0]}? A new metric needs another name")
     if row["exactness"] not in EXACTNESSES:
-        raise DefinitionError(f"{place} is {' or '.join(EXACTNESSES)}, not {row['exactness']!r}")
+        raise DefinitionError(
+            f"{place}: exactness must be {' or '.join(EXACTNESSES)}, not {row['exactness']!r}"
+        )
     if not row["reason"]:
-        raise DefinitionError(f"{place} has no reason")
+        raise DefinitionError(f"{place}: reason is empty")
     if bool(row["answered_by"]) == (row["exactness"] == "impossible"):
         raise DefinitionError(
-            f"{place} is answered by a view or query unless it is impossible, and only then"
+            f"{place}: answered_by must name a view or query, or be empty if the metric is impossible"
         )
     return Metric(**row)
 
@@ -294,16 +299,23 @@ def _figure(row: dict[str, str]) -> Figure:
         raise DefinitionError(f"published.csv: {name} must begin with {row['trace']}., its trace")
     for key in ("statement", "unit", "printed_in"):
         if not row[key]:
-            raise DefinitionError(f"{name}: its {key} is empty")
+            raise DefinitionError(f"{name}: {key} is empty")
     for key, choices in (("relation", RELATIONS), ("trust", TRUSTS)):
         if row[key] not in choices:
-            raise DefinitionError(f"{name}: its {key} is {' or '.join(choices)}, not {row[key]!r}")
+            raise DefinitionError(f"{name}: {key} must be {' or '.join(choices)}, not {row[key]!r}")
+    value = _number(row, "figure", "value")
+    spellings = spell_value(value)
+    if not any(spelling in row["statement"] for spelling in spellings):
+        raise DefinitionError(
+            f"{name}: the statement must contain the value, written as {' or '.join(spellings)}: "
+            f"{row['statement']}"
+        )
     return Figure(
         name=name,
         trace=row["trace"],
         statement=row["statement"],
         relation=row["relation"],
-        value=_number(row, "figure", "value"),
+        value=value,
         unit=row["unit"],
         tolerance=_number(row, "figure", "tolerance"),
         printed_in=row["printed_in"],
@@ -314,23 +326,31 @@ def _figure(row: dict[str, str]) -> Figure:
     )
 
 
+def spell_value(value: float) -> tuple[str, ...]:
+    """Return the ways in which a figure's statement may write its value: 1,200,000 or 1.2 million."""
+    millions = (f"{value / 1e6:,.15g} million", f"{value / 1e9:,.15g} billion")
+    return (f"{value:,.15g}", *(millions if abs(value) >= 1e6 else ()))
+
+
 def _known_file(row: dict[str, str]) -> str:
-    """The file that a figure needs; a ledger without such figures has no such column."""
+    """Return the file that a figure needs. The column is optional in a ledger."""
     name = row.get("needs_file", "")
     tables = all_traces()[row["trace"]].tables
     if name and not any(re.fullmatch(table.file_name, name) for table in tables):
-        raise DefinitionError(f"{row['figure']}: no table of {row['trace']} is made of {name}")
+        raise DefinitionError(f"{row['figure']}: no table of {row['trace']} is read from {name}")
     return name
 
 
 def _number(row: dict[str, str], named: str, key: str) -> float:
-    """A finite number; not under 0, unless it is a value or an offset."""
+    """Return a finite number; at least 0 unless it is a value or an offset."""
     try:
         value = float(row[key])
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or (key not in _MAY_BE_NEGATIVE and value < 0):
-        raise DefinitionError(f"{row[named]}: its {key} is {row[key]!r}")
+    negative_allowed = key in _MAY_BE_NEGATIVE
+    if not math.isfinite(value) or (value < 0 and not negative_allowed):
+        least = "" if negative_allowed else " of at least 0"
+        raise DefinitionError(f"{row[named]}: {key} must be a number{least}, not {row[key]!r}")
     return value
 
 
@@ -340,7 +360,7 @@ def _check(part: str, path: Path) -> Check:
     sql = "\n".join(line for line in lines if not line.startswith("--")).strip().removesuffix(";")
     missing = [key for key in ("check", "object", "kind", "rule") if not header.one(key)]
     if missing:
-        raise DefinitionError(f"{path}: {header.one('check')} has no `-- {missing[0]}:` line")
+        raise DefinitionError(f"{path}: the rule {header.one('check')} has no `-- {missing[0]}:` line")
     return Check(
         name=header.one("check"),
         trace=path.parent.name,

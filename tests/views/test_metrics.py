@@ -1,4 +1,4 @@
-"""What each trace can tell: the ledger of every trace is whole, and what answers is there."""
+"""Every trace has every metric, and the views and queries that compute them exist."""
 
 import csv
 from pathlib import Path
@@ -12,7 +12,7 @@ from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import DefinitionError, view_files
 
-WHOLE = dict.fromkeys(ledgers.METRICS, ("impossible", "Nobody wrote it down.", ""))
+COMPLETE = dict.fromkeys(ledgers.METRICS, ("impossible", "It is not recorded.", ""))
 
 
 def write_ledger(folder: Path, rows: dict[str, tuple[str, str, str]]) -> Path:
@@ -24,13 +24,13 @@ def write_ledger(folder: Path, rows: dict[str, tuple[str, str, str]]) -> Path:
     return folder
 
 
-def test_every_trace_answers_for_every_metric(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_every_trace_has_every_metric(synthetic: duckdb.DuckDBPyConnection) -> None:
     cells = synthetic.execute("select trace, metric from catalog.metrics").fetchall()
     assert len(ledgers.METRICS) == 21
     assert cells == [(trace, metric) for trace in sorted(all_traces()) for metric in ledgers.METRICS]
 
 
-def test_what_answers_is_there(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_answers_exist_and_run(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select exactness, reason, answered_by from catalog.metrics").fetchall()
     views = {view.alias for view in view_files()}
     queries = {query.full_name for query in query_files()}
@@ -56,11 +56,10 @@ def test_what_answers_is_there(synthetic: duckdb.DuckDBPyConnection) -> None:
         ("submit_time", "calendar date"),
     ],
 )
-def test_the_jobs_of_all_traces_agree_with_it(
+def test_unified_jobs_have_values_for_possible_metrics_only(
     column: str, metric: str, synthetic: duckdb.DuckDBPyConnection
 ) -> None:
-    """A trace that cannot tell something has no value of it on any job."""
-    told = synthetic.execute(
+    present = synthetic.execute(
         f"select distinct trace from unified.jobs where {column} is not null order by trace"
     ).fetchall()
     possible = synthetic.execute(
@@ -68,59 +67,74 @@ def test_the_jobs_of_all_traces_agree_with_it(
         " and trace in (select trace from unified.jobs) order by trace",
         {"metric": metric},
     ).fetchall()
-    # The days of ITP's and Philly's clocks are known but not their hours: no instant can be told.
+    # ITP's and Philly's clocks have known days but unknown hours, so they have no instants.
     without_instants = {("submit_time", "itp"), ("submit_time", "philly")}
-    assert told == [row for row in possible if (column, *row) not in without_instants]
+    assert present == [row for row in possible if (column, *row) not in without_instants]
 
 
-def test_a_whole_ledger_is_read(tmp_path: Path) -> None:
-    found = ledgers.metrics(write_ledger(tmp_path, dict(reversed(WHOLE.items()))))
+def test_reads_complete_ledger_in_one_order(tmp_path: Path) -> None:
+    found = ledgers.metrics(write_ledger(tmp_path, dict(reversed(COMPLETE.items()))))
     found = [metric for metric in found if metric.trace == "itp"]
     assert [metric.metric for metric in found] == list(ledgers.METRICS)
-    assert found[0] == ledgers.Metric("itp", "submission", "impossible", "Nobody wrote it down.", "")
+    assert found[0] == ledgers.Metric("itp", "submission", "impossible", "It is not recorded.", "")
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"wait": ("exactly", "So.", "itp.job")}, "wait is exact or approximate or impossible"),
-        ({"wait": ("impossible", "", "")}, "wait has no reason"),
-        ({"wait": ("exact", "So.", "")}, "wait is answered by a view or query unless"),
-        ({"wait": ("impossible", "So.", "itp.job")}, "wait is answered by a view or query unless"),
-        ({"colour": ("impossible", "So.", "")}, "colour is no metric: submission, wait"),
+        (
+            {"wait": ("exactly", "So.", "itp.job")},
+            "wait: exactness must be exact or approximate or impossible, not 'exactly'",
+        ),
+        ({"wait": ("impossible", "", "")}, "wait: reason is empty"),
+        ({"wait": ("exact", "So.", "")}, "wait: answered_by must name a view or query, or be empty"),
+        (
+            {"wait": ("impossible", "So.", "itp.job")},
+            "wait: answered_by must name a view or query, or be empty",
+        ),
+        ({"waits": ("impossible", "So.", "")}, "waits: did you mean wait?"),
+        ({"GPU utilization": ("impossible", "So.", "")}, "did you mean GPU utilisation?"),
     ],
 )
-def test_a_ledger_that_makes_no_sense_is_refused(
+def test_rejects_invalid_metric(
     change: dict[str, tuple[str, str, str]], complaint: str, tmp_path: Path
 ) -> None:
     with pytest.raises(DefinitionError, match=complaint):
-        ledgers.metrics(write_ledger(tmp_path, WHOLE | change))
+        ledgers.metrics(write_ledger(tmp_path, COMPLETE | change))
 
 
-def test_a_metric_that_is_left_out_is_impossible(tmp_path: Path) -> None:
-    rows = {metric: rest for metric, rest in WHOLE.items() if metric != "energy"}
+def test_missing_metric_is_impossible(tmp_path: Path) -> None:
+    rows = {metric: rest for metric, rest in COMPLETE.items() if metric != "energy"}
     assert ledgers.Metric(
         "itp", "energy", "impossible", "The trace does not record it.", ""
     ) in ledgers.metrics(write_ledger(tmp_path, rows))
 
 
-def test_a_metric_is_there_once(tmp_path: Path) -> None:
-    path = write_ledger(tmp_path, WHOLE) / "itp" / "metrics.csv"
-    path.write_text(path.read_text() + "wait,impossible,Nobody knows.,\n")
-    with pytest.raises(DefinitionError, match=r"itp/metrics\.csv: wait is there twice"):
+def test_a_ledger_may_add_a_metric(tmp_path: Path) -> None:
+    added = {"step time": ("exact", "Seconds of each step.", "itp.job")}
+    found = ledgers.metrics(write_ledger(tmp_path, COMPLETE | added))
+    assert [metric.metric for metric in found if metric.trace == "itp"] == [*ledgers.METRICS, "step time"]
+    assert ledgers.Metric("itp", "step time", *added["step time"]) in found
+    assert ledgers.Metric("pai", "step time", "impossible", "The trace does not record it.", "") in found
+
+
+def test_rejects_repeated_metric(tmp_path: Path) -> None:
+    path = write_ledger(tmp_path, COMPLETE) / "itp" / "metrics.csv"
+    path.write_text(path.read_text() + "wait,impossible,It is unknown.,\n")
+    with pytest.raises(DefinitionError, match=r"itp/metrics\.csv: wait occurs twice"):
         ledgers.metrics(tmp_path)
 
 
-def test_a_comma_that_is_not_quoted_is_found(tmp_path: Path) -> None:
-    path = write_ledger(tmp_path, WHOLE) / "itp" / "metrics.csv"
-    path.write_text(path.read_text().replace("wait,impossible,Nobody", "wait,impossible,Well, nobody"))
+def test_rejects_comma_without_quotes(tmp_path: Path) -> None:
+    path = write_ledger(tmp_path, COMPLETE) / "itp" / "metrics.csv"
+    path.write_text(path.read_text().replace("wait,impossible,It is", "wait,impossible,Well, it is"))
     with pytest.raises(DefinitionError, match=r"metrics\.csv, line 3: not as many fields"):
         ledgers.metrics(tmp_path)
 
 
-def test_what_does_not_exist_cannot_answer() -> None:
+def test_rejects_unknown_answer() -> None:
     with duckdb.connect() as connection:
         create_catalog(connection)
         metric = ledgers.Metric("itp", "wait", "exact", "So.", "itp.no_such_view")
-        with pytest.raises(DefinitionError, match=r"wait is answered by itp\.no_such_view, no view"):
+        with pytest.raises(DefinitionError, match=r"wait: answered_by is itp\.no_such_view, not a view"):
             fill_metrics(connection, [metric])

@@ -162,7 +162,7 @@ create table catalog.metrics (
 );
 comment on table catalog.metrics is 'What each trace can tell: one row per trace and metric.';
 comment on column catalog.metrics.trace is 'Trace that is asked.';
-comment on column catalog.metrics.metric is 'What it is asked for; the same list for every trace.';
+comment on column catalog.metrics.metric is 'Metric; every trace has a row for each.';
 comment on column catalog.metrics.exactness is 'exact; approximate; or impossible, where the trace does not record it.';
 comment on column catalog.metrics.reason is 'What the answer is, or why there is none.';
 comment on column catalog.metrics.answered_by is 'View or named query that answers; empty where it is impossible.';

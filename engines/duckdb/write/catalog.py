@@ -11,16 +11,17 @@ from sqlglot.errors import SqlglotError
 
 from tracehouse.core.units import spelled
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.declarations import Table, Trace, all_traces
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
 from tracehouse.views.materialization import StoredView
 from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import locked
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references, view_files
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -242,37 +243,54 @@ def _with_status(counts: Iterable[str]) -> str:
         """
 
 
-def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:
-    """Fill `catalog.published`, once all that its SQL may read is there.
+def check_ledgers() -> None:
+    """Check every ledger, and that figures and metrics name existing tables, views and queries.
 
-    Raises DefinitionError where a figure's SQL reads what the warehouse does not know. Whether it gives one
-    number is seen when it is measured: to look at all of them takes as long as the rest of a build.
+    It needs no database, so that an ingest can check them before it reads raw files. Raises DefinitionError.
+    """
+    ledgers.caveats()
+    ledgers.clocks()
+    ledgers.checks()
+    tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
+    answering = {name for view in view_files() for name in (view.alias, view.versioned)}
+    answering |= {query.full_name for query in query_files()}
+    for figure in ledgers.published():
+        _tables_read(figure, tables | answering)
+    for metric in ledgers.metrics():
+        _check_answer(metric, answering)
+
+
+def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:
+    """Fill `catalog.published`, after the tables, views and queries that the figures read.
+
+    Raises DefinitionError if a figure reads anything else. Whether its SQL returns one number shows when it
+    is measured: to run all of them takes as long as the rest of a build.
     """
     known = _names(connection, "tables", "views", "queries")
-    rows = [
-        _published_row(figure, _measured_from(figure, known) if figure.measured_by else [])
-        for figure in figures
-    ]
-    insert(connection, "published", rows)
+    insert(
+        connection, "published", [_published_row(figure, _tables_read(figure, known)) for figure in figures]
+    )
 
 
-def fill_metrics(connection: DuckDBPyConnection, metrics: Iterable[ledgers.Metric]) -> None:
-    """Fill `catalog.metrics`, once the views and queries are there that answer.
+def fill_metrics(connection: DuckDBPyConnection, metrics: Sequence[ledgers.Metric]) -> None:
+    """Fill `catalog.metrics`, after the views and queries that compute them.
 
-    Raises DefinitionError where one of those does not exist.
+    Raises DefinitionError if one of these does not exist.
     """
     known = _names(connection, "views", "queries")
-    rows = []
     for metric in metrics:
-        if metric.answered_by and metric.answered_by not in known:
-            place = f"{metric.trace}/metrics.csv: {metric.metric}"
-            raise DefinitionError(f"{place} is answered by {metric.answered_by}, no view and no named query")
-        rows.append((metric.trace, metric.metric, metric.exactness, metric.reason, metric.answered_by))
-    insert(connection, "metrics", rows)
+        _check_answer(metric, known)
+    insert(connection, "metrics", [astuple(metric) for metric in metrics])
+
+
+def _check_answer(metric: ledgers.Metric, known: Collection[str]) -> None:
+    if metric.answered_by and metric.answered_by not in known:
+        place = f"{metric.trace}/metrics.csv: {metric.metric}"
+        raise DefinitionError(f"{place}: answered_by is {metric.answered_by}, not a view or a named query")
 
 
 def _names(connection: DuckDBPyConnection, *kinds: str) -> set[str]:
-    """The names of what the catalog lists: of tables, of views both names, of queries."""
+    """Return the names of tables, views (versioned and plain) and queries in the catalog."""
     columns = {
         "tables": "table_name",
         "views": "unnest([view_name, versioned_name])",
@@ -300,19 +318,21 @@ def _published_row(figure: ledgers.Figure, reads: Sequence[str]) -> tuple:
     )
 
 
-def _measured_from(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
-    """The names that a figure's SQL reads. Raises DefinitionError where one is not known."""
+def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
+    """Return the names that a figure's SQL reads. Raises DefinitionError if one is not known."""
+    if not figure.measured_by:
+        return []
     try:
         trees = sqlglot.parse(figure.measured_by, dialect="duckdb")
     except SqlglotError as error:
-        raise DefinitionError(f"{figure.name}: {error}") from error
+        raise DefinitionError(f"{figure.name}: measured_by is not valid SQL: {error}") from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Select):
-        raise DefinitionError(f"{figure.name}: is not measured by one select")
+        raise DefinitionError(f"{figure.name}: measured_by must be one select")
     reads = sorted(references(trees[0], figure.name))
     unknown = [name for name in reads if name not in known]
     if unknown or not reads:
-        what = f"{unknown[0]}, which is no table, view or named query" if unknown else "no table"
-        raise DefinitionError(f"{figure.name}: reads {what}")
+        what = f"{unknown[0]}, which is not a table, view or named query" if unknown else "no table"
+        raise DefinitionError(f"{figure.name}: measured_by reads {what}")
     return reads
 
 
