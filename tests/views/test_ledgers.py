@@ -115,7 +115,7 @@ def test_rejects_times_without_a_clock(tmp_path: Path) -> None:
     (tmp_path / "acme" / "clocks.csv").unlink()
     (tmp_path / "acme").rmdir()
     clock = CLOCK | {"objects": "itp.raw_job.submission_time itp.elasticflow_job.submission_time"}
-    with pytest.raises(DefinitionError, match=r"no clock .* itp\.elasticflow_job\.deadline; .*is_duration"):
+    with pytest.raises(DefinitionError, match=r"no clock .* itp\.elasticflow_job\.deadline .*is_duration"):
         ledgers.clocks(write(tmp_path, "clocks.csv", clock))
 
 
