@@ -42,6 +42,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.sql.blocks import expanded
 from tracehouse.sql.names import shared_parameters
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
@@ -193,12 +194,12 @@ def given_by_chart(name: str) -> dict[str, str]:
 
 
 def read_query_file(path: Path) -> QueryFile:
-    """Parse a query file of this package.
+    """Parse a query file of this package, with its building blocks expanded.
 
     A parameter without a `param` line, or without a limit, takes it from parameters.csv. Raises
     DefinitionError where the file breaks the project's rules for queries.
     """
-    return parsed_query_file(path, path.read_text(), is_ours=True)
+    return parsed_query_file(path, expanded(path.read_text()), is_ours=True)
 
 
 @cache

@@ -8,16 +8,26 @@ import gzip
 import io
 import math
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from functools import lru_cache, wraps
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
+
+# The percentiles of the queries, by the prefix of their columns; box charts have the lower two as well.
+PERCENTILES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+BOX_PERCENTILES = {"p5": 0.05, "p25": 0.25, **PERCENTILES}
+
+
+def percentiles(values: Any, name: str, parts: Mapping[str, float] = PERCENTILES) -> dict[str, Any]:
+    """The interpolated percentiles of a series, or of each group of a grouped one, by column."""
+    return {f"{prefix}_{name}": values.quantile(part) for prefix, part in parts.items()}
 
 
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:

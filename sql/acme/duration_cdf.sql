@@ -25,17 +25,6 @@ durations as (
     group by all
 ),
 
-ranked as (
-    select
-        cluster,
-        lasted_s,
-        100.0 * sum(jobs) over (partition by cluster order by lasted_s)
-        / sum(jobs) over (partition by cluster) as rank_pct
-    from durations
-    where lasted_s is not null
-),
-
--- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         clusters.cluster,
@@ -45,10 +34,9 @@ points as (
     union all
     select
         cluster,
-        min(lasted_s) as point_s
-    from ranked
+        lasted_s as point_s
+    from curve_points(durations, cluster, lasted_s, jobs)
     where every_value
-    group by cluster, floor(round(5 * rank_pct, 6))
 )
 
 select

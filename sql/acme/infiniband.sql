@@ -57,7 +57,9 @@ percentiles as (
         cluster,
         metric,
         max(value) filter (where percentile = 50) as median_value,
+        max(value) filter (where percentile = 75) as p75_value,
         max(value) filter (where percentile = 90) as p90_value,
+        max(value) filter (where percentile = 95) as p95_value,
         max(value) filter (where percentile = 99) as p99_value
     from acme.metric_cdf
     where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE')
@@ -78,7 +80,9 @@ select
     metric_sums.total / nullif(metric_sums.samples, 0) as mean_value,
     metric_sums.total / nullif(metric_sums.samples - metric_sums.zeros, 0) as mean_busy_value,
     percentiles.median_value,
+    percentiles.p75_value,
     percentiles.p90_value,
+    percentiles.p95_value,
     percentiles.p99_value,
     metric_sums.largest as max_value,
     metric_sums.median_node_value,

@@ -27,4 +27,4 @@ from running
 group by cluster
 order by cluster;
 
-comment on macro table acme.memory_used_percentiles is 'Percentiles of GPU memory in use over all samples, interpolated, in percent of 80 GiB, and the share of samples above 75 %, per cluster.';
+comment on macro table acme.memory_used_percentiles is 'Interpolated median of GPU memory in use over all samples, in percent of 80 GiB, and the share of samples above 75 %, per cluster.';

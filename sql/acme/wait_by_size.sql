@@ -46,10 +46,7 @@ select
     favg(waits.waited_s) as mean_wait_s,
     quantile_cont(waits.waited_s, 0.05) as p5_wait_s,
     quantile_cont(waits.waited_s, 0.25) as p25_wait_s,
-    median(waits.waited_s) as median_wait_s,
-    quantile_cont(waits.waited_s, 0.75) as p75_wait_s,
-    quantile_cont(waits.waited_s, 0.9) as p90_wait_s,
-    quantile_cont(waits.waited_s, 0.95) as p95_wait_s
+    percentiles(waits.waited_s) as wait_s
 from clusters
 cross join bands
 left join waits on clusters.cluster = waits.cluster and bands.place = waits.place

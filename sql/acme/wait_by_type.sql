@@ -9,10 +9,7 @@ select
     favg(wait_s) as mean_wait_s,
     quantile_cont(wait_s, 0.05) as p5_wait_s,
     quantile_cont(wait_s, 0.25) as p25_wait_s,
-    median(wait_s) as median_wait_s,
-    quantile_cont(wait_s, 0.75) as p75_wait_s,
-    quantile_cont(wait_s, 0.9) as p90_wait_s,
-    quantile_cont(wait_s, 0.95) as p95_wait_s,
+    percentiles(wait_s) as wait_s,
     fsum(gpu_h) as gpu_h
 from acme.job
 where cluster = on_cluster and requested_gpus > 0

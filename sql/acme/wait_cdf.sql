@@ -25,17 +25,6 @@ waits as (
     group by all
 ),
 
-ranked as (
-    select
-        workload_type,
-        waited_s,
-        100.0 * sum(jobs) over (partition by workload_type order by waited_s)
-        / sum(jobs) over (partition by workload_type) as rank_pct
-    from waits
-    where waited_s is not null
-),
-
--- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         types.workload_type,
@@ -45,10 +34,9 @@ points as (
     union all
     select
         workload_type,
-        min(waited_s) as point_s
-    from ranked
+        waited_s as point_s
+    from curve_points(waits, workload_type, waited_s, jobs)
     where every_value
-    group by workload_type, floor(round(5 * rank_pct, 6))
 )
 
 select

@@ -9,10 +9,7 @@ select
     count(*) as instances,
     quantile_cont(wait_s, 0.05) as p5_wait_s,
     quantile_cont(wait_s, 0.25) as p25_wait_s,
-    median(wait_s) as median_wait_s,
-    quantile_cont(wait_s, 0.75) as p75_wait_s,
-    quantile_cont(wait_s, 0.95) as p95_wait_s,
-    quantile_cont(wait_s, 0.99) as p99_wait_s,
+    percentiles(wait_s) as wait_s,
     max(wait_s) as max_wait_s
 from dlrm.standard_job
 where wait_s is not null and on_role in ('all', partition_name)

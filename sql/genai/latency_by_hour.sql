@@ -6,7 +6,7 @@ create or replace macro genai.latency_by_hour(of_stage varchar := 'end_to_end') 
 select
     hour_of_day,
     count(*) as minutes,
-    median(latency_ms) as median_ms
+    percentiles(latency_ms) as ms
 from genai.stage_latency
 where stage = of_stage
 group by hour_of_day

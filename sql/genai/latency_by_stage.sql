@@ -5,8 +5,7 @@ select
     stage,
     count(*) as minutes,
     count(distinct container_id) as containers,
-    median(latency_ms) as median_ms,
-    quantile_cont(latency_ms, 0.99) as p99_ms
+    percentiles(latency_ms) as ms
 from genai.stage_latency
 group by stage
 order by stage;

@@ -27,4 +27,4 @@ where of_type in ('all', predict_type)
 group by day
 order by day;
 
-comment on macro table genai.requests_by_day is 'Requests, failed requests, users or groups, and execution time percentiles of successful requests, per day in China.';
+comment on macro table genai.requests_by_day is 'Requests, failed requests, users or groups, and median execution time of successful requests, per day in China.';

@@ -8,10 +8,7 @@ select
     favg(run_s) as mean_run_s,
     quantile_cont(run_s, 0.05) as p5_run_s,
     quantile_cont(run_s, 0.25) as p25_run_s,
-    median(run_s) as median_run_s,
-    quantile_cont(run_s, 0.75) as p75_run_s,
-    quantile_cont(run_s, 0.9) as p90_run_s,
-    quantile_cont(run_s, 0.95) as p95_run_s
+    percentiles(run_s) as run_s
 from helios.standard_job
 where cluster = on_cluster and requested_gpus > 0
 group by partition_name

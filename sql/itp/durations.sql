@@ -6,10 +6,8 @@ select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,
     min(run_s) as min_run_s,
-    median(run_s) as median_run_s,
     avg(run_s) as mean_run_s,
-    quantile_cont(run_s, 0.9) as p90_run_s,
-    quantile_cont(run_s, 0.99) as p99_run_s,
+    percentiles(run_s) as run_s,
     max(run_s) as max_run_s
 from itp.job
 group by grouping sets ((cluster), ())

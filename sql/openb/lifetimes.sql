@@ -18,9 +18,8 @@ with lives as (
 select
     pod_phase,
     count(*) as pods,
-    median(run_s) as median_run_s,
     avg(run_s) as mean_run_s,
-    quantile_cont(run_s, 0.99) as p99_run_s,
+    percentiles(run_s) as run_s,
     median(unscheduled_s) as median_unscheduled_s,
     avg(unscheduled_s) as mean_unscheduled_s,
     max(unscheduled_s) as max_unscheduled_s

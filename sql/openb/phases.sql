@@ -25,4 +25,4 @@ select
 from phases
 order by phases.pods desc, pod_phase asc;
 
-comment on macro table openb.phases is 'Pods per final phase, the GPUs they requested, and percentiles of their queueing delay and run time.';
+comment on macro table openb.phases is 'Pods per final phase, the GPUs they requested, and medians of their queueing delay and run time.';

@@ -49,4 +49,4 @@ from workers
 left join shared on workers.gpu_type is not distinct from shared.gpu_type
 order by workers.gpu_type;
 
-comment on macro table pai.gpu_sharing_by_type is 'Workers with a GPU, and workers that shared it with another worker for some time, per GPU type of the machine, NULL where the machine has no specification; pairs of such workers, and percentiles of the time they ran together.';
+comment on macro table pai.gpu_sharing_by_type is 'Workers with a GPU, and workers that shared it with another worker for some time, per GPU type of the machine, NULL where the machine has no specification; pairs of such workers, and the median of the time they ran together.';

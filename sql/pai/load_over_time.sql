@@ -48,8 +48,7 @@ submitted as (
         count(tasks.instances) as tasks_with_size,
         fsum(tasks.instances * tasks.requested_gpus_per_instance) as submitted_gpus,
         count(tasks.wait_s) as started_tasks,
-        median(tasks.wait_s) as median_wait_s,
-        quantile_cont(tasks.wait_s, 0.9) as p90_wait_s
+        percentiles(tasks.wait_s) as wait_s
     from tasks
     cross join clock
     where tasks.submit_s is not null
@@ -141,7 +140,10 @@ filled as (
         capacity.gpus as capacity_gpus,
         coalesce(submitted.tasks - submitted.started_tasks, 0) as never_started_tasks,
         submitted.median_wait_s,
-        submitted.p90_wait_s
+        submitted.p75_wait_s,
+        submitted.p90_wait_s,
+        submitted.p95_wait_s,
+        submitted.p99_wait_s
     from listed
     left join submitted
         on listed.period = submitted.period and listed.gpu_type is not distinct from submitted.gpu_type
@@ -165,7 +167,10 @@ select
     100.0 * held_gpus / nullif(capacity_gpus, 0) as held_pct,
     never_started_tasks,
     median_wait_s,
-    p90_wait_s
+    p75_wait_s,
+    p90_wait_s,
+    p95_wait_s,
+    p99_wait_s
 from filled
 where period_start_s between 3600 * from_hour and 3600 * to_hour
 order by period_start_s, gpu_type;

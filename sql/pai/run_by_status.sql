@@ -17,8 +17,8 @@ select
     status,
     count(*) as tasks,
     count(run_s) as tasks_with_run,
-    median(run_s) as median_run_s,
     favg(run_s) as mean_run_s,
+    percentiles(run_s) as run_s,
     fsum(held_gpu_s) / 3600.0 as held_gpu_h,
     fsum(span_gpu_s) / 3600.0 as span_gpu_h
 from runs

@@ -16,9 +16,8 @@ select
     gpu_type,
     count(*) as workers,
     median(cpu_use_of_plan) as median_cpu_use_of_plan,
-    median(gpu_use_of_plan) as median_gpu_use_of_plan,
-    median(memory_use_of_plan) as median_memory_use_of_plan,
-    quantile_cont(gpu_use_of_plan, 0.9) as p90_gpu_use_of_plan
+    percentiles(gpu_use_of_plan) as gpu_use_of_plan,
+    median(memory_use_of_plan) as median_memory_use_of_plan
 from shares
 group by gpu_type
 order by gpu_type;

@@ -26,11 +26,7 @@ delays as (
         count(*) as tasks,
         quantile_cont(wait_s, 0.05) as p5_wait_s,
         quantile_cont(wait_s, 0.25) as p25_wait_s,
-        median(wait_s) as median_wait_s,
-        quantile_cont(wait_s, 0.75) as p75_wait_s,
-        quantile_cont(wait_s, 0.9) as p90_wait_s,
-        quantile_cont(wait_s, 0.95) as p95_wait_s,
-        quantile_cont(wait_s, 0.99) as p99_wait_s
+        percentiles(wait_s) as wait_s
     from waits
     group by request
 )

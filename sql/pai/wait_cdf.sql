@@ -34,16 +34,6 @@ waits as (
     group by gpu_type, wait_s
 ),
 
-ranked as (
-    select
-        gpu_type,
-        waited_s,
-        100.0 * sum(tasks) over (partition by gpu_type order by waited_s)
-        / sum(tasks) over (partition by gpu_type) as rank_pct
-    from waits
-),
-
--- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
 points as (
     select
         requested.gpu_type,
@@ -53,10 +43,9 @@ points as (
     union all
     select
         gpu_type,
-        min(waited_s) as point_s
-    from ranked
+        waited_s as point_s
+    from curve_points(waits, gpu_type, waited_s, tasks)
     where every_value
-    group by gpu_type, floor(round(5 * rank_pct, 6))
 ),
 
 -- Left join: includes types of which no task started.

@@ -57,21 +57,13 @@ used as (
     select
         class,
         count(gpu_memory_gb) as gpu_memory_gb_known,
-        median(gpu_memory_gb) as median_gpu_memory_gb,
-        quantile_cont(gpu_memory_gb, 0.9) as p90_gpu_memory_gb,
-        quantile_cont(gpu_memory_gb, 0.99) as p99_gpu_memory_gb,
+        percentiles(gpu_memory_gb) as gpu_memory_gb,
         count(peak_gpu_memory_gb) as peak_gpu_memory_gb_known,
-        median(peak_gpu_memory_gb) as median_peak_gpu_memory_gb,
-        quantile_cont(peak_gpu_memory_gb, 0.9) as p90_peak_gpu_memory_gb,
-        quantile_cont(peak_gpu_memory_gb, 0.99) as p99_peak_gpu_memory_gb,
+        percentiles(peak_gpu_memory_gb) as peak_gpu_memory_gb,
         count(read_bytes) as read_bytes_known,
-        median(read_bytes) as median_read_bytes,
-        quantile_cont(read_bytes, 0.9) as p90_read_bytes,
-        quantile_cont(read_bytes, 0.99) as p99_read_bytes,
+        percentiles(read_bytes) as read_bytes,
         count(write_bytes) as write_bytes_known,
-        median(write_bytes) as median_write_bytes,
-        quantile_cont(write_bytes, 0.9) as p90_write_bytes,
-        quantile_cont(write_bytes, 0.99) as p99_write_bytes
+        percentiles(write_bytes) as write_bytes
     from classed
     group by class
 )
@@ -81,19 +73,27 @@ select
     counted.workers,
     100.0 * coalesce(used.gpu_memory_gb_known, 0) / counted.workers as gpu_memory_known_pct,
     used.median_gpu_memory_gb,
+    used.p75_gpu_memory_gb,
     used.p90_gpu_memory_gb,
+    used.p95_gpu_memory_gb,
     used.p99_gpu_memory_gb,
     100.0 * coalesce(used.peak_gpu_memory_gb_known, 0) / counted.workers as peak_gpu_memory_known_pct,
     used.median_peak_gpu_memory_gb,
+    used.p75_peak_gpu_memory_gb,
     used.p90_peak_gpu_memory_gb,
+    used.p95_peak_gpu_memory_gb,
     used.p99_peak_gpu_memory_gb,
     100.0 * coalesce(used.read_bytes_known, 0) / counted.workers as read_known_pct,
     used.median_read_bytes,
+    used.p75_read_bytes,
     used.p90_read_bytes,
+    used.p95_read_bytes,
     used.p99_read_bytes,
     100.0 * coalesce(used.write_bytes_known, 0) / counted.workers as write_known_pct,
     used.median_write_bytes,
+    used.p75_write_bytes,
     used.p90_write_bytes,
+    used.p95_write_bytes,
     used.p99_write_bytes
 from counted
 left join used on counted.class is not distinct from used.class

@@ -43,4 +43,4 @@ select
 from counted
 order by allocated_gpus, machines;
 
-comment on macro table philly.locality is 'Attempts per number of GPUs and number of machines, their share of the attempts on that number of GPUs, percentiles of their run time, and the mean utilisation of their GPUs over measured minutes.';
+comment on macro table philly.locality is 'Attempts per number of GPUs and number of machines, their share of the attempts on that number of GPUs, median of their run time, and the mean utilisation of their GPUs over measured minutes.';

@@ -177,8 +177,7 @@ errors as (
         trace,
         predictor,
         count(*) as predicted_jobs,
-        median(error) as median_error,
-        quantile_cont(error, 0.9) as p90_error,
+        percentiles(error) as error,
         count(*) filter (where is_within_factor_2) as within_factor_2_jobs
     from compared
     group by trace, predictor
@@ -212,7 +211,10 @@ select
     coalesce(errors.predicted_jobs, 0) as predicted_jobs,
     100.0 * coalesce(errors.predicted_jobs, 0) / nullif(traces.whole_jobs, 0) as covered_pct,
     errors.median_error,
+    errors.p75_error,
     errors.p90_error,
+    errors.p95_error,
+    errors.p99_error,
     100.0 * errors.within_factor_2_jobs / nullif(errors.predicted_jobs, 0) as within_factor_2_pct
 from traces
 cross join predictors

@@ -20,16 +20,6 @@ loads as (
     group by trace, requested_gpus
 ),
 
-ranked as (
-    select
-        trace,
-        requested_gpus,
-        100.0 * sum(jobs) over (partition by trace order by requested_gpus)
-        / sum(jobs) over (partition by trace) as rank_pct
-    from loads
-),
-
--- The first size in each fifth of a percent, and the last size: exact to a fifth of a percent.
 sizes as (
     select
         traces.trace,
@@ -39,10 +29,9 @@ sizes as (
     union all
     select
         trace,
-        min(requested_gpus) as at_most_gpus
-    from ranked
+        requested_gpus as at_most_gpus
+    from curve_points(loads, trace, requested_gpus, jobs)
     where every_value
-    group by trace, floor(round(5 * rank_pct, 6))
 )
 
 select

@@ -554,19 +554,15 @@ SIZES = {
 }
 
 
-WAIT_QUANTILES = {"p5_wait_s": 0.05, "p25_wait_s": 0.25, "median_wait_s": 0.5, "p75_wait_s": 0.75}
-WAIT_QUANTILES |= {"p90_wait_s": 0.9, "p95_wait_s": 0.95}
-
-
 def wait_by_size(raw: Path, by_publisher: bool) -> pd.DataFrame:
     rows = []
     for cluster, jobs in gpu_jobs(raw).groupby("cluster"):
         for gpus, (least, most) in SIZES.items():
             mine = jobs[jobs["requested_gpus"].between(least, most)]
             waits = mine["published_queue_s" if by_publisher else "wait_s"]
-            quantiles = (waits.quantile(part) for part in WAIT_QUANTILES.values())
-            rows.append((cluster, gpus, len(mine), waits.mean(), *quantiles))
-    return pd.DataFrame(rows, columns=["cluster", "gpu_band", "jobs", "mean_wait_s", *WAIT_QUANTILES])
+            row = {"cluster": cluster, "gpu_band": gpus, "jobs": len(mine), "mean_wait_s": waits.mean()}
+            rows.append(row | raw_frames.percentiles(waits, "wait_s", raw_frames.BOX_PERCENTILES))
+    return pd.DataFrame(rows)
 
 
 def failures(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
@@ -882,13 +878,13 @@ def wait_by_type(raw: Path, on_cluster: str) -> pd.DataFrame:
     groups = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] > 0)].groupby(
         "workload_type", dropna=False
     )
-    types = groups.agg(
-        jobs=("job_id", "size"),
-        mean_wait_s=("wait_s", "mean"),
-        **{name: ("wait_s", partial(pd.Series.quantile, q=part)) for name, part in WAIT_QUANTILES.items()},
-        gpu_h=("gpu_h", "sum"),
-    )
-    return types.reset_index()
+    columns = {
+        "jobs": groups.size(),
+        "mean_wait_s": groups["wait_s"].mean(),
+        **raw_frames.percentiles(groups["wait_s"], "wait_s", raw_frames.BOX_PERCENTILES),
+        "gpu_h": groups["gpu_h"].sum(),
+    }
+    return pd.DataFrame(columns).reset_index()
 
 
 def published_summary(raw: Path) -> pd.DataFrame:

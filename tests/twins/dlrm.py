@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
+import raw_frames
 
 
 def instances(raw: Path) -> pd.DataFrame:
@@ -53,8 +54,7 @@ def requests_by_role(raw: Path) -> pd.DataFrame:
 def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
     found = standard_job(raw).dropna(subset="wait_s")
     of_roles = found[found["partition_name"].isin(roles)].groupby("partition_name")["wait_s"]
-    parts = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95, "p99": 0.99}
-    quantiles = {f"{name}_wait_s": of_roles.quantile(part) for name, part in parts.items()}
+    quantiles = raw_frames.percentiles(of_roles, "wait_s", raw_frames.BOX_PERCENTILES)
     rows = pd.DataFrame({"instances": of_roles.size(), **quantiles, "max_wait_s": of_roles.max()})
     return rows.rename_axis("role").reset_index()
 

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pandas as pd
-from raw_frames import csv_members
+from raw_frames import csv_members, percentiles
 
 STAGES = {
     "queue": "queue_rt_raw_anon",
@@ -64,14 +64,13 @@ def latency_by_stage(raw: Path) -> pd.DataFrame:
     stages = stage_latency(raw).groupby("stage")
     latency = stages["latency_ms"]
     columns = {"minutes": stages.size(), "containers": stages["container_id"].nunique()}
-    quantiles = {"median_ms": latency.median(), "p99_ms": latency.quantile(0.99)}
-    return pd.DataFrame(columns | quantiles).reset_index()
+    return pd.DataFrame(columns | percentiles(latency, "ms")).reset_index()
 
 
 def latency_by_hour(raw: Path, stage: str) -> pd.DataFrame:
     found = stage_latency(raw)
     hours = found[found["stage"] == stage].groupby("hour_of_day")["latency_ms"]
-    return hours.agg(minutes="size", median_ms="median").reset_index()
+    return pd.DataFrame({"minutes": hours.size(), **percentiles(hours, "ms")}).reset_index()
 
 
 def use_by_hour(raw: Path) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from raw_frames import remembered
+from raw_frames import BOX_PERCENTILES, percentiles, remembered
 
 OUTCOMES = {
     "COMPLETED": "completed",
@@ -15,7 +15,6 @@ OUTCOMES = {
     "NODE_FAIL": "failed",
 }
 CLUSTERS = ["Earth", "Saturn", "Uranus", "Venus"]
-PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95}
 TIMES = ["submit_time", "start_time", "end_time"]
 
 
@@ -113,7 +112,7 @@ def totals(raw: Path, with_total: bool = False) -> pd.DataFrame:
 def by_vc(raw: Path, cluster: str, column: str, name: str) -> pd.DataFrame:
     found = on_gpus(raw)
     of_vcs = found[found["cluster"] == cluster].groupby("vc")[column]
-    quantiles = {f"{part}_{name}": of_vcs.quantile(share) for part, share in PARTS.items()}
+    quantiles = percentiles(of_vcs, name, BOX_PERCENTILES)
     rows = pd.DataFrame({"jobs": of_vcs.size(), f"mean_{name}": of_vcs.mean(), **quantiles}).reset_index()
     return rows.sort_values([f"mean_{name}", "vc"], ascending=[False, True], ignore_index=True)
 

@@ -185,10 +185,9 @@ def durations(raw: Path, with_total: bool) -> pd.DataFrame:
     rows = []
     for cluster, jobs in each_cluster(raw, with_total):
         runs = jobs["run_s"]
-        middle = runs.median(), runs.mean(), runs.quantile(0.9), runs.quantile(0.99)
-        rows.append((cluster, len(jobs), runs.min(), *middle, runs.max()))
-    names = ["min_run_s", "median_run_s", "mean_run_s", "p90_run_s", "p99_run_s", "max_run_s"]
-    return pd.DataFrame(rows, columns=["cluster", "jobs", *names])
+        row = {"cluster": cluster, "jobs": len(jobs), "min_run_s": runs.min(), "mean_run_s": runs.mean()}
+        rows.append(row | raw_frames.percentiles(runs, "run_s") | {"max_run_s": runs.max()})
+    return pd.DataFrame(rows)
 
 
 def size_mix(raw: Path, on_cluster: str) -> pd.DataFrame:

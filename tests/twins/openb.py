@@ -272,9 +272,7 @@ def waits(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
     row = {
         "pods": len(wait),
         "never_scheduled_pods": (pods["scheduled_time"].isna() & pods["creation_time"].notna()).sum(),
-        "median_wait_s": wait.median(),
-        "p90_wait_s": wait.quantile(0.9),
-        "p99_wait_s": wait.quantile(0.99),
+        **raw_frames.percentiles(wait, "wait_s"),
         "max_wait_s": wait.max(),
     }
     return pd.DataFrame([row])
@@ -284,16 +282,16 @@ def lifetimes(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
     pods = pods_in(raw, in_variant, gpu_only)
     pods["unscheduled_s"] = pods["deletion_time"] - pods["creation_time"]
     pods["unscheduled_s"] = pods["unscheduled_s"].where(pods["scheduled_time"].isna())
-    phases = pods.groupby("pod_phase", dropna=False).agg(
-        pods=("name", "size"),
-        median_run_s=("run_s", "median"),
-        mean_run_s=("run_s", "mean"),
-        p99_run_s=("run_s", lambda runs: runs.quantile(0.99)),
-        median_unscheduled_s=("unscheduled_s", "median"),
-        mean_unscheduled_s=("unscheduled_s", "mean"),
-        max_unscheduled_s=("unscheduled_s", "max"),
-    )
-    return phases.reset_index()
+    phases = pods.groupby("pod_phase", dropna=False)
+    columns = {
+        "pods": phases.size(),
+        "mean_run_s": phases["run_s"].mean(),
+        **raw_frames.percentiles(phases["run_s"], "run_s"),
+        "median_unscheduled_s": phases["unscheduled_s"].median(),
+        "mean_unscheduled_s": phases["unscheduled_s"].mean(),
+        "max_unscheduled_s": phases["unscheduled_s"].max(),
+    }
+    return pd.DataFrame(columns).reset_index()
 
 
 def sharing(raw: Path, in_variant: str) -> pd.DataFrame:

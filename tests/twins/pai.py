@@ -453,10 +453,8 @@ def tasks_with_waits(raw: Path) -> pd.DataFrame:
 
 def waits_by(tasks: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
     waits = tasks["wait_s"].groupby(by, dropna=False)
-    quantiles = {"p5_wait_s": 0.05, "p25_wait_s": 0.25, "median_wait_s": 0.5, "p75_wait_s": 0.75}
-    quantiles |= {"p90_wait_s": 0.9, "p95_wait_s": 0.95, "p99_wait_s": 0.99}
     columns = {"tasks": waits.count(), "never_started_tasks": waits.size() - waits.count()}
-    columns |= {name: waits.quantile(share) for name, share in quantiles.items()}
+    columns |= raw_frames.percentiles(waits, "wait_s", raw_frames.BOX_PERCENTILES)
     return pd.DataFrame(columns).reset_index()
 
 
@@ -681,10 +679,9 @@ def gpu_sharing_by_type(raw: Path) -> pd.DataFrame:
 def usage_by_gpu_type(raw: Path) -> pd.DataFrame:
     groups = worker_usage(raw).groupby("gpu_type", dropna=False)
     columns = {"workers": groups.size()}
-    for resource in ("cpu", "gpu", "memory"):
-        name = f"{resource}_use_of_plan"
-        columns[f"median_{name}"] = groups[name].median()
-    columns["p90_gpu_use_of_plan"] = groups["gpu_use_of_plan"].quantile(0.9)
+    columns["median_cpu_use_of_plan"] = groups["cpu_use_of_plan"].median()
+    columns |= raw_frames.percentiles(groups["gpu_use_of_plan"], "gpu_use_of_plan")
+    columns["median_memory_use_of_plan"] = groups["memory_use_of_plan"].median()
     return pd.DataFrame(columns).reset_index()
 
 
@@ -736,8 +733,8 @@ def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:
     columns = {
         "tasks": groups.size(),
         "tasks_with_run": groups["run_s"].count(),
-        "median_run_s": groups["run_s"].median(),
         "mean_run_s": groups["run_s"].mean(),
+        **raw_frames.percentiles(groups["run_s"], "run_s"),
         "held_gpu_h": groups["held_gpu_h"].sum(min_count=1),
         "span_gpu_h": groups["span_gpu_h"].sum(min_count=1),
     }
@@ -905,7 +902,7 @@ def load_of_type(
         "unended_instances": period_of(started.loc[~is_held, "start_s"], length_s).value_counts(),
         "never_started_tasks": groups.size() - groups["wait_s"].count(),
     }
-    waits = {"median_wait_s": groups["wait_s"].median(), "p90_wait_s": groups["wait_s"].quantile(0.9)}
+    waits = raw_frames.percentiles(groups["wait_s"], "wait_s")
     rows = pd.DataFrame({name: column.reindex(periods, fill_value=0) for name, column in counts.items()})
     rows = rows.assign(**{name: column.reindex(periods) for name, column in waits.items()})
     rows["capacity_gpus"] = capacity
@@ -914,7 +911,7 @@ def load_of_type(
 
 
 LOAD = ["tasks", "tasks_with_size", "submitted_gpus", "held_gpus", "unended_instances", "capacity_gpus"]
-LOAD += ["held_pct", "never_started_tasks", "median_wait_s", "p90_wait_s"]
+LOAD += ["held_pct", "never_started_tasks", *(f"{part}_wait_s" for part in raw_frames.PERCENTILES)]
 
 
 def load_over_time(raw: Path, every: str, on_gpu_type: str, hours: tuple[int, int]) -> pd.DataFrame:
@@ -973,8 +970,7 @@ def worker_memory_and_network(raw: Path, per: str) -> pd.DataFrame:
     for known, (name, answered) in WORKER_FIGURES.items():
         figures = groups[name]
         columns[f"{known}_known_pct"] = 100 * figures.count() / groups.size()
-        for share, rank in ((0.5, "median"), (0.9, "p90"), (0.99, "p99")):
-            columns[f"{rank}_{answered}"] = figures.quantile(share)
+        columns |= raw_frames.percentiles(figures, answered)
     return pd.DataFrame(columns).rename_axis("class").reset_index()
 
 
@@ -1004,8 +1000,7 @@ def workload_classes(raw: Path, gpu_only: bool) -> pd.DataFrame:
         "tasks_with_run": groups["run_s"].count(),
         "median_run_s": groups["run_s"].median(),
         "tasks_with_wait": groups["wait_s"].count(),
-        "median_wait_s": groups["wait_s"].median(),
-        "p90_wait_s": groups["wait_s"].quantile(0.9),
+        **raw_frames.percentiles(groups["wait_s"], "wait_s"),
     }
     return pd.DataFrame(columns).reset_index()
 

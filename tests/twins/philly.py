@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from raw_frames import remembered
+from raw_frames import BOX_PERCENTILES, percentiles, remembered
 
 BANDS = {"1": 1, "2 to 4": 4, "5 to 8": 8, "9 and more": math.inf}
 OUTCOMES = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
-PARTS = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95}
 HOURS_BEHIND = {"PDT": 7, "PST": 8}
 ZERO = pd.Timestamp("1970-01-01")
 
@@ -277,7 +276,7 @@ def statuses(raw: Path) -> pd.DataFrame:
 
 def spread(raw: Path, key: str, name: str) -> pd.DataFrame:
     of_key = job_run(raw).dropna(subset=name).groupby(key)[name]
-    quantiles = {f"{part}_{name}": of_key.quantile(share) for part, share in PARTS.items()}
+    quantiles = percentiles(of_key, name, BOX_PERCENTILES)
     return pd.DataFrame({"jobs": of_key.size(), f"mean_{name}": of_key.mean(), **quantiles}).reset_index()
 
 

@@ -735,8 +735,7 @@ def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.Dat
                 "whole_run_pct": percent(len(whole), len(jobs)),
                 "predicted_jobs": len(runs),
                 "covered_pct": percent(len(runs), len(whole)),
-                "median_error": np.median(errors) if len(runs) else None,
-                "p90_error": np.quantile(errors, 0.9) if len(runs) else None,
+                **raw_frames.percentiles(pd.Series(errors), "error"),
                 "within_factor_2_pct": percent(is_near.sum(), len(runs)),
             }
             rows.append(row)

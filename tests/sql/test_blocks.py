@@ -1,0 +1,72 @@
+"""Building blocks of queries become plain SQL with one shape of columns."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracehouse.sql.blocks import expanded
+from tracehouse.sql.query_files import query_files, read_query_file
+
+PERCENTILES = ("median", "p75", "p90", "p95", "p99")
+
+
+def test_expands_percentiles_of_an_expression() -> None:
+    sql = expanded(
+        "select\n    percentiles(coalesce(n, 0)) as wait_s,\n    count(*) as jobs\nfrom range(101) as r(n)"
+    )
+    answer = duckdb.connect().execute(sql)
+    assert [name for name, *_ in answer.description] == [*(f"{part}_wait_s" for part in PERCENTILES), "jobs"]
+    assert answer.fetchall() == [(50, 75, 90, 95, 99, 101)]
+
+
+def test_expands_points_of_a_distribution() -> None:
+    sql = expanded(
+        """
+        with waits as (
+            select 'a' as kind, n as wait_s, 1 as jobs from range(2000) as r(n)
+            union all select 'b', 7, 1000 union all select 'b', null, 5
+        )
+
+        select kind, wait_s
+        from curve_points(waits, kind, wait_s, jobs)
+        """
+    )
+    found = duckdb.connect().execute(sql).fetchall()
+    assert [wait_s for kind, wait_s in found if kind == "b"] == [7]
+    points = sorted(wait_s for kind, wait_s in found if kind == "a")
+    assert points[0] == 0 and points[-1] == 1999 and len(points) <= 501
+    assert max(later - earlier for earlier, later in pairwise(points)) <= 4
+
+
+@pytest.mark.parametrize(
+    "call", ["    percentiles(wait_s) as wait_s + 1", "-- percentiles(wait_s) as wait_s"]
+)
+def test_leaves_other_text_alone(call: str) -> None:
+    assert expanded(call) == call
+
+
+def test_query_files_are_expanded_when_read(tmp_path: Path) -> None:
+    path = tmp_path / "itp" / "run.sql"
+    path.parent.mkdir()
+    path.write_text(
+        "-- Run time (ITP jobs)\ncreate or replace macro itp.run() as table\n"
+        "select\n    percentiles(run_s) as run_s\nfrom itp.job;\n\ncomment on macro table itp.run is '';\n"
+    )
+    query = read_query_file(path)
+    assert query.tree.named_selects == [f"{part}_run_s" for part in PERCENTILES]
+    assert "percentiles" not in query.text
+
+
+def test_percentiles_have_one_shape_in_every_query() -> None:
+    incomplete = {}
+    for query in query_files():
+        columns = query.tree.named_selects
+        for column in columns:
+            part, _, quantity = column.partition("_")
+            if part in ("p75", "p90", "p95", "p99"):
+                missing = [f"{one}_{quantity}" for one in PERCENTILES if f"{one}_{quantity}" not in columns]
+                if missing:
+                    incomplete[query.full_name] = missing
+    assert incomplete == {}
