@@ -18,15 +18,8 @@ LIBRARIES = ("pandas", "polars")
 TASK = ["job_name", "task_name"]
 PARTS = 4
 TOP_PCT = 5
-QUANTILES = {
-    "p5_wait_s": 0.05,
-    "p25_wait_s": 0.25,
-    "median_wait_s": 0.5,
-    "p75_wait_s": 0.75,
-    "p90_wait_s": 0.9,
-    "p95_wait_s": 0.95,
-    "p99_wait_s": 0.99,
-}
+PERCENTILES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+QUANTILES = {f"{part}_wait_s": at for part, at in {"p5": 0.05, "p25": 0.25, **PERCENTILES}.items()}
 # Polars' in-memory engine is faster than its streaming engine where a query sorts or joins many workers.
 IN_MEMORY: Literal["in-memory"] = "in-memory"
 
@@ -323,9 +316,11 @@ def usage_by_gpu_type_pandas(parquet: Path) -> pd.DataFrame:
         {
             "workers": groups.size(),
             "median_cpu_use_of_plan": groups["cpu_usage"].median(),
-            "median_gpu_use_of_plan": groups["gpu_wrk_util"].median(),
+            **{
+                f"{part}_gpu_use_of_plan": groups["gpu_wrk_util"].quantile(at)
+                for part, at in PERCENTILES.items()
+            },
             "median_memory_use_of_plan": groups["avg_mem"].median(),
-            "p90_gpu_use_of_plan": groups["gpu_wrk_util"].quantile(0.9),
         }
     ).reset_index()
 
@@ -356,9 +351,8 @@ def usage_by_gpu_type_polars(parquet: Path) -> pl.DataFrame:
         .agg(
             workers=pl.len(),
             median_cpu_use_of_plan=pl.col("cpu").median(),
-            median_gpu_use_of_plan=pl.col("gpu").median(),
+            **{f"{part}_gpu_use_of_plan": quantile("gpu", at) for part, at in PERCENTILES.items()},
             median_memory_use_of_plan=pl.col("memory").median(),
-            p90_gpu_use_of_plan=quantile("gpu", 0.9),
         )
         .sort("gpu_type", nulls_last=True)
         .collect(engine=IN_MEMORY)

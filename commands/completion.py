@@ -51,6 +51,6 @@ def complete_parameter(context: typer.Context, incomplete: str) -> Iterator[tupl
     """Parameters of the query that stands before, each with its default and other values: `min_gpus=1`."""
     # What stands before an option without its value is not parsed.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
-    for name, meaning, values in names.parameters_of(query, _warehouse_of(context)):
+    for name, meaning, values in names.query_parameters(query, _warehouse_of(context)):
         pairs = ((f"{name}={value}", meaning) for value in values or [""])
         yield from _beginning_with(incomplete, pairs)

@@ -191,10 +191,10 @@ def query(
     values = given = key_values(parameters or [])
     if plot:
         from tracehouse.publish.plot import pictures
-        from tracehouse.sql.query_files import given_by_chart
+        from tracehouse.sql.query_files import chart_parameters
 
         size = pictures.parse_size(width, font_size)
-        values = {**given_by_chart(name), **given}
+        values = {**chart_parameters(name), **given}
     # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
     with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
 

@@ -25,7 +25,7 @@ from tracehouse.publish.formats import Format
 from tracehouse.publish.inline_svg import inline_svg
 from tracehouse.publish.plot import pictures
 from tracehouse.sql.lists import Kind
-from tracehouse.sql.query_files import given_by_chart
+from tracehouse.sql.query_files import chart_parameters
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -337,7 +337,7 @@ def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[st
 
 def _download(warehouse: Path, limits: Limits, name: str, texts: Mapping[str, str], ending: str) -> bytes:
     """The answer as a file, the same that the command line writes."""
-    of_chart = {} if ending in FORMATS else given_by_chart(name)
+    of_chart = {} if ending in FORMATS else chart_parameters(name)
 
     def asked(connection: duckdb.DuckDBPyConnection) -> tuple[Question, Sequence[Note]]:
         _check_is_query(connection, name)

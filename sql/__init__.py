@@ -1,1 +1,1 @@
-"""Questions → answers: named queries as table macros, and the modules that read and list them."""
+"""Named queries as table macros, and the modules that parse and list them."""

@@ -5,13 +5,13 @@ A building block looks like a function call. The expansion is text: every engine
 
     percentiles(wait_s) as wait_s
 
-stands alone on a line of a select and gives the columns median_wait_s, p75_wait_s, p90_wait_s, p95_wait_s and
+is one line of a select and gives the columns median_wait_s, p75_wait_s, p90_wait_s, p95_wait_s and
 p99_wait_s. They are interpolated; the median is the 50th percentile.
 
     from curve_points(waits, gpu_type, waited_s, tasks)
 
 gives the points of the cumulative distribution of `waited_s` per `gpu_type` in the CTE `waits`, whose rows
-stand for `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
+count `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
 through these points, at most 501 per group, is exact to a fifth of a percent.
 """
 

@@ -1,10 +1,10 @@
-"""What can be listed, and the SQL that lists it. Imports nothing, so that `--help` is quick."""
+"""The SQL behind `traces list`. This module imports nothing heavy, so that `--help` stays fast."""
 
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """A kind of object that `traces list` lists."""
 
     TRACES = "traces"
     TABLES = "tables"
@@ -12,7 +12,7 @@ class Kind(StrEnum):
     QUERIES = "queries"
 
 
-# The column of each list that names what is listed.
+# The column of each list that holds the name.
 NAMES = {
     Kind.TRACES: "trace",
     Kind.TABLES: "table_name",
@@ -20,7 +20,7 @@ NAMES = {
     Kind.QUERIES: "query_name",
 }
 
-# What a terminal shows of each list, where it has no room for all.
+# The columns of each list that a narrow terminal shows.
 BRIEF = {
     Kind.TRACES: ("trace", "title", "data", "row_count"),
     Kind.TABLES: ("table_name", "data", "row_count", "grain"),

@@ -59,7 +59,7 @@ def caveat_names() -> Iterator[tuple[str, str]]:
                 yield row["caveat"], row["what_goes_wrong"]
 
 
-def parameters_of(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:
+def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the name, meaning and values of each parameter of a query, the default value first."""
     schema, _, name = query.partition(".")
     paths = list(_files(_QUERIES, warehouse, f"{schema}/{name}.sql")) if _NAME.fullmatch(query) else []

@@ -1,35 +1,39 @@
-"""Reads query files: `sql/<schema>/<name>.sql`, each one table macro with typed parameters and defaults.
+"""Parse query files: `sql/<schema>/<name>.sql`, each one a table macro with typed parameters and defaults.
 
--- Title: the question.
--- param: min_gpus: only jobs that asked for so many GPUs or more
+-- GPU-hours by cluster (ITP jobs)
+-- param: min_gpus: smallest number of GPUs of a job to include
 -- choices: node_list: all_node gpu_node
 -- range: min_gpus: 0 to 64
 -- values: in_variant: openb.pod.variant
--- any: residual_table: a table of the user's own
+-- any: residual_table: a table of your own
 -- chart: bar x=cluster y=gpu_h
--- column: jobs: jobs of so many GPUs or more
+-- column: jobs: Jobs of at least min_gpus GPUs
 create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
 comment on macro table itp.gpu_hours is '…';
 
-Each parameter that is not a boolean says what it may be, in one of four ways: its choices; a range of numbers
-or days, both ends in it; the column whose values it may have; or why any value of its type will do.
+The first line is the title: a noun phrase with the population in parentheses, at most 60 characters long.
 
-The chart line is a kind of chart, then columns of the answer:
+Each parameter that is not a boolean has one limit: its choices; a range of numbers or days, including both
+ends; the column that holds its values; or the reason why any value of its type is allowed. Parameters that
+several queries share have their text and limit in `parameters.csv`; a file repeats them only to change them.
+Percentiles and points of distributions are building blocks: see blocks.py.
 
-    bar     a bar per x, beside each other where `color=` tells several apart
-    stack   a bar per x, of parts that add up, one per color
-    line    a line per color over x
-    step    a line per color that keeps its height up to the next x, as a cumulative distribution does
-    point   a mark per x and color
-    heat    a field per x and y, the darker the more of the number that `color=` names
-    box     a box per x from the columns p5_…, p25_…, median_…, p75_… and p95_… of the quantity `y=`
-    lorenz  a line per color over percentages from 0 to 100, beside that of equal shares
-    pareto  a mark per x; those for which `color=` is true are joined, and labelled by `label=`
+The chart line is a kind of chart and columns of the result:
 
-`x=wait_s:log` draws an axis of points, lines or boxes as a logarithmic one. `facet=cluster` draws a small
-picture per cluster. `rule=capacity_gpus` draws a second height beside each y, as a dashed line or, over bars,
-a mark. `with=every_value` answers with that boolean parameter true, unless it is given. Names stand in the
-order of the answer.
+    bar     one bar per x, grouped by `color=`
+    stack   one bar per x, made of one part per color
+    line    one line over x per color
+    step    one line per color that keeps its height up to the next x, for cumulative distributions
+    point   one mark per x and color
+    heat    one field per x and y, darker for larger values of the column of `color=`
+    box     one box per x from the columns p5_…, p25_…, median_…, p75_… and p95_… of the quantity `y=`
+    lorenz  one line per color over percentages from 0 to 100, with the line of equal shares
+    pareto  one mark per x; marks for which `color=` is true are joined and labelled with `label=`
+
+`x=wait_s:log` makes the axis of points, lines or boxes logarithmic. `facet=cluster` draws a small chart per
+cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
+`with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
+order of the result.
 """
 
 import re
@@ -51,14 +55,14 @@ QUERIES = Path(__file__).parent
 
 QUERY_KEYS = {
     "param": "what a parameter means, after its name and a colon",
-    "choices": "the values that a parameter may have",
-    "range": "the least and the greatest value that a parameter may have",
-    "values": "the column whose values a parameter may have",
-    "any": "why any value of its type will do for a parameter",
-    "chart": "how the answer is drawn",
-    "column": "what a column of the answer means, after its name and a colon, where its name does not say",
-    "engine": "the engine that it needs, and why, where it does not carry over to Spark",
-    "caveat": "a trap that its answer still holds, beside those of the columns that it reads",
+    "choices": "the values that a parameter accepts",
+    "range": "the smallest and the largest value that a parameter accepts",
+    "values": "the column that holds the values of a parameter",
+    "any": "why a parameter accepts any value of its type",
+    "chart": "how to draw the result",
+    "column": "what a column of the result means, after its name and a colon, if its name does not tell",
+    "engine": "the engine that the query needs and why, if it does not run on Spark",
+    "caveat": "a caveat that applies to the result in addition to those of the columns that it reads",
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
@@ -66,7 +70,7 @@ CHART_KEYS = ("x", "y", "color", "facet", "rule", "label", "with")
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
     "heat": "a heat map needs a color, for the number that it shows",
-    "pareto": "a Pareto front needs a color, which tells what is on it",
+    "pareto": "a Pareto front needs a color, for the points on it",
 }
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
@@ -78,13 +82,13 @@ _RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
 _RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
 _COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
 
-# The header lines that say what a parameter may be; one of them is enough, and two would contradict.
+# The header lines that limit a parameter. A parameter has one of them.
 _LIMITS = ("choices", "range", "values", "any")
 
 
 @dataclass(frozen=True)
 class Range:
-    """The least and the greatest value that a parameter may have, both allowed, as texts of its type."""
+    """The smallest and the largest value that a parameter accepts, as text of its type."""
 
     at_least: str
     at_most: str
@@ -94,8 +98,8 @@ class Range:
 class Parameter:
     """One parameter of a named query. `default` is SQL.
 
-    `choices` is empty where there is no list of values, `range` is None where there are no bounds, and
-    `values_of` is empty unless its values are those of a column, `schema.table.column`.
+    `choices` is empty without a list of values, `range` is None without bounds, and `values_of` is empty
+    unless a column, `schema.table.column`, holds the values.
     """
 
     name: str
@@ -109,7 +113,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a chart: the column that it shows, and whether it is a logarithmic one."""
+    """The column on one axis of a chart, and whether the axis is logarithmic."""
 
     column: str
     is_log: bool
@@ -117,9 +121,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """How to draw an answer. What the chart line does not have is empty.
+    """How to draw a result. Keys that the chart line does not have are empty.
 
-    `labels` are the columns of `label=`, which has commas between them; `parameter` is that of `with=`.
+    `labels` are the columns of `label=`, separated by commas; `parameter` is that of `with=`.
     """
 
     kind: str
@@ -133,14 +137,14 @@ class Chart:
 
     @property
     def heights(self) -> list[str]:
-        """The columns that the y axis shows: of a box, its five percentiles."""
+        """The columns on the y axis: for a box, its five percentiles."""
         if self.kind == "box":
             return [f"{part}_{self.y.column}" for part in BOX_PARTS]
         return [self.y.column, self.rule] if self.rule else [self.y.column]
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are drawn, each once."""
+        """Every column that the chart needs, once."""
         named = [self.x.column, *self.heights, self.color, self.facet, *self.labels]
         return [column for column in dict.fromkeys(named) if column]
 
@@ -150,8 +154,8 @@ class QueryFile:
     """One named query.
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
-    ends in `as table`, and a query, the `body`, parsed as `tree`; `comments` are the statements behind it.
-    `meanings` are those of columns of the answer that the file itself explains.
+    ends with `as table`, and the `body`, a query, with the syntax tree `tree`. `comments` are the statements
+    after it. `meanings` describe the columns of the result that have a `column` line.
     """
 
     schema: str
@@ -171,23 +175,23 @@ class QueryFile:
 
     @property
     def full_name(self) -> str:
-        """The name that the macro has: `itp.gpu_hours`."""
+        """The name of the macro: `itp.gpu_hours`."""
         return f"{self.schema}.{self.name}"
 
 
 def query_files(folder: Path = QUERIES) -> list[QueryFile]:
-    """Every named query, in order of schema and name."""
+    """Return every named query, ordered by schema and name."""
     return [read_query_file(path) for path in sorted(folder.glob("*/*.sql"))]
 
 
 def is_query(name: str) -> bool:
-    """Whether there is a named query of a name."""
+    """Return whether a named query has this name."""
     schema, _, query = name.partition(".")
     return (QUERIES / schema / f"{query}.sql").is_file()
 
 
-def given_by_chart(name: str) -> dict[str, str]:
-    """The parameter that the chart line of a query gives beside those of the user; none where none does."""
+def chart_parameters(name: str) -> dict[str, str]:
+    """Return the parameter that the chart of a query sets, or nothing."""
     schema, _, query = name.partition(".")
     chart = read_query_file(QUERIES / schema / f"{query}.sql").chart if is_query(name) else None
     return {chart.parameter: "true"} if chart and chart.parameter else {}
@@ -199,12 +203,12 @@ def read_query_file(path: Path) -> QueryFile:
     A parameter without a `param` line, or without a limit, takes it from parameters.csv. Raises
     DefinitionError where the file breaks the project's rules for queries.
     """
-    return parsed_query_file(path, expanded(path.read_text()), is_ours=True)
+    return parse_query_file(path, expanded(path.read_text()), is_ours=True)
 
 
 @cache
-def parsed_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
-    """Parse the text of one query file. Raises DefinitionError where it is not a macro of the file's name."""
+def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
+    """Parse the text of one query file. Raises DefinitionError if it is not valid."""
     header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
@@ -231,14 +235,16 @@ def parsed_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile
     if query.chart and query.chart.parameter:
         known = {parameter.name: parameter.type for parameter in query.parameters}
         if known.get(query.chart.parameter) != "BOOLEAN":
-            raise DefinitionError(f"{path}: {query.chart.parameter} is no boolean parameter to chart with")
+            raise DefinitionError(
+                f"{path}: {query.chart.parameter} is not a boolean parameter, so a chart cannot set it"
+            )
     if macro["name"].lower() != query.full_name:
-        raise DefinitionError(f"{path}: creates {macro['name']}; by its name it should be {query.full_name}")
+        raise DefinitionError(f"{path}: creates {macro['name']}; rename the macro to {query.full_name}")
     return query
 
 
 def read_chart(line: str, place: Path | str) -> Chart:
-    """Parse the chart line of a query. Raises DefinitionError where it is none."""
+    """Parse the chart line of a query. Raises DefinitionError if it is not valid."""
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
     if (
@@ -261,7 +267,7 @@ def read_chart(line: str, place: Path | str) -> Chart:
     if kind in NEEDS_COLOR and not chart.color:
         raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")
     if kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
-        raise DefinitionError(f"{place}: the length of a bar means nothing on a logarithmic axis")
+        raise DefinitionError(f"{place}: a {kind} chart cannot have a logarithmic axis")
     return chart
 
 
@@ -271,10 +277,10 @@ def _axis(text: str) -> Axis:
 
 def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> Iterator[Parameter]:
     """Parse the parameters between the brackets of a macro: `name type := default, …)`."""
-    meanings = dict(_keyed(header.all("param")))
-    limits = [(name, key, text) for key in _LIMITS for name, text in _keyed(header.all(key))]
+    meanings = dict(_split_keys(header.all("param")))
+    limits = [(name, key, text) for key in _LIMITS for name, text in _split_keys(header.all(key))]
     found = []
-    for tokens in _by_comma(sqlglot.tokenize(signature, dialect="duckdb")):
+    for tokens in _split_at_commas(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
             raise DefinitionError(f"{path}: write each parameter as `name type := default`")
@@ -294,7 +300,7 @@ def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> It
         key, text = own[0] if own else limit
         if is_ours:
             _check_described(described, key, path)
-        yield _limited(described, key, text, path)
+        yield _with_limit(described, key, text, path)
 
 
 def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
@@ -307,7 +313,7 @@ def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
         raise DefinitionError(f"{path}: limit the values of {name} by one of {ways}")
 
 
-def _limited(parameter: Parameter, key: str, text: str, path: Path) -> Parameter:
+def _with_limit(parameter: Parameter, key: str, text: str, path: Path) -> Parameter:
     """Return a parameter with the limit of one header line."""
     if key == "choices":
         return replace(parameter, choices=tuple(text.split()))
@@ -324,32 +330,32 @@ def _range(text: str, kind: str, path: Path) -> Range:
     else:
         match, example = _RANGE.fullmatch(text), "0 to 1"
     found = Range(match["at_least"], match["at_most"]) if match else None
-    if found is None or _as_ordered(found.at_least) >= _as_ordered(found.at_most):
+    if found is None or _order_key(found.at_least) >= _order_key(found.at_most):
         raise DefinitionError(f"{path}: write a range as `{example}`, not {text!r}")
     return found
 
 
-def _as_ordered(bound: str) -> float:
+def _order_key(bound: str) -> float:
     return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
 
 
 def _meanings(header: Header, path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for column, meaning in _keyed(header.all("column")):
+    for column, meaning in _split_keys(header.all("column")):
         if column in found:
-            raise DefinitionError(f"{path}: says twice what {column} means")
+            raise DefinitionError(f"{path}: describes the column {column} twice")
         found[column] = meaning
     return found
 
 
-def _keyed(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _split_keys(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
         name, _, text = line.partition(":")
         yield name.strip(), text.strip()
 
 
-def _by_comma(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Split a signature's tokens at the commas outside brackets, up to the bracket that closes it."""
+def _split_at_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Split the tokens of a signature at commas outside brackets, up to the closing bracket."""
     depth = 0
     group: list[Token] = []
     for token in tokens:

@@ -101,7 +101,7 @@ def test_it_knows_every_name_and_every_parameter(synthetic: duckdb.DuckDBPyConne
 
 def test_parameters_are_read_as_the_build_reads_them() -> None:
     for query in query_files():
-        found = list(names.parameters_of(query.full_name))
+        found = list(names.query_parameters(query.full_name))
         assert [name for name, _, _ in found] == [parameter.name for parameter in query.parameters]
         for (_, meaning, values), parameter in zip(found, query.parameters, strict=True):
             assert meaning == parameter.meaning

@@ -54,7 +54,7 @@ unended as (
     group by floor(start_s / 3600)
 ),
 
--- An empty cell is no sample of utilisation or power, but for error codes it means that there was no error.
+-- An empty cell is no sample of utilisation or power, and for error codes means that there was no error.
 recorded_minutes as (
     select
         metric,

@@ -36,7 +36,7 @@ fits as (
         residual.sn,
         residual.model,
         min(residual.free_cpu_milli) as free_cpu_milli,
-        count(*) filter (where residual.free_gpu_milli >= classes.gpu_milli) as gpus_with_room,
+        count(*) filter (where residual.free_gpu_milli >= classes.gpu_milli) as fitting_gpus,
         sum(residual.free_gpu_milli) as free_gpu_milli,
         coalesce(
             sum(residual.free_gpu_milli) filter (where residual.free_gpu_milli < classes.gpu_milli), 0
@@ -70,7 +70,7 @@ fragmented as (
             * case
                 when
                     num_gpu > 0
-                    and gpus_with_room >= num_gpu
+                    and fitting_gpus >= num_gpu
                     and free_cpu_milli >= cpu_milli
                     and (gpu_spec is null or list_contains(string_split(gpu_spec, '|'), model))
                     then too_little_gpu_milli

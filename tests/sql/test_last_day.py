@@ -1,4 +1,4 @@
-"""Loads by day, where the last job ends at midnight: its day is the last, and not an idle one after it."""
+"""Load per day: a job that ends at midnight does not add an idle day."""
 
 import datetime as dt
 
@@ -21,7 +21,7 @@ def create(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 @pytest.mark.parametrize(("end_s", "days"), [(2 * DAY_S, 2), (2 * DAY_S + 1, 3), (2 * DAY_S - 1, 2)])
-def test_helios(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) -> None:
+def test_last_day_of_helios(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) -> None:
     connection.execute(
         """
         create schema helios;
@@ -42,7 +42,7 @@ def test_helios(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) ->
 
 
 @pytest.mark.parametrize(("run_s", "days"), [(DAY_S, 1), (DAY_S + 1, 2), (DAY_S - 1, 1)])
-def test_spot(connection: duckdb.DuckDBPyConnection, run_s: int, days: int) -> None:
+def test_last_day_of_spot(connection: duckdb.DuckDBPyConnection, run_s: int, days: int) -> None:
     connection.execute(
         """
         create schema spot;
@@ -60,7 +60,7 @@ def test_spot(connection: duckdb.DuckDBPyConnection, run_s: int, days: int) -> N
 
 
 @pytest.mark.parametrize(("end_s", "days"), [(2 * DAY_S, 2), (2 * DAY_S + 1, 3), (2 * DAY_S - 1, 2)])
-def test_philly(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) -> None:
+def test_last_day_of_philly(connection: duckdb.DuckDBPyConnection, end_s: int, days: int) -> None:
     connection.execute(
         """
         create schema philly;

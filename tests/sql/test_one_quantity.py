@@ -1,4 +1,4 @@
-"""One quantity, one value: columns of queries that have one name and one meaning agree with each other."""
+"""Columns of queries with the same name and meaning have the same values."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-# Sums of these over the rows of an answer are the whole; others, such as percentages, do not add up.
+# Units whose values add up over the rows of a result; others, such as percentages, do not.
 ADDITIVE = {
     "GPU-h",
     "GPU-s",
@@ -24,13 +24,13 @@ ADDITIVE = {
     "nodes",
 }
 
-# Points of a curve, at which it is measured.
+# Columns with the points of a curve.
 GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A query's column that claims a quantity, with the columns that tell the query's rows apart."""
+    """A column of a query that holds a quantity, with the key columns of the query."""
 
     query: str
     column: str
@@ -40,7 +40,7 @@ class Measured:
 
 
 def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], list[Measured]]:
-    """The columns that queries compute, if they have a unit, by schema, name and meaning."""
+    """Return the columns with a unit that queries compute, by schema, name and meaning."""
     rows = connection.execute(
         """
         select columns.object_name, columns.column_name, columns.meaning, columns.unit, columns.lineage
@@ -51,7 +51,7 @@ def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], 
     ).fetchall()
     by = defaultdict(list)
     for query, column, _, unit, lineage in rows:
-        # What a query computes is measured; the rest tells its rows apart.
+        # Computed columns are measured, the others are keys.
         if not unit or lineage or column in GRIDS:
             by[query].append(column)
     found = defaultdict(list)
@@ -64,10 +64,10 @@ def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], 
 
 
 def values(answer: dict[str, list[Any]], claim: Measured) -> dict[tuple[Any, ...], Any]:
-    """The column's value by what tells the rows apart."""
+    """Return the values of the column by key."""
     numbers = answer[claim.column]
     keys = [tuple(answer[name][row] for name in claim.by) for row in range(len(numbers))]
-    assert len(set(keys)) == len(keys), f"{claim.query}: {claim.by} do not tell its rows apart"
+    assert len(set(keys)) == len(keys), f"{claim.query}: {claim.by} is not a key"
     return dict(zip(keys, numbers, strict=True))
 
 
@@ -92,9 +92,9 @@ def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
                     yield f"{one.query} and {other.query}: {name} ({meaning}): {sums[0]} and {sums[1]}"
 
 
-def test_no_two_queries_give_one_quantity_two_values(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_queries_agree_on_quantities(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert list(disagreements(synthetic)) == []
 
 
-def test_no_two_queries_give_one_quantity_two_values_on_real_files(real: duckdb.DuckDBPyConnection) -> None:
+def test_queries_agree_on_quantities_of_real_files(real: duckdb.DuckDBPyConnection) -> None:
     assert list(disagreements(real)) == []

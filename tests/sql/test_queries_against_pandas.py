@@ -1,4 +1,4 @@
-"""Every named query against the same answer computed by pandas from the raw files."""
+"""Compare every named query with its pandas reference implementation on the raw files."""
 
 from pathlib import Path
 
@@ -38,19 +38,19 @@ def test_query_on_synthetic_dumps(call: str, synthetic: duckdb.DuckDBPyConnectio
     assert bool(columns_with_totals(expected)) == ("with_total := true" in call)
 
 
-def test_every_query_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_every_query_has_a_reference_implementation(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select query_name from catalog.queries").fetchall()
     assert {name for (name,) in rows} == {call.split("(")[0] for call in comparison.QUERIES}
 
 
 def columns_with_totals(rows: pd.DataFrame) -> list[str]:
-    """Columns in which one row is of what others are of too."""
+    """Return the columns in which some rows are totals of others."""
     of_all = {column: rows[column].isin(WORDS_FOR_TOTALS) for column in rows}
     return [column for column, is_of_all in of_all.items() if is_of_all.any() and not is_of_all.all()]
 
 
 @pytest.mark.parametrize("name", WITH_TOTAL)
-def test_totals_are_added_behind_their_parts(name: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_total_rows_follow_the_rows_they_summarise(name: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     parts = answer(synthetic, f"{name}()").fetchall()
     rows = answer(synthetic, f"{name}(with_total := true)").fetchall()
     is_total = ["all" in row for row in rows]

@@ -1,4 +1,4 @@
-"""Query files: signature, header, references, and what is refused."""
+"""Query files: signature, header, references, and errors."""
 
 import csv
 import re
@@ -12,14 +12,14 @@ from tracehouse.sql.query_files import (
     Axis,
     Chart,
     Range,
-    given_by_chart,
+    chart_parameters,
     query_files,
     read_chart,
     read_query_file,
 )
 from tracehouse.views.view_files import DefinitionError
 
-QUERY = """-- How many; and of what kind, as table?
+QUERY = """-- Numbers by kind, as table (ITP jobs)
 -- param: kind: what to count
 -- choices: kind: a b
 -- param: at_least: least size
@@ -30,7 +30,7 @@ QUERY = """-- How many; and of what kind, as table?
 -- values: of_user: itp.raw_job.job_id
 -- param: note: what to call it
 -- any: note: a name of your own
--- param: gpu_only: leave the others out
+-- param: gpu_only: count only GPU jobs
 -- chart: point x=kind y=jobs:log color=kind rule=limit
 create or replace macro itp.many(
     kind varchar := 'a, (b);', at_least decimal(10, 2) := round(1.5, 1), on_day date := null,
@@ -51,7 +51,7 @@ def write_query(folder: Path, text: str = QUERY) -> Path:
     return path
 
 
-def test_a_signature_is_read_whole(tmp_path: Path) -> None:
+def test_parses_signature_and_header(tmp_path: Path) -> None:
     query = read_query_file(write_query(tmp_path))
     kind, at_least, on_day, of_user, note, gpu_only = query.parameters
     assert (kind.name, kind.type, kind.default) == ("kind", "VARCHAR", "'a, (b);'")
@@ -62,7 +62,7 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
     assert [p.name for p in (note, gpu_only) if p.choices or p.range or p.values_of] == []
     assert query.references == {"itp.raw_job"}
     assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", rule="limit")
-    assert query.header.title == "How many; and of what kind, as table?"
+    assert query.header.title == "Numbers by kind, as table (ITP jobs)"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
         (
             "-- param: kind: what to count\n",
             "-- param: kind: what to count\n-- column: n: a\n-- column: n: b\n",
-            "says twice what n means",
+            "describes the column n twice",
         ),
         ("-- range: at_least: -0.5 to 10\n", "", "limit the values of at_least by one of "),
         ("-- any: note: a name of your own\n", "", "limit the values of note by one of "),
@@ -98,18 +98,18 @@ def test_a_signature_is_read_whole(tmp_path: Path) -> None:
         ("point x=kind y=jobs:log color=kind", "stack x=kind y=jobs", "a stack needs a color"),
         ("point x=kind y=jobs:log color=kind", "heat x=kind y=jobs", "a heat map needs a color"),
         ("point x=kind y=jobs:log color=kind", "pareto x=kind y=jobs", "a Pareto front needs a color"),
-        ("rule=limit", "with=no_such", "no_such is no boolean parameter to chart with"),
-        ("rule=limit", "with=kind", "kind is no boolean parameter to chart with"),
-        ("chart: point", "chart: bar", "means nothing on a logarithmic axis"),
+        ("rule=limit", "with=no_such", "no_such is not a boolean parameter"),
+        ("rule=limit", "with=kind", "kind is not a boolean parameter"),
+        ("chart: point", "chart: bar", "cannot have a logarithmic axis"),
         ("create or replace macro", "create view", "must hold `create or replace macro"),
     ],
 )
-def test_what_breaks_the_rules_is_refused(tmp_path: Path, found: str, instead: str, complaint: str) -> None:
+def test_rejects_invalid_query_file(tmp_path: Path, found: str, instead: str, complaint: str) -> None:
     with pytest.raises(DefinitionError, match=complaint):
         read_query_file(write_query(tmp_path, QUERY.replace(found, instead)))
 
 
-def test_a_default_is_one_of_its_choices_or_in_its_range() -> None:
+def test_defaults_are_within_their_limits() -> None:
     parameters = [p for query in query_files() for p in query.parameters if p.default != "null"]
     chosen = [p for p in parameters if p.choices]
     bounded = [(p, p.range) for p in parameters if p.range]
@@ -123,7 +123,7 @@ def test_a_default_is_one_of_its_choices_or_in_its_range() -> None:
 def test_titles_are_short_noun_phrases_with_their_population() -> None:
     titles = {query.full_name: query.header.title for query in query_files()}
     assert len({title.casefold() for title in titles.values()}) == len(titles)
-    # A list of 80 columns shows 41 letters of a title; what comes before the brackets must not be far longer.
+    # A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
     form = re.compile(r"(?=.{1,60}$)[A-Z][^?.()]{,50} \([^?.()]+\)")
     assert [title for title in titles.values() if not form.fullmatch(title)] == []
     populations = {name: title.rpartition("(")[2].casefold() for name, title in titles.items()}
@@ -134,7 +134,7 @@ def test_titles_are_short_noun_phrases_with_their_population() -> None:
     } == {}
 
 
-def test_totals_are_asked_for_alike_everywhere() -> None:
+def test_with_total_is_the_last_parameter_with_one_text() -> None:
     asked = {
         (parameter.type, parameter.default, parameter.meaning, parameter is query.parameters[-1])
         for query in query_files()
@@ -171,21 +171,23 @@ def test_shared_parameters_are_used_by_several_queries() -> None:
             assert len(users) > 1, row
 
 
-def test_all_that_a_query_takes_has_limits() -> None:
+def test_every_parameter_has_a_limit() -> None:
     parameters = [p for query in query_files() for p in query.parameters]
     open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]
-    # A table of the user's own: what is its name, nobody can know.
+    # The name of a table of the user's own cannot be known here.
     assert [(p.name, p.type) for p in open_ones] == [("residual_table", "VARCHAR")]
 
 
-def test_no_two_queries_have_the_same_hash() -> None:
+def test_hashes_of_queries_are_unique() -> None:
     queries = query_files()
     assert len({query.sha256 for query in queries}) == len(queries) > 10
 
 
-def test_a_chart_may_ask_for_more_than_the_table_shows() -> None:
-    assert given_by_chart("unified.run_cdf") == {"every_value": "true"}
-    assert given_by_chart("itp.gpu_hours") == given_by_chart("itp.no_such") == given_by_chart("itp") == {}
+def test_chart_sets_a_parameter() -> None:
+    assert chart_parameters("unified.run_cdf") == {"every_value": "true"}
+    assert (
+        chart_parameters("itp.gpu_hours") == chart_parameters("itp.no_such") == chart_parameters("itp") == {}
+    )
     chart = read_chart("box x=a y=wait_s:log facet=b", "here")
     assert chart.columns == ["a", *(f"{p}_wait_s" for p in ("p5", "p25", "median", "p75", "p95")), "b"]
     chart = read_chart("pareto x=a y=b color=c label=d,e", "here")

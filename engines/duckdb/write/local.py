@@ -20,7 +20,7 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view
-from tracehouse.sql.query_files import QueryFile, parsed_query_file
+from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import Held
@@ -119,7 +119,7 @@ def _read_file(path: Path, folder: Path, taken: Collection[str]) -> ViewFile | Q
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: it is not UTF-8 ({error.reason} at byte {error.start:,})") from None
-    one = parsed_view_file(path, text) if place[0] == _VIEWS else parsed_query_file(path, text)
+    one = parsed_view_file(path, text) if place[0] == _VIEWS else parse_query_file(path, text)
     if isinstance(one, ViewFile) and one.header.one("stored"):
         raise DefinitionError(f"{path}: has a line `-- stored:`, which only views of Tracehouse itself may")
     created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
