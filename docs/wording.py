@@ -22,7 +22,6 @@ PENDING = (
     "commands",
     "cli.py",
     "core",
-    "docs/architecture.md",
     "engines",
     "ingest",
     "publish",
