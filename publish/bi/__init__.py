@@ -1,1 +1,1 @@
-"""What BI tools get: a database file, a PostgreSQL database, and dashboards for Superset."""
+"""Publish a warehouse for BI tools: as a database file, to PostgreSQL, as Superset dashboards."""

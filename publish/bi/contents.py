@@ -1,10 +1,9 @@
-"""What is published of a warehouse: its tables, views and answers, each as rows that need nothing else.
+"""Select what is published of a warehouse: tables, views and answers, each as self-contained rows.
 
-Every trace with data is published, and so is what unites traces. A view is stored as its rows, and a named
-query as its answer to its defaults. The rows of a table whose declaration is `wide`, one for each cell of a
-matrix of times and devices, are published by the hour alone, unless the whole is asked for or its clock is
-no finer than that. So is what passes such rows on, one by one: a view that reads them and neither groups nor
-aggregates.
+Every trace with data is published, and the views and queries across traces. A view is published as its rows,
+a named query as its answer to its defaults. A table declared `wide` has one row per time and device; only
+hourly aggregates of it are published, unless all rows are requested or its times are no finer than hours. The
+same holds for views that return its rows without grouping or aggregating them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,17 +20,17 @@ from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.views import ledgers
 
 Columns = Mapping[str, str]
-"""What each column means, by its name."""
+"""The meaning of each column, by name."""
 
-MARK = "Published by Tracehouse: what is here."
-"""The comment on `catalog.contents` by which what was published is known."""
+MARKER_COMMENT = "Published by Tracehouse: what is here."
+"""The comment on `catalog.contents` that identifies a published database."""
 
 HOUR_S = 3_600
-_REDUCING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
+_AGGREGATING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
 
 
 class Kind(StrEnum):
-    """What a published relation is."""
+    """The kind of a published relation."""
 
     TABLE = "base table"
     ROLLUP = "hourly rollup"
@@ -42,11 +41,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Relation:
-    """One table of what is published.
+    """A published table or view.
 
-    `sql` gives its rows in the warehouse. `key` are columns that are declared to tell its rows apart, empty
-    where none are. `same_as` is the relation that it is one more name of, empty for most. `passes_on` marks
-    the view that has a row for each one of a wide table, and is worth no room of its own.
+    `sql` selects its rows in the warehouse. `key` are the columns of its declared key, if any. `same_as`
+    names the relation that it is an alias of. `is_row_by_row` marks a view with one row per row of a wide
+    table, which is published as a view to save disk space.
     """
 
     name: str
@@ -56,17 +55,17 @@ class Relation:
     columns: Columns
     key: tuple[str, ...] = ()
     same_as: str = ""
-    passes_on: bool = False
+    is_row_by_row: bool = False
 
     @property
     def schema(self) -> str:
-        """The schema that it is in: a trace, unified, or catalog."""
+        """Its schema: a trace, unified, or catalog."""
         return self.name.partition(".")[0]
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Something of the warehouse that is not published, and why not."""
+    """An object of the warehouse that is not published, and the reason."""
 
     name: str
     reason: str
@@ -74,9 +73,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is published, base tables first, each relation before its other names; and what is not.
+    """Published relations, base tables first and each before its aliases, and objects left out.
 
-    `queries` are the named queries all of whose reading is published: these can be asked with other values.
+    `queries` are the named queries that read only published relations, so that they work with other
+    parameters.
     """
 
     relations: tuple[Relation, ...]
@@ -84,60 +84,58 @@ class Contents:
     queries: tuple[str, ...]
 
 
-def contents(connection: duckdb.DuckDBPyConnection, whole: bool, takes_values: bool = True) -> Contents:
-    """What is published of the warehouse that a connection has open; with `whole`, telemetry cell by cell.
+def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macros: bool = True) -> Contents:
+    """Select what to publish of an open warehouse; with `whole`, every sample of telemetry.
 
-    `takes_values` where named queries can be asked with other values there, if all that they read is there.
-
-    Raises UserError where no trace has data.
+    `has_macros` is whether the target has named queries with parameters. Raises UserError where no trace has
+    data.
     """
     empty = _traces_without_data(connection)
     relations = [*_base_tables(connection, empty, whole), *_views(connection, empty, whole)]
-    left_out = [LeftOut(trace, "has no data") for trace in empty]
+    left_out = [LeftOut(trace, "it has no data") for trace in empty]
     left_out += [
-        LeftOut(name, "has a row for each sample; the hours of the samples are published")
-        for name in _cell_by_cell(connection)
+        LeftOut(name, "it has one row per sample; hourly aggregates are published")
+        for name in _row_by_row_objects(connection)
         if not whole and name.partition(".")[0] not in empty
     ]
-    its_catalog = list(_catalog(connection))
-    names = {relation.name for relation in (*relations, *its_catalog)}
-    askable = []
+    catalog_tables = list(_catalog(connection))
+    names = {relation.name for relation in (*relations, *catalog_tables)}
+    callable_queries = []
     for relation, reads in _answers(connection, empty):
         relations.append(relation)
         if names.issuperset(reads):
-            askable.append(relation.name)
-        elif takes_values:
-            left_out.append(
-                LeftOut(f"{relation.name}(…)", "reads what is left out; its answer to its defaults is here")
-            )
-    relations += its_catalog
-    return Contents(tuple(relations), tuple(left_out), tuple(askable))
+            callable_queries.append(relation.name)
+        elif has_macros:
+            reason = "it needs unpublished tables; the result with default parameters is included"
+            left_out.append(LeftOut(f"{relation.name}(…)", reason))
+    relations += catalog_tables
+    return Contents(tuple(relations), tuple(left_out), tuple(callable_queries))
 
 
-def told(chosen: Contents, counts: Sequence[int]) -> list[Relation]:
-    """`catalog.contents`, with the count of rows of each relation, and `catalog.left_out`."""
-    relations = chosen.relations
+def describe_contents(contents: Contents, counts: Sequence[int]) -> list[Relation]:
+    """`catalog.contents`, with the row count of each relation, and `catalog.left_out`."""
+    relations = contents.relations
     return [
         Relation(
             "catalog.contents",
             Kind.CATALOG,
             f"""
             select
-                unnest({_texts(relation.name for relation in relations)}) as name,
-                unnest({_texts(relation.kind for relation in relations)}) as kind,
+                unnest({_sql_list(relation.name for relation in relations)}) as name,
+                unnest({_sql_list(relation.kind for relation in relations)}) as kind,
                 unnest({list(counts)}::bigint[]) as row_count,
-                unnest({_texts(", ".join(relation.key) for relation in relations)}) as key_columns,
-                unnest({_texts(relation.same_as for relation in relations)}) as same_as,
-                unnest({_texts(relation.comment for relation in relations)}) as comment
+                unnest({_sql_list(", ".join(relation.key) for relation in relations)}) as key_columns,
+                unnest({_sql_list(relation.same_as for relation in relations)}) as same_as,
+                unnest({_sql_list(relation.comment for relation in relations)}) as comment
             """,
-            MARK,
+            MARKER_COMMENT,
             {
                 "name": "Table or view, with its schema.",
-                "kind": "base table, hourly rollup, view, answer of a named query to its defaults, catalog.",
-                "row_count": "Its rows.",
-                "key_columns": "Columns that are declared to tell its rows apart; empty where none are.",
-                "same_as": "What it is one more name of; empty for most.",
-                "comment": "What it holds.",
+                "kind": "base table, hourly rollup, view, answer (default parameters), or catalog.",
+                "row_count": "Number of rows.",
+                "key_columns": "Columns of its declared key; empty without one.",
+                "same_as": "The relation that it is an alias of; empty for most.",
+                "comment": "Its content.",
             },
             ("name",),
         ),
@@ -146,18 +144,18 @@ def told(chosen: Contents, counts: Sequence[int]) -> list[Relation]:
             Kind.CATALOG,
             f"""
             select
-                unnest({_texts(left.name for left in chosen.left_out)}) as name,
-                unnest({_texts(left.reason for left in chosen.left_out)}) as reason
+                unnest({_sql_list(left.name for left in contents.left_out)}) as name,
+                unnest({_sql_list(left.reason for left in contents.left_out)}) as reason
             """,
-            "What the warehouse has that is not here, and why.",
-            {"name": "Trace, table, view or named query.", "reason": "Why it is not here."},
+            "Objects of the warehouse that were not published, and the reason.",
+            {"name": "Trace, table, view or named query.", "reason": "Reason."},
             ("name",),
         ),
     ]
 
 
-def _texts(texts: Iterable[str]) -> str:
-    """A list of texts as SQL."""
+def _sql_list(texts: Iterable[str]) -> str:
+    """A list of texts as an SQL literal."""
     return f"[{', '.join(quoted(text) for text in texts)}]::varchar[]"
 
 
@@ -166,7 +164,7 @@ def _traces_without_data(connection: duckdb.DuckDBPyConnection) -> list[str]:
         "select trace, sum(row_count) from catalog.tables group by trace order by trace"
     ).fetchall()
     if not any(count for _, count in rows):
-        raise UserError("the warehouse holds no data. Read some into it with `traces ingest`")
+        raise UserError("the warehouse has no data. Run `traces ingest` first")
     return [trace for trace, count in rows if not count]
 
 
@@ -174,7 +172,7 @@ def _base_tables(
     connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole: bool
 ) -> Iterator[Relation]:
     comments, columns = _comments(connection), _columns(connection)
-    fine = _finer_than_hours()
+    fine = _tables_finer_than_hours()
     for name, table in _declared().items():
         if name.partition(".")[0] in empty or name not in columns:
             continue
@@ -185,18 +183,18 @@ def _base_tables(
 
 
 def _rollup(name: str, table: Table, columns: Columns) -> Relation:
-    """The hours of a table that has a row for each cell: samples and their spread, by all other columns."""
+    """Hourly aggregates of a wide table: samples and their range, by all other columns."""
     assert table.wide is not None
     time, value = f'"{table.wide.index}"', f'"{table.wide.value}"'
     others = [column.name for column in table.stored_columns if f'"{column.name}"' not in (time, value)]
     listed = ", ".join(f'"{column}"' for column in others)
-    of_hours = {
-        "hour": "Begin of the hour, whole in UTC; derived.",
-        "samples": "Samples of the hour; derived.",
-        "empty_samples": "Cells of the hour that are empty; derived.",
+    aggregates = {
+        "hour": "Start of the hour, in UTC; derived.",
+        "samples": "Samples in the hour; derived.",
+        "empty_samples": "Empty cells in the hour; derived.",
         "mean_value": "Mean of the samples, in the unit of the metric; derived.",
-        "min_value": "Least of the samples, in the unit of the metric; derived.",
-        "max_value": "Greatest of the samples, in the unit of the metric; derived.",
+        "min_value": "Minimum of the samples, in the unit of the metric; derived.",
+        "max_value": "Maximum of the samples, in the unit of the metric; derived.",
     }
     sql = f"""
         select
@@ -211,15 +209,15 @@ def _rollup(name: str, table: Table, columns: Columns) -> Relation:
         group by all
         order by {listed}, hour
     """
-    comment = f"{name} by the hour: one row per hour and device. {table.comment}"
-    meanings = {column: columns[column] for column in others} | of_hours
+    comment = f"{name} aggregated by hour: one row per hour and device. {table.comment}"
+    meanings = {column: columns[column] for column in others} | aggregates
     keys = tuple(dict.fromkeys([*table.partition_by, table.wide.variable, "hour"]))
     return Relation(f"{name}_hourly", Kind.ROLLUP, sql, comment, meanings, keys)
 
 
 def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole: bool) -> Iterator[Relation]:
     comments, columns = _comments(connection), _columns(connection)
-    passing = _cell_by_cell(connection)
+    row_by_row = _row_by_row_objects(connection)
     rows = connection.execute(
         """
         select view_name, versioned_name, version = max(version) over (partition by view_name)
@@ -230,21 +228,21 @@ def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole:
         {"empty": list(empty)},
     ).fetchall()
     for plain, versioned, is_newest in rows:
-        if versioned in passing and not whole:
+        if versioned in row_by_row and not whole:
             continue
-        passes_on = versioned in passing
-        # The rows are under the plain name, but a definition is under the one that others read.
-        first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=passes_on)
+        is_row_by_row = versioned in row_by_row
+        # Rows are stored under the plain name, view definitions under the versioned name that others read.
+        first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=is_row_by_row)
         yield Relation(
-            first, Kind.VIEW, f"from {first}", comments[first], columns[first], passes_on=passes_on
+            first, Kind.VIEW, f"from {first}", comments[first], columns[first], is_row_by_row=is_row_by_row
         )
         for other in others:
             yield Relation(other, Kind.VIEW, f"from {other}", comments[other], columns[other], same_as=first)
 
 
-def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Those wide base tables, and by both their names the views that pass their rows on, in order."""
-    found = _finer_than_hours()
+def _row_by_row_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Wide base tables, and the views (by both names) that return their rows one by one, in order."""
+    found = _tables_finer_than_hours()
     definitions = dict(
         connection.execute(
             """
@@ -253,31 +251,31 @@ def _cell_by_cell(connection: duckdb.DuckDBPyConnection) -> list[str]:
             """
         ).fetchall()
     )
-    # In the order of creation: what a view reads stands before it. What is stored reads rows of its own.
+    # In the order of creation, so that inputs come first. Materialized views have rows of their own.
     for plain, versioned, reads, stored in connection.execute(
         "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
     ).fetchall():
-        if not stored and not set(found).isdisjoint(reads) and _keeps_rows(definitions[versioned]):
+        if not stored and not set(found).isdisjoint(reads) and _is_row_by_row(definitions[versioned]):
             found += [name for name in (versioned, plain) if name not in found]
     return found
 
 
-def _finer_than_hours() -> list[str]:
-    """The wide base tables whose clock tells times within an hour, as that of telemetry does."""
+def _tables_finer_than_hours() -> list[str]:
+    """The wide base tables with times finer than an hour, such as telemetry."""
     fine = {name for clock in ledgers.clocks() if clock.resolution_s < HOUR_S for name in clock.objects}
     wide = {name: table.wide for name, table in _declared().items() if table.wide}
     return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
 
 
-def _keeps_rows(definition: str) -> bool:
+def _is_row_by_row(definition: str) -> bool:
     tree = sqlglot.parse_one(definition, dialect="duckdb")
-    return not any(tree.find(kind) for kind in _REDUCING)
+    return not any(tree.find(kind) for kind in _AGGREGATING)
 
 
 def _answers(
     connection: duckdb.DuckDBPyConnection, empty: Collection[str]
 ) -> Iterator[tuple[Relation, list[str]]]:
-    """The answer of each named query to its defaults, and what the query reads."""
+    """The answer of each named query with default parameters, and the relations that it reads."""
     columns = _columns_of_answers(connection)
     rows = connection.execute(
         """
@@ -298,8 +296,8 @@ def _answers(
         {"empty": list(empty)},
     ).fetchall()
     for name, title, description, reads, defaults in rows:
-        asked = f" The answer to {name}({defaults})." if defaults else ""
-        comment = f"{title} {description}{asked}"
+        call = f" The answer to {name}({defaults})." if defaults else ""
+        comment = f"{title} {description}{call}"
         yield Relation(name, Kind.ANSWER, f"from {name}()", comment, columns[name]), reads
 
 

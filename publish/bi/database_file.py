@@ -1,7 +1,7 @@
-"""Publishes a warehouse as one DuckDB file, which reads no other: for a BI server, or to hand on.
+"""Publish a warehouse as one self-contained DuckDB file, for a BI server or for sharing.
 
-Everything is a table, so that tools which list nothing else show it. Named queries are macros too, which take
-other values: `itp.gpu_hours` is the answer to the defaults, `itp.gpu_hours(min_gpus := 8)` another.
+Everything is a table, because some tools list only tables. Named queries are also macros with parameters:
+`itp.gpu_hours` is the answer with default parameters, `itp.gpu_hours(min_gpus := 8)` another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,20 +17,20 @@ from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.answer import Access, connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.publish.bi import replaced_file
-from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, contents, told
+from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, describe_contents, select_contents
 
-# What DuckDB writes beside a database while it is open.
-_BESIDE = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
-# Most of its tables are small, and each takes a block at least: by default, they are of 256 KiB.
+# Suffixes of the files that DuckDB writes while a database is open.
+_OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
+# Most tables are small, and each takes at least one block, which has 256 KiB by default.
 _OPTIONS = f"storage_version '{STORAGE_VERSION}', block_size 16384"
 _WAREHOUSE, _TARGET = "warehouse", "published"
 
 
 @dataclass(frozen=True)
 class Published:
-    """What was published: relations, rows in all, size, and what was left out.
+    """The number of published relations and rows, the file size, and objects left out.
 
-    `is_open_elsewhere` tells that a program still has the file before open.
+    `is_open_elsewhere` is whether a program still has the previous file open.
     """
 
     relations: int
@@ -41,57 +41,55 @@ class Published:
 
 
 def publish(warehouse: Path, path: Path, whole: bool) -> Published:
-    """Write the warehouse to a database file, whole or not at all.
+    """Write the warehouse to a database file atomically.
 
-    A file of that name is replaced if it was published too. Raises UserError where it was not, where a
-    program has it open for writing, or where it cannot be written.
+    Replaces a file that was published before. Raises UserError for any other existing file, where a program
+    has the file open for writing, or where it cannot be written.
     """
     replaced_file.check(path)
     path = path.absolute()
     is_open = path.exists() and replaced_file.is_open_elsewhere(path)
-    with _write_errors_told(path), replaced_file.written_aside(path) as half:
-        access = Access([f"{half}{ending}" for ending in _BESIDE])
+    with _explain_write_errors(path), replaced_file.stage_file(path) as staged:
+        access = Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])
         with connect(warehouse, access) as connection, schema_mismatch.told(connection, warehouse):
-            chosen = contents(connection, whole)
-            connection.execute(f"attach {quoted(str(half))} as {_TARGET} ({_OPTIONS})")
-            rows = _fill(connection, chosen)
+            contents = select_contents(connection, whole)
+            connection.execute(f"attach {quoted(str(staged))} as {_TARGET} ({_OPTIONS})")
+            rows = _fill(connection, contents)
             connection.execute(f"use {_WAREHOUSE}")
             connection.execute(f"detach {_TARGET}")
-        size = half.stat().st_size
-    return Published(len(chosen.relations), sum(rows), size, chosen.left_out, is_open)
+        size = staged.stat().st_size
+    return Published(len(contents.relations), sum(rows), size, contents.left_out, is_open)
 
 
 @contextmanager
-def _write_errors_told(path: Path) -> Iterator[None]:
+def _explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(
-            f"{path}: it could not be written ({reason}), and what was there before stays"
-        ) from None
+        raise UserError(f"{path}: writing failed ({reason}); the previous file is unchanged") from None
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, chosen: Contents) -> list[int]:
-    """Create everything in the new database, and tell how many rows each relation has."""
+def _fill(connection: duckdb.DuckDBPyConnection, contents: Contents) -> list[int]:
+    """Create all relations in the new database, and return their row counts."""
     connection.begin()
-    for schema in dict.fromkeys(relation.schema for relation in chosen.relations):
+    for schema in dict.fromkeys(relation.schema for relation in contents.relations):
         connection.execute(f'create schema if not exists {_TARGET}."{schema}"')
-    # Their SQL names no database, and is to mean the warehouse.
-    counts = [_store(connection, relation) for relation in chosen.relations]
-    macros = _macros(connection, chosen.queries)
+    # The relations' SQL names no database and must resolve to the warehouse.
+    counts = [_store(connection, relation) for relation in contents.relations]
+    macros = _macros(connection, contents.queries)
     connection.execute(f"use {_TARGET}")
     for statements in macros:
         connection.execute(statements)
     connection.execute(f"use {_WAREHOUSE}")
-    for relation in told(chosen, counts):
+    for relation in describe_contents(contents, counts):
         _store(connection, relation)
     connection.commit()
     return counts
 
 
 def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
-    is_view = bool(relation.same_as) or relation.passes_on
+    is_view = bool(relation.same_as) or relation.is_row_by_row
     if is_view:
         connection.execute(f"use {_TARGET}")
         connection.execute(_view(connection, relation))
@@ -126,7 +124,7 @@ def _view(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str:
 
 
 def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
-    """The statements that create named queries as the warehouse has them."""
+    """The statements that create the named queries of the warehouse."""
     parameters = dict(
         connection.execute(
             """
@@ -138,7 +136,7 @@ def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list
             """
         ).fetchall()
     )
-    # Asked for once: DuckDB makes the list of all functions anew each time.
+    # One query for all, because DuckDB builds the list of all functions each time.
     definitions = connection.execute(
         """
         select schema_name || '.' || function_name as name, macro_definition, coalesce(comment, '') as comment

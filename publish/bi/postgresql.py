@@ -1,7 +1,7 @@
-"""Publishes a warehouse into a PostgreSQL: every table, view and answer as a table with comments and keys.
+"""Publish a warehouse to PostgreSQL: every table, view and answer as a table with comments and keys.
 
-Each schema is built aside, `itp__new`, in a transaction of its own; one more gives all of them their names,
-so that a reader sees the version before or the new one, whole.
+Each schema is built under a temporary name, `itp__new`, in its own transaction. A final transaction renames
+all of them, so that readers see either the complete old version or the complete new one.
 """
 
 import re
@@ -17,12 +17,12 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.answer import connect
 from tracehouse.publish.bi import postgresql_schemas as schemas_of
-from tracehouse.publish.bi.contents import Contents, LeftOut, contents, told
+from tracehouse.publish.bi.contents import Contents, LeftOut, describe_contents, select_contents
 from tracehouse.publish.bi.postgresql_address import Address, read_address
-from tracehouse.publish.bi.postgresql_schemas import ASIDE
-from tracehouse.publish.bi.postgresql_table import Server, store
+from tracehouse.publish.bi.postgresql_schemas import STAGING_SUFFIX
+from tracehouse.publish.bi.postgresql_table import Server, store_relation
 
-# Any number; of the locks that sessions may take, this one stands for a publish.
+# An arbitrary number for the advisory lock of a publish.
 _LOCK = 5077321
 _UNREACHABLE = re.compile(
     r"Connection refused|could not translate host name|timeout expired|No route|Network is unreachable"
@@ -32,7 +32,7 @@ _UNREACHABLE = re.compile(
 
 @dataclass(frozen=True)
 class Published:
-    """What was published: where, relations, rows in all, what was left out, and what is not as it was."""
+    """The target, the number of relations and rows, objects left out, and notes on changed values."""
 
     place: str
     relations: int
@@ -42,34 +42,34 @@ class Published:
 
 
 def publish(warehouse: Path, to: str, whole: bool) -> Published:
-    """Fill the database that a URL names, and replace what was published there before.
+    """Publish to the database of a URL, and replace what was published there before.
 
-    Raises UserError, which shows no password, where the server cannot be reached or written to, or where a
-    schema of that name holds what was not published.
+    Raises UserError, without the password, where the server cannot be reached or written to, or where a
+    schema holds objects that were not published.
     """
     address = read_address(to)
     with connect(warehouse) as source, schema_mismatch.told(source, warehouse), _session(address) as server:
-        chosen = contents(source, whole, takes_values=False)
-        names = list(dict.fromkeys(relation.schema for relation in chosen.relations))
-        before = schemas_of.published_before(server.ask)
-        schemas_of.check(server.ask, [*names, *{name.partition(".")[0] for name in before}], {*before})
+        contents = select_contents(source, whole, has_macros=False)
+        names = list(dict.fromkeys(relation.schema for relation in contents.relations))
+        published = schemas_of.list_published(server.run)
+        schemas_of.check(server.run, [*names, *{name.partition(".")[0] for name in published}], {*published})
         server.commit()
         notes: list[str] = []
         try:
-            counts = _fill_aside(source, server, chosen, names, notes)
-            schemas_of.take_their_place(server.ask, names, before)
+            counts = _fill_staging(source, server, contents, names, notes)
+            schemas_of.swap(server.run, names, published)
             server.commit()
         except (duckdb.Error, server.errors) as error:
-            # The server may be gone, and the next publish removes them too.
+            # The server may be gone; the next publish removes the staging schemas too.
             with suppress(server.errors):
                 server.rollback()
                 for name in names:
-                    schemas_of.drop_aside(server.ask, name)
+                    schemas_of.drop_staging(server.run, name)
                 server.commit()
             if isinstance(error, duckdb.Error):
-                raise UserError(f"{warehouse}: it cannot be read ({str(error).splitlines()[0]})") from None
+                raise UserError(f"{warehouse}: reading failed ({str(error).splitlines()[0]})") from None
             raise
-    return Published(address.shown, len(chosen.relations), sum(counts), chosen.left_out, tuple(notes))
+    return Published(address.shown, len(contents.relations), sum(counts), contents.left_out, tuple(notes))
 
 
 @contextmanager
@@ -82,18 +82,18 @@ def _session(address: Address) -> Iterator[Server]:
     try:
         connection = dbapi.connect(address.url)
     except Error as error:
-        raise UserError(_not_connected(address, str(error))) from None
+        raise UserError(_explain_connection_error(address, str(error))) from None
     try:
         with connection:
             server = Server(connection)
             _check_rights(server, address)
             yield server
     except Error as error:
-        raise UserError(_failed(address, str(error))) from None
+        raise UserError(_explain_error(address, str(error))) from None
 
 
 def _check_rights(server: Server, address: Address) -> None:
-    [(may_create, role, database)] = server.ask(
+    [(may_create, role, database)] = server.run(
         "select has_database_privilege(current_database(), 'CREATE'), current_user, current_database()"
     )
     if not may_create:
@@ -101,63 +101,62 @@ def _check_rights(server: Server, address: Address) -> None:
             f"{address.shown}: {role} may not create schemas there. Let its owner run: "
             f"grant create on database {database} to {role}"
         )
-    if server.ask(f"select pg_try_advisory_lock({_LOCK})") != [(True,)]:
+    if server.run(f"select pg_try_advisory_lock({_LOCK})") != [(True,)]:
         raise UserError(f"{address.shown}: another publish is writing there. Wait until it has finished")
 
 
-def _not_connected(address: Address, text: str) -> str:
+def _explain_connection_error(address: Address, text: str) -> str:
     reason = _reason(address, text)
     if "password" in reason:
-        return (
-            f"{address.shown}: the server does not accept the password, or was given none. "
-            "Set PGPASSWORD, or enter it in ~/.pgpass"
-        )
+        return f"{address.shown}: the password is missing or wrong. Set PGPASSWORD, or add it to ~/.pgpass"
     if _UNREACHABLE.search(reason):
         return (
-            f"{address.shown}: no PostgreSQL answers there ({reason}). "
+            f"{address.shown}: no PostgreSQL server answers ({reason}). "
             "Check host and port, and that the server is running"
         )
     return f"{address.shown}: the server refuses the connection ({reason})"
 
 
-def _failed(address: Address, text: str) -> str:
+def _explain_error(address: Address, text: str) -> str:
     reason = _reason(address, text)
     if "lock timeout" in reason:
         return (
-            f"{address.shown}: somebody has read what is published for {schemas_of.LOCK_TIMEOUT_S} s without "
-            "an end, so that it was not replaced. Publish again when that is done"
+            f"{address.shown}: a reader held a lock for {schemas_of.LOCK_TIMEOUT_S} s: nothing was replaced. "
+            "Publish again when it has finished"
         )
-    return f"{address.shown}: it was not published, and what was there before stays ({reason})"
+    return f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
 
 
 def _reason(address: Address, text: str) -> str:
-    """What libpq said, each of its lines once, without what the driver puts around it."""
-    said = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", text, count=1, flags=re.S)
-    lines = [re.sub(r"^.*? failed: (FATAL: *)?", "", " ".join(line.split())) for line in said.splitlines()]
-    # It asks, where the message says what to look at.
-    told = [line.removesuffix(".") for line in lines if line and not line.endswith("?")]
-    return address.without_secrets("; ".join(dict.fromkeys(told)))
+    """The lines of libpq's message, without repetition and the driver's prefix."""
+    message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", text, count=1, flags=re.S)
+    lines = [re.sub(r"^.*? failed: (FATAL: *)?", "", " ".join(line.split())) for line in message.splitlines()]
+    # Lines that are questions add nothing to the message.
+    statements = [line.removesuffix(".") for line in lines if line and not line.endswith("?")]
+    return address.without_secrets("; ".join(dict.fromkeys(statements)))
 
 
-def _fill_aside(
+def _fill_staging(
     source: duckdb.DuckDBPyConnection,
     server: Server,
-    chosen: Contents,
+    contents: Contents,
     names: Sequence[str],
     notes: list[str],
 ) -> list[int]:
-    """Build each schema beside the one of its name, the catalog last, and tell the relations' rows."""
+    """Build each schema under its temporary name, the catalog last, and return the row counts."""
     counts: dict[str, int] = {}
     for name in sorted(names, key=lambda schema: schema == "catalog"):
-        schemas_of.drop_aside(server.ask, name)
-        server.ask(f'create schema "{name}{ASIDE}"')
-        server.ask(f'comment on schema "{name}{ASIDE}" is {quoted(_schema_comment(source, name))}')
-        for relation in chosen.relations:
+        schemas_of.drop_staging(server.run, name)
+        server.run(f'create schema "{name}{STAGING_SUFFIX}"')
+        server.run(f'comment on schema "{name}{STAGING_SUFFIX}" is {quoted(_schema_comment(source, name))}')
+        for relation in contents.relations:
             if relation.schema == name:
-                counts[relation.name] = store(source, server, relation, counts, notes)
+                counts[relation.name] = store_relation(source, server, relation, counts, notes)
         if name == "catalog":
-            for relation in told(chosen, [counts[relation.name] for relation in chosen.relations]):
-                store(source, server, relation, counts, notes)
+            for relation in describe_contents(
+                contents, [counts[relation.name] for relation in contents.relations]
+            ):
+                store_relation(source, server, relation, counts, notes)
         server.commit()
     return list(counts.values())
 
@@ -165,7 +164,7 @@ def _fill_aside(
 def _schema_comment(source: duckdb.DuckDBPyConnection, name: str) -> str:
     found = source.execute("select title from catalog.traces where trace = $name", {"name": name}).fetchall()
     own = {
-        "unified": "All traces side by side.",
+        "unified": "Views across all traces.",
         "catalog": "What the numbers mean and where they come from.",
     }
-    return f"{found[0][0] + '.' if found else own.get(name, '')} {schemas_of.SIGNED}".strip()
+    return f"{found[0][0] + '.' if found else own.get(name, '')} {schemas_of.SIGNATURE}".strip()

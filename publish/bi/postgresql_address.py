@@ -1,4 +1,4 @@
-"""Where a PostgreSQL is, in a URL that may hold a password, which no message shows."""
+"""Parse the URL of a PostgreSQL database, and keep its password out of messages."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,24 +14,23 @@ _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True)
 class Address:
-    """A database of a server: the URL to connect with, how messages call it, and what they must not hold."""
+    """A database: the URL to connect with, the form shown in messages, and the secrets kept out of them."""
 
     url: str = field(repr=False)
     shown: str
     secrets: tuple[str, ...] = field(repr=False)
 
     def without_secrets(self, text: str) -> str:
-        """A text that any password of the address is blotted out of."""
+        """The text with every secret replaced by ***."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
 
 
 def read_address(text: str) -> Address:
-    """Parse `postgresql://user@host:port/database`. Raises UsageError, without a quote of it, if it is none.
+    """Parse `postgresql://user@host:port/database`. Raises UsageError, which does not quote it, if invalid.
 
-    It is parsed here before libpq sees it, as libpq prints parts of a URL that it cannot parse, and these may
-    be parts of a password.
+    Parsed here first, because libpq prints parts of a URL that it cannot parse, which may contain a password.
     """
     parts = urlsplit(text)
     if parts.scheme not in _SCHEMES:
@@ -39,28 +38,28 @@ def read_address(text: str) -> Address:
     try:
         port = parts.port
     except ValueError:
-        raise _wrongly_escaped() from None
+        raise _invalid_url() from None
     outside = parts.path + parts.query + parts.fragment
     if parts.netloc.count("@") > 1 or "@" in outside or parts.fragment or _BAD_PERCENT.search(text):
-        raise _wrongly_escaped()
+        raise _invalid_url()
     options = parse_qs(parts.query)
     raw = [parts.password, *options.get("password", [])]
     secrets = {secret for given in raw if given for secret in (given, unquote(given))}
     user = f"{unquote(parts.username)}@" if parts.username else ""
     place = f"{parts.hostname or ''}{f':{port}' if port else ''}"
-    # Given by libpq where it is not in the URL, and by default it waits for ever.
+    # Without this option libpq waits forever.
     has_timeout = "connect_timeout" in options
     more = "" if has_timeout else f"{'&' if parts.query else '?'}connect_timeout={CONNECT_TIMEOUT_S}"
     return Address(
         text + more,
         f"postgresql://{user}{place}{parts.path}",
-        # The longest first: one may be part of another.
+        # Longest first, because one may be part of another.
         tuple(sorted(secrets, key=len, reverse=True)),
     )
 
 
-def _wrongly_escaped() -> UsageError:
+def _invalid_url() -> UsageError:
     return UsageError(
-        "the URL of --to cannot be read. In a user's name or password, @ is written %40, : is %3A, / is %2F, "
-        "? is %3F, # is %23 and % is %25; or leave the password out, and set PGPASSWORD"
+        "the URL of --to is invalid. In a user name or password write %40 for @, %3A for :, %2F for /, "
+        "%3F for ?, %23 for # and %25 for %; or leave the password out and set PGPASSWORD"
     )

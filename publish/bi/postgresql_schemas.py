@@ -1,4 +1,4 @@
-"""The schemas of a PostgreSQL: what in them is ours, and how new ones take their place."""
+"""Check and swap the published schemas of a PostgreSQL database."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from tracehouse.core.errors import UserError
 from tracehouse.core.names import listed
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.publish.bi.contents import MARK
+from tracehouse.publish.bi.contents import MARKER_COMMENT
 
-Ask = Callable[[str], list[tuple]]
-"""Runs one statement and gives its rows, none where it has none."""
+RunStatement = Callable[[str], list[tuple]]
+"""Runs one statement and returns its rows."""
 
-ASIDE = "__new"
+STAGING_SUFFIX = "__new"
 LOCK_TIMEOUT_S = 10
-SIGNED = "Published by Tracehouse."
-"""What the comment on each schema ends in."""
+SIGNATURE = "Published by Tracehouse."
+"""The end of the comment on each published schema."""
 
 _OBJECTS = """
     select n.nspname || '.' || c.relname as name
@@ -55,67 +55,68 @@ _GRANTS = """
 _GRANTEE = "case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end"
 
 
-def published_before(ask: Ask) -> list[str]:
-    """The names of the tables and views that the publish before created; none where there was none."""
-    marked = ask(
+def list_published(run: RunStatement) -> list[str]:
+    """The names of the tables and views that the previous publish created."""
+    marked = run(
         f"""
-        select 1 from pg_class as c inner join pg_namespace as n on c.relnamespace = n.oid
-        where n.nspname = 'catalog' and c.relname = 'contents' and obj_description(c.oid) = {quoted(MARK)}
+        select 1 from pg_class as c inner join pg_namespace as n on c.relnamespace = n.oid where n.nspname =
+        'catalog' and c.relname = 'contents' and obj_description(c.oid) = {quoted(MARKER_COMMENT)}
         """
     )
     if not marked:
         return []
-    names = [name for (name,) in ask("select name from catalog.contents order by name")]
+    names = [name for (name,) in run("select name from catalog.contents order by name")]
     return [*names, "catalog.contents", "catalog.left_out"]
 
 
-def check(ask: Ask, schemas: Collection[str], ours: Collection[str]) -> None:
-    """Raise UserError unless schemas hold nothing but what is ours, and nothing else reads that."""
-    aside = [f"{schema}{ASIDE}" for schema in schemas]
-    left = ask(
+def check(run: RunStatement, schemas: Collection[str], published: Collection[str]) -> None:
+    """Raise UserError where schemas hold objects that were not published, or objects elsewhere read them."""
+    staging = [f"{schema}{STAGING_SUFFIX}" for schema in schemas]
+    leftovers = run(
         f"""
         select nspname from pg_namespace
-        where nspname in ({_texts(aside)})
-        and obj_description(oid, 'pg_namespace') like {quoted("%" + SIGNED)}
+        where nspname in ({_sql_list(staging)})
+        and obj_description(oid, 'pg_namespace') like {quoted("%" + SIGNATURE)}
         """
     )
-    its_own = {name for (name,) in left}
-    texts = _texts([*schemas, *aside])
+    own_staging = {name for (name,) in leftovers}
+    schema_list = _sql_list([*schemas, *staging])
     foreign = [
         name
-        for (name,) in ask(_OBJECTS.format(schemas=texts))
-        if name not in ours and name.partition(".")[0] not in its_own
+        for (name,) in run(_OBJECTS.format(schemas=schema_list))
+        if name not in published and name.partition(".")[0] not in own_staging
     ]
     if foreign:
         raise UserError(
-            f"{listed(foreign, 5)}: this was not published by `traces publish`, and schemas that hold it are "
-            "not touched. Move it to another schema, or publish to another database"
+            f"{listed(foreign, 5)}: not created by `traces publish`, so its schema is not replaced. "
+            "Move it to another schema, or publish to another database"
         )
-    readers = [name for (name,) in ask(_READERS.format(schemas=texts))]
+    readers = [name for (name,) in run(_READERS.format(schemas=schema_list))]
     if readers:
         raise UserError(
-            f"{listed(readers, 5)}: this reads tables that would be replaced, and would go with them. Drop "
-            "it, publish, and create it again"
+            f"{listed(readers, 5)}: reads tables that would be replaced, and would be dropped with them. "
+            "Drop it, publish, and create it again"
         )
 
 
-def drop_aside(ask: Ask, schema: str) -> None:
-    """Remove what a publish that did not end left beside a schema."""
-    ask(f'drop schema if exists "{schema}{ASIDE}" cascade')
+def drop_staging(run: RunStatement, schema: str) -> None:
+    """Drop the temporary schema of an interrupted publish."""
+    run(f'drop schema if exists "{schema}{STAGING_SUFFIX}" cascade')
 
 
-def take_their_place(ask: Ask, schemas: Sequence[str], ours: Collection[str]) -> None:
-    """Give the schemas that were built aside their names, in place of those of before, within a transaction.
+def swap(run: RunStatement, schemas: Sequence[str], published: Collection[str]) -> None:
+    """Replace published schemas by the temporary ones, within a transaction.
 
-    Who could read a table of before can read the one of its name. Whatever of before is not ours stops it.
+    Grants on replaced tables are repeated on the new ones. The statement fails if a schema holds other
+    objects.
     """
-    before = dict.fromkeys([*(name.partition(".")[0] for name in ours), *schemas])
-    texts, names = _texts(before), _texts(ours)
-    ask(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
+    before = dict.fromkeys([*(name.partition(".")[0] for name in published), *schemas])
+    schema_list, names = _sql_list(before), _sql_list(published)
+    run(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     grants = []
-    if ours:
-        grants = ask(_GRANTS.format(schemas=texts, names=names, grantee=_GRANTEE))
-        kinds: list[tuple[str, Any]] = ask(
+    if published:
+        grants = run(_GRANTS.format(schemas=schema_list, names=names, grantee=_GRANTEE))
+        kinds: list[tuple[str, Any]] = run(
             f"""
             select n.nspname || '.' || c.relname, c.relkind::text
             from pg_class as c inner join pg_namespace as n on c.relnamespace = n.oid
@@ -124,18 +125,18 @@ def take_their_place(ask: Ask, schemas: Sequence[str], ours: Collection[str]) ->
         )
         for kind, word in (("v", "view"), ("r", "table")):
             if old := ", ".join(_identifier(name) for name, found in kinds if found == kind):
-                ask(f"drop {word} {old}")
+                run(f"drop {word} {old}")
     for schema in before:
-        ask(f'drop schema if exists "{schema}"')
+        run(f'drop schema if exists "{schema}"')
     for schema in schemas:
-        ask(f'alter schema "{schema}{ASIDE}" rename to "{schema}"')
-    there = {name for (name,) in ask(_OBJECTS.format(schemas=_texts(schemas)))} | set(schemas)
+        run(f'alter schema "{schema}{STAGING_SUFFIX}" rename to "{schema}"')
+    there = {name for (name,) in run(_OBJECTS.format(schemas=_sql_list(schemas)))} | set(schemas)
     for target, grant in grants:
         if target in there:
-            ask(grant)
+            run(grant)
 
 
-def _texts(texts: Collection[str]) -> str:
+def _sql_list(texts: Collection[str]) -> str:
     return ", ".join(quoted(text) for text in texts) or "null"
 
 

@@ -1,4 +1,4 @@
-"""Stores one relation as a table of a PostgreSQL, with types, comments and key."""
+"""Store one relation as a PostgreSQL table with types, comments and key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +9,12 @@ import duckdb
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.answer import BATCH_ROWS
 from tracehouse.publish.bi.contents import Kind, Relation
-from tracehouse.publish.bi.postgresql_schemas import ASIDE
+from tracehouse.publish.bi.postgresql_schemas import STAGING_SUFFIX
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
-# PostgreSQL's type for each of DuckDB's that occurs; of another, the text is published.
+# PostgreSQL types by DuckDB type; values of other types are published as text.
 _TYPES = {
     "VARCHAR": "text",
     "BOOLEAN": "boolean",
@@ -28,12 +28,12 @@ _TYPES = {
     "TIMESTAMP": "timestamp",
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
 }
-_AT_HAND = "rows_at_hand"
-_MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+_ROWS = "published_rows"
+_TIME_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
 class Server:
-    """A session with a server, whose transactions are ended by hand."""
+    """A session with a server and explicit transactions."""
 
     def __init__(self, connection: "Connection"):
         self._connection = connection
@@ -41,8 +41,8 @@ class Server:
         self.commit = connection.commit
         self.rollback = connection.rollback
 
-    def ask(self, sql: str) -> list[tuple]:
-        """Run one statement, and return its rows, none where it has none."""
+    def run(self, sql: str) -> list[tuple]:
+        """Run one statement and return its rows."""
         with self._connection.cursor() as cursor:
             cursor.execute(sql)
             return cursor.fetchall() if cursor.description else []
@@ -55,7 +55,7 @@ class Server:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column on its way: its name, its type here, and whether it has values that the driver would spoil."""
+    """A column to send: its name, its DuckDB type, and whether it has values that the driver would change."""
 
     name: str
     type: str
@@ -63,76 +63,75 @@ class _Column:
     has_nul: bool = False
 
     @property
-    def type_there(self) -> str:
-        """PostgreSQL's type."""
+    def postgresql_type(self) -> str:
+        """Its PostgreSQL type."""
         if self.type.endswith("[]") and self.type[:-2] in _TYPES:
             return f"{_TYPES[self.type[:-2]]}[]"
         return "numeric" if self.type.startswith("DECIMAL(") else _TYPES.get(self.type, "text")
 
     @property
-    def sent_as(self) -> str:
-        """The type that it is sent with: a text where the driver would make infinity another time."""
-        return "text" if self.is_infinite else self.type_there
+    def sent_type(self) -> str:
+        """The type that it is sent with: text where the driver would change an infinite time."""
+        return "text" if self.is_infinite else self.postgresql_type
 
     @property
     def sql(self) -> str:
-        """Its value as it is sent."""
+        """The SQL of the value to send."""
         name = f'"{self.name}"'
         if self.has_nul:
             return f"replace({name}, chr(0), '␀') as {name}"
-        if self.sent_as == "text" and self.type != "VARCHAR":
+        if self.sent_type == "text" and self.type != "VARCHAR":
             return f"cast({name} as varchar) as {name}"
         return f"cast({name} as decimal(38, 0)) as {name}" if self.type == "HUGEINT" else name
 
 
-def store(
+def store_relation(
     source: duckdb.DuckDBPyConnection,
     server: Server,
     relation: Relation,
     counts: dict[str, int],
     notes: list[str],
 ) -> int:
-    """Create a relation in the schema aside, filled, and return its count of rows.
+    """Create and fill a relation in the temporary schema, and return its row count.
 
-    `counts` has those of the relations before, one of which it may be another name of. `notes` takes what is
-    not as it was.
+    `counts` has the row counts of earlier relations, for aliases. Changed values are appended to `notes`.
     """
     schema, _, table = relation.name.partition(".")
-    place = f'"{schema}{ASIDE}"."{table}"'
+    place = f'"{schema}{STAGING_SUFFIX}"."{table}"'
     if relation.same_as:
-        of_schema, _, of_table = relation.same_as.partition(".")
+        target_schema, _, target_table = relation.same_as.partition(".")
         listed = ", ".join(f'"{column}"' for column in relation.columns)
-        server.ask(f'create view {place} as select {listed} from "{of_schema}{ASIDE}"."{of_table}"')
-        server.ask(_comments("view", place, relation))
+        server.run(
+            f'create view {place} as select {listed} from "{target_schema}{STAGING_SUFFIX}"."{target_table}"'
+        )
+        server.run(_comments("view", place, relation))
         return counts[relation.same_as]
     if relation.kind is not Kind.TABLE:
-        # It is looked at more than once, and may have taken long to compute.
-        source.execute(f"create or replace temp table {_AT_HAND} as {relation.sql}")
-        relation = replace(relation, sql=f"from {_AT_HAND}")
+        # The rows are read more than once and may be expensive to compute.
+        source.execute(f"create or replace temp table {_ROWS} as {relation.sql}")
+        relation = replace(relation, sql=f"from {_ROWS}")
     columns = _columns(source, relation)
-    typed = ", ".join(f'"{column.name}" {column.sent_as}' for column in columns)
-    server.ask(f"create table {place} ({typed})")
+    typed = ", ".join(f'"{column.name}" {column.sent_type}' for column in columns)
+    server.run(f"create table {place} ({typed})")
     listed = ", ".join(column.sql for column in columns)
     rows = source.sql(f"select {listed} from ({relation.sql})").to_arrow_reader(BATCH_ROWS)
-    count = server.copy(f"{schema}{ASIDE}", table, rows)
+    count = server.copy(f"{schema}{STAGING_SUFFIX}", table, rows)
     for column in columns:
         if column.is_infinite:
-            kind = column.type_there
-            server.ask(
+            kind = column.postgresql_type
+            server.run(
                 f'alter table {place} alter column "{column.name}" type {kind} using "{column.name}"::{kind}'
             )
         if column.has_nul:
             notes.append(
-                f"{relation.name}.{column.name} holds the character NUL, which PostgreSQL has not: ␀ there"
+                f"{relation.name}.{column.name}: NUL, which PostgreSQL cannot store, was replaced by ␀"
             )
     if relation.key:
         if _is_key(source, relation):
-            server.ask(f"alter table {place} add primary key ({_listed(relation.key)})")
+            server.run(f"alter table {place} add primary key ({_listed(relation.key)})")
         else:
-            notes.append(
-                f"{relation.name} has no primary key: {', '.join(relation.key)} do not tell its rows apart"
-            )
-    server.ask(_comments("table", place, relation))
+            notes.append(f"{relation.name} has no primary key: {', '.join(relation.key)} are not unique")
+    server.run(_comments("table", place, relation))
     return count
 
 
@@ -140,20 +139,23 @@ def _columns(source: duckdb.DuckDBPyConnection, relation: Relation) -> list[_Col
     columns = [
         _Column(name, str(kind)) for name, kind, *_ in source.execute(f"describe {relation.sql}").fetchall()
     ]
-    looked_at = {
+    checks = {
         column.name: f'bool_or(not isfinite("{column.name}"))'
-        if column.type in _MOMENTS
+        if column.type in _TIME_TYPES
         else f'bool_or(contains("{column.name}", chr(0)))'
         for column in columns
-        if column.type in _MOMENTS or column.type == "VARCHAR"
+        if column.type in _TIME_TYPES or column.type == "VARCHAR"
     }
-    if not looked_at:
+    if not checks:
         return columns
-    [found] = source.execute(f"select {', '.join(looked_at.values())} from ({relation.sql})").fetchall()
-    spoilt = {name for name, is_so in zip(looked_at, found, strict=True) if is_so}
+    [found] = source.execute(f"select {', '.join(checks.values())} from ({relation.sql})").fetchall()
+    affected = {name for name, is_affected in zip(checks, found, strict=True) if is_affected}
     return [
         _Column(
-            c.name, c.type, c.name in spoilt and c.type in _MOMENTS, c.name in spoilt and c.type == "VARCHAR"
+            c.name,
+            c.type,
+            c.name in affected and c.type in _TIME_TYPES,
+            c.name in affected and c.type == "VARCHAR",
         )
         for c in columns
     ]
@@ -174,7 +176,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def _comments(kind: str, place: str, relation: Relation) -> str:
-    """All comments of a relation as one statement."""
+    """One statement that sets all comments of a relation."""
     comments = [f"comment on {kind} {place} is {quoted(relation.comment)}"]
     comments += [
         f'comment on column {place}."{column}" is {quoted(meaning)}'

@@ -1,13 +1,13 @@
-"""Writes what Superset imports to show a published file: database, datasets, charts, a dashboard a trace.
+"""Write a Superset bundle for a published file: database, datasets, charts, and one dashboard per trace.
 
-    metadata.yaml                         what kind of bundle it is
-    databases/tracehouse.yaml             the file
+    metadata.yaml                         the kind of bundle
+    databases/tracehouse.yaml             the published file
     datasets/tracehouse/itp_job.yaml      a table, a view or an answer
-    charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line, drawn
+    charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line
     dashboards/itp.yaml                   the charts of a trace, and its caveats
 
-Datasets are named `itp_job` and not `job`, as Superset takes two of one name for one. Identifiers follow from
-names, so that a bundle which is imported again meets what it imported before.
+A dataset is named `itp_job` instead of `job`, because Superset merges datasets of one name. Identifiers are
+derived from names, so that importing again updates the same objects.
 """
 
 import io
@@ -21,19 +21,19 @@ import duckdb
 
 from tracehouse.core.errors import UserError, not_installed
 from tracehouse.publish.bi.contents import Kind
-from tracehouse.publish.bi.superset_charts import Answer, chart_of, position_of
+from tracehouse.publish.bi.superset_charts import Answer, build_chart, build_layout
 
 DATABASE = "Tracehouse"
 ROOT = "tracehouse"
 
 _VERSION = "1.0.0"
 _NAMESPACE = uuid.UUID("6f4c3c1e-5d0b-5b0e-9c57-0a9a3c2f7d11")
-# Of every file in the bundle: that its bytes follow from what is in them.
+# A constant time, so that equal content gives equal bytes.
 _TIME = "2025-01-01T00:00:00+00:00"
 
 
-def bundle(path: Path) -> tuple[bytes, list[str]]:
-    """The bundle for a published file, as a ZIP, and notes on what it leaves out."""
+def build_bundle(path: Path) -> tuple[bytes, list[str]]:
+    """The bundle for a published file as a ZIP, and notes on answers left out."""
     try:
         from yaml import safe_dump
     except ModuleNotFoundError:
@@ -49,16 +49,18 @@ def bundle(path: Path) -> tuple[bytes, list[str]]:
         for answer in drawn:
             files[f"charts/{dataset_name(answer.name)}.yaml"] = _chart(answer)
         for trace, title in _titles(connection).items():
-            its_own = [answer for answer in drawn if answer.name.startswith(f"{trace}.")]
-            if its_own:
-                files[f"dashboards/{trace}.yaml"] = _dashboard(connection, trace, title, its_own)
+            trace_answers = [answer for answer in drawn if answer.name.startswith(f"{trace}.")]
+            if trace_answers:
+                files[f"dashboards/{trace}.yaml"] = _dashboard(connection, trace, title, trace_answers)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in files.items():
             text = safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
             packed.writestr(zipfile.ZipInfo(f"{ROOT}/{name}"), text, zipfile.ZIP_DEFLATED)
     empty = [answer.name for answer in answers if not answer.rows]
-    return archive.getvalue(), [f"no chart, as the answer has no rows: {', '.join(empty)}"] if empty else []
+    return archive.getvalue(), [
+        f"No chart, because the answer has no rows: {', '.join(empty)}"
+    ] if empty else []
 
 
 def dataset_name(name: str) -> str:
@@ -67,7 +69,7 @@ def dataset_name(name: str) -> str:
 
 
 def identifier(*parts: str) -> str:
-    """The identifier of what is called so."""
+    """The identifier derived from names."""
     return str(uuid.uuid5(_NAMESPACE, "/".join(parts)))
 
 
@@ -80,7 +82,7 @@ def _database(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: Superset cannot open a file below a folder with ? in its name")
     return {
         "database_name": DATABASE,
-        # SQLAlchemy 1.4 takes a path as it is written.
+        # SQLAlchemy 1.4 does not decode the path.
         "sqlalchemy_uri": f"duckdb:///{path.absolute()}",
         "expose_in_sqllab": True,
         "allow_run_async": False,
@@ -97,7 +99,7 @@ def _database(path: Path) -> dict[str, Any]:
 
 
 def _datasets(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    """A dataset for each table, view and answer that is not one more name of another."""
+    """A dataset for each table, view and answer that is not an alias."""
     columns: dict[str, list[dict[str, Any]]] = {}
     for name, column, kind, comment in connection.execute(
         """
@@ -139,7 +141,7 @@ def _column(name: str, kind: str, comment: str) -> dict[str, Any]:
 
 
 def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
-    """The answers that have a `-- chart:` line, as the catalog keeps it."""
+    """The answers with a `-- chart:` line."""
     charted = connection.execute(
         """
         select queries.query_name, queries.title, queries.description, queries.chart, contents.row_count
@@ -152,21 +154,21 @@ def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
     ).fetchall()
     for name, title, description, line, rows in charted:
         columns = {column: kind for column, kind, *_ in connection.execute(f"describe {name}").fetchall()}
-        yield Answer(name, title, description, line, rows, columns, _measured(connection, name))
+        yield Answer(name, title, description, line, rows, columns, _aggregate_function(connection, name))
 
 
-def _measured(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:
-    """Gives values of aggregates over the rows of a table."""
+def _aggregate_function(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:
+    """A function that computes an aggregate over the rows of a table."""
 
-    def measured(aggregate: str) -> int:
+    def compute(aggregate: str) -> int:
         [(value,)] = connection.execute(f"select {aggregate} from {name}").fetchall()
         return value
 
-    return measured
+    return compute
 
 
 def _chart(answer: Answer) -> dict[str, Any]:
-    kind, params = chart_of(answer)
+    kind, params = build_chart(answer)
     return {
         "slice_name": answer.title,
         "description": answer.description,
@@ -180,7 +182,7 @@ def _chart(answer: Answer) -> dict[str, Any]:
 
 def _titles(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
     titles = dict(connection.execute("select trace, title from catalog.traces order by trace").fetchall())
-    return titles | {"unified": "All traces side by side"}
+    return titles | {"unified": "All traces"}
 
 
 def _dashboard(
@@ -188,10 +190,10 @@ def _dashboard(
 ) -> dict[str, Any]:
     return {
         "dashboard_title": title,
-        "description": f"The named queries of {trace}, asked with their defaults.",
+        "description": f"The named queries of {trace} with default parameters.",
         "slug": f"tracehouse-{trace}",
         "uuid": identifier("dashboard", trace),
-        "position": position_of(
+        "position": build_layout(
             title,
             _caveats(connection, trace),
             [(identifier("chart", answer.name), answer.title) for answer in answers],
@@ -203,7 +205,7 @@ def _dashboard(
 
 
 def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
-    """The traps of a trace as Markdown; on the dashboard of all, those of traces with data in its answers."""
+    """The caveats of a trace as Markdown; on the dashboard of all traces, those of its answers."""
     rows = connection.execute(
         """
         with with_data as (select trace from catalog.tables group by trace having sum(row_count) > 0),
@@ -226,15 +228,15 @@ def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
     ).fetchall()
     lines = [f"- **{name}**: {wrong} {do}" for name, wrong, do in rows]
     if synthetic == [(True,)]:
-        lines.insert(0, "- **synthetic data**: some rows were written by a generator, not measured.")
+        lines.insert(0, "- **synthetic data**: some rows were generated, not measured.")
     return "\n".join(["### Read before you cite", "", *lines])
 
 
-def written(path: Path, target: Path) -> list[str]:
-    """Write the bundle for a published file, whole or not at all, and return notes on it."""
+def write_bundle(path: Path, target: Path) -> list[str]:
+    """Write the bundle for a published file atomically, and return notes on it."""
     from tracehouse.publish import output
 
-    content, notes = bundle(path)
+    content, notes = build_bundle(path)
     with output.spooled(target, target.parent) as spool:
         spool.file.write(content)
     return notes

@@ -1,4 +1,4 @@
-"""How Superset draws an answer: as its `-- chart:` line says, and as a table where Superset cannot."""
+"""Build Superset charts from `-- chart:` lines, or tables where Superset has no such chart."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ TYPES = {
     "line": "echarts_timeseries_line",
     "point": "echarts_timeseries_scatter",
 }
-"""Superset's chart for each kind that it can draw; of another, the rows are shown."""
+"""Superset's chart type by kind of chart; other kinds are shown as tables."""
 
 MOST_ROWS = 10_000
 MOST_MARKED = 200
@@ -25,9 +25,9 @@ CHARTS_IN_A_ROW = WIDE // HALF
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that is to be drawn: what it is, its chart line, its columns with DuckDB's types.
+    """An answer to draw: its name, texts, chart line, row count, and columns with DuckDB types.
 
-    `measured` gives the value of an aggregate over its rows, written in SQL.
+    `aggregate` computes an SQL aggregate over its rows.
     """
 
     name: str
@@ -36,20 +36,20 @@ class Answer:
     line: str
     rows: int
     columns: Mapping[str, str]
-    measured: Callable[[str], int]
+    aggregate: Callable[[str], int]
 
 
-def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
-    """Superset's kind of chart for an answer, and its settings."""
-    chart = _readable(answer)
+def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
+    """Superset's chart type for an answer, and its settings."""
+    chart = _supported_chart(answer)
     if chart is None:
         return "table", _table(answer)
     is_time = answer.columns[chart.x.column].startswith(("TIMESTAMP", "DATE"))
-    kind = chart.kind if chart.kind != "line" or _is_shared(answer, chart) else "point"
+    kind = chart.kind if chart.kind != "line" or _is_dense(answer, chart) else "point"
     settings: dict[str, Any] = {
         "x_axis": chart.x.column,
         "time_grain_sqla": None,
-        # Rows are told apart by x and color: the greatest of each one's values is the one that it has.
+        # x and colour identify a row, so the maximum of its values is its only value.
         "metrics": [_metric(chart.y.column, answer.columns[chart.y.column])],
         "groupby": [chart.color] if chart.color else [],
         "adhoc_filters": [],
@@ -70,7 +70,7 @@ def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
         "rich_tooltip": True,
         "tooltipTimeFormat": "smart_date",
         "x_axis_time_format": "smart_date",
-        # A number that names a bar has the place of its name.
+        # Numbers that name bars are categories.
         "xAxisForceCategorical": not is_time and (kind in ("bar", "stack") or chart.x.is_log),
         "x_axis_sort_asc": True,
         "x_axis_sort": chart.x.column,
@@ -83,9 +83,9 @@ def chart_of(answer: Answer) -> tuple[str, dict[str, Any]]:
     return TYPES[kind], settings
 
 
-def position_of(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The layout of a dashboard: a text over its whole width, and charts two by two, each by id and title."""
-    # A point of a list takes two lines or three.
+def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The layout of a dashboard: a text in full width, then two charts (id and title) per row."""
+    # A list item takes two or three lines.
     height = min(HEIGHT, 14 + 6 * markdown.count("\n- "))
     rows: list[dict[str, Any]] = [_row("caveats", ["MARKDOWN-caveats"])]
     blocks: list[dict[str, Any]] = [
@@ -98,10 +98,10 @@ def position_of(title: str, markdown: str, charts: Sequence[tuple[str, str]]) ->
         }
     ]
     for place in range(0, len(charts), CHARTS_IN_A_ROW):
-        inside = []
+        block_ids = []
         for identifier, name in charts[place : place + CHARTS_IN_A_ROW]:
             block = f"CHART-{identifier}"
-            inside.append(block)
+            block_ids.append(block)
             blocks.append(
                 {
                     "type": "CHART",
@@ -111,14 +111,14 @@ def position_of(title: str, markdown: str, charts: Sequence[tuple[str, str]]) ->
                     "meta": {
                         "width": HALF,
                         "height": HEIGHT,
-                        # Superset puts its own number here when it imports.
+                        # Superset replaces this number on import.
                         "chartId": uuid.UUID(identifier).int % 1_000_000_007,
                         "uuid": identifier,
                         "sliceName": name,
                     },
                 }
             )
-        rows.append(_row(str(place), inside))
+        rows.append(_row(str(place), block_ids))
     return {
         "DASHBOARD_VERSION_KEY": "v2",
         "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["GRID_ID"]},
@@ -143,29 +143,29 @@ def _row(name: str, children: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _readable(answer: Answer) -> Chart | None:
-    """The chart of an answer, where Superset has such a chart and it would show what the rows hold."""
-    # One row says more in words than as one bar or one point.
+def _supported_chart(answer: Answer) -> Chart | None:
+    """The chart of an answer if Superset supports it and it can show the rows, otherwise None."""
+    # A single row is clearer as a table.
     if answer.line.split()[0] not in TYPES or answer.rows < 2:
         return None
     try:
         chart = read_chart(answer.line, answer.name)
     except DefinitionError:
-        # Written for a newer version of this program.
+        # The file was published by a newer version.
         return None
     if not answer.columns.keys() >= set(chart.columns):
         return None
-    apart = ", ".join(f'"{column}"' for column in (chart.x.column, chart.color) if column)
-    is_told_apart = answer.measured(f"count(distinct ({apart}, 0))") == answer.rows
-    return chart if is_told_apart and answer.measured(f'count("{chart.y.column}")') else None
+    identifying = ", ".join(f'"{column}"' for column in (chart.x.column, chart.color) if column)
+    is_unique = answer.aggregate(f"count(distinct ({identifying}, 0))") == answer.rows
+    return chart if is_unique and answer.aggregate(f'count("{chart.y.column}")') else None
 
 
-def _is_shared(answer: Answer, chart: Chart) -> bool:
-    """Whether most lines have a point at most x: Superset's break off where one has none."""
+def _is_dense(answer: Answer, chart: Chart) -> bool:
+    """Whether most lines have a point at most x values; Superset interrupts lines at missing points."""
     if not chart.color:
         return True
     places, lines = (
-        answer.measured(f'count(distinct ("{column}", 0))') for column in (chart.x.column, chart.color)
+        answer.aggregate(f'count(distinct ("{column}", 0))') for column in (chart.x.column, chart.color)
     )
     return 2 * answer.rows > places * lines
 

@@ -49,14 +49,14 @@ def names(connection: duckdb.DuckDBPyConnection, where: str) -> list[str]:
     return [name for (name,) in connection.execute(sql).fetchall()]
 
 
-def test_every_table_and_view_has_the_rows_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+def test_tables_and_views_have_rows_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     relations = names(both, "kind in ('base table', 'view', 'catalog')")
     assert len(relations) > 180
     for name in relations:
         assert digest(both, f"from published.{name}") == digest(both, f"from warehouse.{name}"), name
 
 
-def test_every_answer_is_that_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+def test_answers_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     both.execute("use warehouse")
     queries = [name for (name,) in both.execute("select query_name from catalog.queries").fetchall()]
     assert sorted(queries) == names(both, "kind = 'answer'")
@@ -64,8 +64,8 @@ def test_every_answer_is_that_of_the_warehouse(both: duckdb.DuckDBPyConnection) 
         assert digest(both, f"from published.{name}") == digest(both, f"from {name}()"), name
 
 
-def test_named_queries_take_other_values(both: duckdb.DuckDBPyConnection) -> None:
-    """All but those that read single samples, which are left out by name."""
+def test_named_queries_take_parameters(both: duckdb.DuckDBPyConnection) -> None:
+    """All but those that read single samples, which are listed as left out."""
     both.execute("use published")
     macros = {
         name
@@ -90,7 +90,7 @@ def test_named_queries_take_other_values(both: duckdb.DuckDBPyConnection) -> Non
     assert other == digest(both, asked)
 
 
-def test_comments_are_those_of_the_warehouse(both: duckdb.DuckDBPyConnection) -> None:
+def test_comments_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     """On columns; and every table, view, macro and column has one."""
     sql = """
         select schema_name || '.' || table_name || '.' || column_name, comment from duckdb_columns()
@@ -109,7 +109,7 @@ def test_comments_are_those_of_the_warehouse(both: duckdb.DuckDBPyConnection) ->
         assert found and all(comment for (comment,) in found)
 
 
-def test_all_but_other_names_are_tables(both: duckdb.DuckDBPyConnection) -> None:
+def test_everything_but_aliases_is_a_table(both: duckdb.DuckDBPyConnection) -> None:
     found = {
         name
         for (name,) in both.execute(
@@ -120,7 +120,7 @@ def test_all_but_other_names_are_tables(both: duckdb.DuckDBPyConnection) -> None
     assert {"itp.raw_job", "itp.job", "unified.jobs", "itp.gpu_hours", "catalog.caveats"} <= found
 
 
-def test_telemetry_is_by_the_hour_as_pandas_has_it(both: duckdb.DuckDBPyConnection) -> None:
+def test_hourly_telemetry_equals_pandas(both: duckdb.DuckDBPyConnection) -> None:
     assert WIDE
     assert {name.removesuffix("_hourly") for name in names(both, "kind = 'hourly rollup'")} == WIDE
     assert not WIDE & set(names(both, "true"))
@@ -144,7 +144,7 @@ def test_telemetry_is_by_the_hour_as_pandas_has_it(both: duckdb.DuckDBPyConnecti
             assert found[column].tolist() == pytest.approx(expected[column].tolist(), nan_ok=True), column
 
 
-def test_with_the_whole_every_sample_is_there(sample_raw: Path, publish, tmp_path: Path) -> None:
+def test_whole_includes_every_sample(sample_raw: Path, publish, tmp_path: Path) -> None:
     warehouse, path = tmp_path / "warehouse", tmp_path / "whole.duckdb"
     folder = tmp_path / "raw" / "kalos"
     folder.mkdir(parents=True)
@@ -152,8 +152,8 @@ def test_with_the_whole_every_sample_is_there(sample_raw: Path, publish, tmp_pat
         if raw.parent.name == folder.name:
             shutil.copy(raw, folder)
     assert not database.ingest([tmp_path / "raw"], warehouse, ["acme"], lambda *_: None).problems
-    said = publish(warehouse, "--out", path, "--whole")
-    assert "sample" not in said.stderr
+    run = publish(warehouse, "--out", path, "--whole")
+    assert "sample" not in run.stderr
     with duckdb.connect(str(path), read_only=True) as connection:
         connection.execute(f"attach '{warehouse / database.NAME}' as warehouse (read_only)")
         assert connection.execute("from catalog.left_out where name like 'acme%'").fetchall() == []
@@ -166,11 +166,11 @@ def small(small_published: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(small_published, tmp_path))
 
 
-def test_traces_without_data_are_left_out_and_named(small: Path, small_warehouse: Path, publish) -> None:
-    said = publish(small_warehouse, "--out", small)
-    assert said.stdout.startswith("Published ") and f" as {small}, " in said.stdout
+def test_traces_without_data_are_listed(small: Path, small_warehouse: Path, publish) -> None:
+    run = publish(small_warehouse, "--out", small)
+    assert run.stdout.startswith("Published ") and f" as {small}, " in run.stdout
     others = sorted(all_traces().keys() - {"dlrm", "itp"})
-    assert f"no data: {', '.join(others)}" in said.stderr
+    assert f"no data: {', '.join(others)}" in run.stderr
     with duckdb.connect(str(small), read_only=True) as connection:
         schemas = connection.execute("select distinct schema_name from duckdb_tables()").fetchall()
         assert {schema for (schema,) in schemas} == {"catalog", "dlrm", "itp", "unified"}
@@ -178,16 +178,16 @@ def test_traces_without_data_are_left_out_and_named(small: Path, small_warehouse
         assert ("acme",) in left_out and ("itp",) not in left_out
 
 
-def test_a_warehouse_without_data_is_not_published(publish, tmp_path: Path) -> None:
+def test_warehouse_without_data_is_an_error(publish, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     database.build(tmp_path / "empty")
-    said = publish(tmp_path / "empty", "--out", tmp_path / "a.duckdb", succeeds=False)
-    assert "holds no data" in said.stderr
+    run = publish(tmp_path / "empty", "--out", tmp_path / "a.duckdb", succeeds=False)
+    assert "has no data" in run.stderr
     assert not (tmp_path / "a.duckdb").exists()
 
 
 @pytest.mark.parametrize("what", ["text", "a database", "the warehouse's own", "a folder"])
-def test_what_is_not_ours_stays(what: str, small_warehouse: Path, publish, tmp_path: Path) -> None:
+def test_foreign_objects_are_not_replaced(what: str, small_warehouse: Path, publish, tmp_path: Path) -> None:
     path = tmp_path / "mine.duckdb"
     if what == "text":
         path.write_text("mine")
@@ -199,9 +199,9 @@ def test_what_is_not_ours_stays(what: str, small_warehouse: Path, publish, tmp_p
     else:
         shutil.copy(small_warehouse / database.NAME, path)
     before = path.read_bytes() if path.is_file() else None
-    said = publish(small_warehouse, "--out", path, succeeds=False)
-    assert str(path) in said.errors[0]
-    assert "not a file" in said.stderr if what == "a folder" else "stays as it is" in said.stderr
+    run = publish(small_warehouse, "--out", path, succeeds=False)
+    assert str(path) in run.errors[0]
+    assert "not a file" in run.stderr if what == "a folder" else "is not replaced" in run.stderr
     assert before == (path.read_bytes() if path.is_file() else None)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -223,36 +223,34 @@ def held(path: Path, how: str) -> subprocess.Popen:
     return holder
 
 
-def test_who_reads_goes_on_with_what_was_before_and_is_told_of(
-    small: Path, small_warehouse: Path, publish
-) -> None:
+def test_reader_keeps_old_version_and_is_noted(small: Path, small_warehouse: Path, publish) -> None:
     before = small.stat().st_ino
     holder = held(small, "read")
-    said = publish(small_warehouse, "--out", small)
-    assert "open" in said.stderr and str(small) in said.stderr
+    run = publish(small_warehouse, "--out", small)
+    assert "open" in run.stderr and str(small) in run.stderr
     rest, _ = holder.communicate("")
     assert holder.returncode == 0 and rest.startswith("[(")
     assert small.stat().st_ino != before
 
 
-def test_who_writes_is_not_cut_off(small: Path, small_warehouse: Path, publish) -> None:
+def test_file_open_for_writing_is_not_replaced(small: Path, small_warehouse: Path, publish) -> None:
     before = small.read_bytes()
     holder = held(small, "write")
-    said = publish(small_warehouse, "--out", small, succeeds=False)
-    assert f"PID {holder.pid}" in said.errors[0] and "Close it there" in said.errors[0]
+    run = publish(small_warehouse, "--out", small, succeeds=False)
+    assert f"PID {holder.pid}" in run.errors[0] and "Close it there" in run.errors[0]
     holder.communicate("")
     assert small.read_bytes() == before
     assert [found.name for found in small.parent.iterdir()] == [small.name]
 
 
-def test_a_full_or_closed_folder_is_told(small_warehouse: Path, publish, tmp_path: Path) -> None:
+def test_missing_folder_is_an_error(small_warehouse: Path, publish, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name in ("nowhere", "file"):
-        said = publish(small_warehouse, "--out", tmp_path / name / "a.duckdb", succeeds=False)
-        assert said.errors[0].startswith(f"error: {tmp_path / name}: there is no such folder. ")
+        run = publish(small_warehouse, "--out", tmp_path / name / "a.duckdb", succeeds=False)
+        assert run.errors[0].startswith(f"error: {tmp_path / name}: there is no such folder. ")
 
 
-def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path, publish) -> None:
+def test_removes_files_of_killed_publish(small: Path, small_warehouse: Path, publish) -> None:
     names = [f".{small.name}-{ending}" for ending in ("killed", "killed.wal")]
     for name in names:
         small.with_name(name).write_text("half")
@@ -265,7 +263,7 @@ def test_what_a_killed_publish_left_goes_away(small: Path, small_warehouse: Path
     holder.communicate("")
 
 
-def test_it_says_what_to_give(small_warehouse: Path) -> None:
+def test_missing_target_is_a_usage_error(small_warehouse: Path) -> None:
     for options in ((), ("--superset", "a.zip")):
-        said = command_line.server().run("publish", "--warehouse", small_warehouse, *options)
-        assert said.code == 2 and "--out FILE" in said.errors[0]
+        run = command_line.server().run("publish", "--warehouse", small_warehouse, *options)
+        assert run.code == 2 and "--out FILE" in run.errors[0]

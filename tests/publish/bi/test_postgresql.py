@@ -19,9 +19,9 @@ from terminal import end, terminal
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish.bi.contents import Kind, Relation
-from tracehouse.publish.bi.postgresql_schemas import ASIDE
+from tracehouse.publish.bi.postgresql_schemas import STAGING_SUFFIX
 from tracehouse.publish.bi.postgresql_table import Server as Session
-from tracehouse.publish.bi.postgresql_table import store
+from tracehouse.publish.bi.postgresql_table import store_relation
 
 pytestmark = in_full
 
@@ -53,9 +53,9 @@ def published(warehouse: Path, url: str, password: str = PASSWORD, code: int = 0
 def whole(server: Server, sample_warehouse: Path) -> str:
     """The name of a database that the sample was published to."""
     server.psql("create database whole")
-    said = published(sample_warehouse, server.url("whole"))
-    assert said.stdout.endswith(f" to {server.url('whole')}\n")
-    assert "primary key" not in said.stderr
+    run = published(sample_warehouse, server.url("whole"))
+    assert run.stdout.endswith(f" to {server.url('whole')}\n")
+    assert "primary key" not in run.stderr
     return "whole"
 
 
@@ -80,9 +80,7 @@ def everything(server: Server, database_name: str) -> str:
     )
 
 
-def test_every_table_has_the_rows_of_the_warehouse(
-    server: Server, whole: str, sample_warehouse: Path
-) -> None:
+def test_tables_have_rows_of_warehouse(server: Server, whole: str, sample_warehouse: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
     with duckdb.connect() as connection, dbapi.connect(server.url(whole)) as postgresql:
@@ -104,7 +102,7 @@ def test_every_table_has_the_rows_of_the_warehouse(
                 assert digest(connection, "from there") == digest(connection, here), name
 
 
-def test_types_are_postgresqls_own(server: Server, whole: str) -> None:
+def test_types_are_native(server: Server, whole: str) -> None:
     def type_of(table: str, column: str) -> str:
         return server.psql(
             f"select format_type(atttypid, atttypmod) from pg_attribute"
@@ -127,7 +125,7 @@ def test_types_are_postgresqls_own(server: Server, whole: str) -> None:
     assert wide == "numeric"
 
 
-def test_the_pages_commands_run(server: Server, small_warehouse: Path, tmp_path: Path) -> None:
+def test_commands_of_page_run(server: Server, small_warehouse: Path, tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
     create_user, create_database, publish = re.findall(r"^    (\w.*)$", page, re.M)
     place = {"PGHOST": "127.0.0.1", "PGPORT": server.port, "PGUSER": OWNER, "PGPASSWORD": PASSWORD}
@@ -145,15 +143,13 @@ def test_the_pages_commands_run(server: Server, small_warehouse: Path, tmp_path:
     assert server.psql("select count(*) > 0 from itp.job", "traces", "publisher") == "t"
 
 
-def test_the_pages_sql_runs(server: Server, whole: str) -> None:
+def test_sql_of_page_runs(server: Server, whole: str) -> None:
     page = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
     for sql in re.findall(r"```sql\n(.*?)```", page, re.S):
         server.psql(sql, whole)
 
 
-def test_comments_and_keys_are_there(
-    server: Server, whole: str, synthetic: duckdb.DuckDBPyConnection
-) -> None:
+def test_comments_and_keys_are_set(server: Server, whole: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     found = set(
         server.psql(
             """
@@ -195,7 +191,7 @@ def test_comments_and_keys_are_there(
     assert keys["acme.gpu_metric_hourly"] == ("cluster", "metric", "device", "hour")
 
 
-def test_a_second_publish_replaces_ours_and_keeps_grants(
+def test_second_publish_replaces_tables_and_keeps_grants(
     server: Server, small: str, small_warehouse: Path
 ) -> None:
     role = f"reader_{small}"
@@ -218,9 +214,7 @@ def test_a_second_publish_replaces_ours_and_keeps_grants(
     assert server.psql("select count(*) from itp.gpu_hours", small, role)
 
 
-def test_a_trace_that_has_no_data_any_more_goes(
-    server: Server, small: str, sample_raw: Path, tmp_path: Path
-) -> None:
+def test_trace_without_data_is_removed(server: Server, small: str, sample_raw: Path, tmp_path: Path) -> None:
     assert not database.ingest([sample_raw], tmp_path, ["itp"], lambda *_: None).problems
     assert "dlrm|" in everything(server, small)
     published(tmp_path, server.url(small))
@@ -233,20 +227,23 @@ def test_a_trace_that_has_no_data_any_more_goes(
         ("create table itp.mine as select 1 as n", "itp.mine"),
         ("create function itp.one() returns int language sql as 'select 1'", "itp.one()"),
         ("create schema genuine; create view genuine.jobs as select count(*) from itp.job", "genuine.jobs"),
-        (f"create schema itp{ASIDE}; create table itp{ASIDE}.mine as select 1 as n", f"itp{ASIDE}.mine"),
+        (
+            f"create schema itp{STAGING_SUFFIX}; create table itp{STAGING_SUFFIX}.mine as select 1 as n",
+            f"itp{STAGING_SUFFIX}.mine",
+        ),
     ],
 )
-def test_what_is_not_ours_stays(
+def test_foreign_objects_are_not_replaced(
     statement: str, name: str, server: Server, small: str, small_warehouse: Path
 ) -> None:
     server.psql(statement, small)
     before = everything(server, small)
-    said = published(small_warehouse, server.url(small), code=1)
-    assert said.errors[0].startswith(f"error: {name}: ")
+    run = published(small_warehouse, server.url(small), code=1)
+    assert run.errors[0].startswith(f"error: {name}: ")
     assert everything(server, small) == before
 
 
-def test_a_schema_of_others_is_not_taken(server: Server, small_warehouse: Path) -> None:
+def test_foreign_schema_is_not_replaced(server: Server, small_warehouse: Path) -> None:
     server.psql("create database others")
     server.psql("create schema itp; create table itp.job as select 1 as n; create schema dlrm", "others")
     before = everything(server, "others")
@@ -256,37 +253,35 @@ def test_a_schema_of_others_is_not_taken(server: Server, small_warehouse: Path) 
     assert everything(server, "others") == before
 
 
-def test_a_publish_that_was_killed_leaves_what_was_before_and_the_next_cleans_up(
-    server: Server, small: str, small_warehouse: Path
-) -> None:
+def test_killed_publish_keeps_old_version(server: Server, small: str, small_warehouse: Path) -> None:
     before = everything(server, small)
     command = [TRACES, "publish", "--warehouse", small_warehouse, "--to", server.url(small)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while f"dlrm{ASIDE}|" not in everything(server, small) and process.poll() is None:
+        while f"dlrm{STAGING_SUFFIX}|" not in everything(server, small) and process.poll() is None:
             pass
         process.kill()
     left = everything(server, small)
-    assert ASIDE in left
-    assert [line for line in left.splitlines() if ASIDE not in line] == before.splitlines()
+    assert STAGING_SUFFIX in left
+    assert [line for line in left.splitlines() if STAGING_SUFFIX not in line] == before.splitlines()
     published(small_warehouse, server.url(small))
-    assert ASIDE not in everything(server, small)
+    assert STAGING_SUFFIX not in everything(server, small)
 
 
-def test_who_reads_without_end_is_not_cut_off(server: Server, small: str, small_warehouse: Path) -> None:
+def test_long_reader_blocks_publish(server: Server, small: str, small_warehouse: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
     before = everything(server, small)
     with dbapi.connect(server.url(small)) as reader, reader.cursor() as cursor:
         cursor.execute("select count(*) from itp.job")
         count = cursor.fetchall()
-        said = published(small_warehouse, server.url(small), code=1)
-        assert "somebody has read" in said.errors[0]
+        run = published(small_warehouse, server.url(small), code=1)
+        assert "a reader held a lock" in run.errors[0]
         cursor.execute("select count(*) from itp.job")
         assert cursor.fetchall() == count
     assert everything(server, small) == before
 
 
-def test_two_at_a_time_are_one_too_many(server: Server, small: str, small_warehouse: Path) -> None:
+def test_one_publish_at_a_time(server: Server, small: str, small_warehouse: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
     with dbapi.connect(server.url(small)) as other, other.cursor() as cursor:
@@ -294,18 +289,18 @@ def test_two_at_a_time_are_one_too_many(server: Server, small: str, small_wareho
         assert "another publish" in published(small_warehouse, server.url(small), code=1).errors[0]
 
 
-def test_wrong_addresses_are_told_in_one_line(server: Server, small_warehouse: Path) -> None:
+def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -> None:
     server.psql(f"create role guest login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
 
     def error(url: str, password: str = PASSWORD, code: int = 1) -> str:
-        said = published(small_warehouse, url, password, code)
-        assert len(said.errors) == 1 and len(said.stderr.splitlines()) == 1
-        return said.errors[0]
+        run = published(small_warehouse, url, password, code)
+        assert len(run.errors) == 1 and len(run.stderr.splitlines()) == 1
+        return run.errors[0]
 
-    assert "does not accept the password" in error(server.url(), "wrong-password")
-    assert "does not accept the password" in error(server.url(), "")
-    assert "no PostgreSQL answers there" in error(f"postgresql://{OWNER}@127.0.0.1:1/postgres")
-    assert "no PostgreSQL answers there" in error(f"postgresql://{OWNER}@nowhere.invalid/postgres")
+    assert "the password is missing or wrong" in error(server.url(), "wrong-password")
+    assert "the password is missing or wrong" in error(server.url(), "")
+    assert "no PostgreSQL server answers" in error(f"postgresql://{OWNER}@127.0.0.1:1/postgres")
+    assert "no PostgreSQL server answers" in error(f"postgresql://{OWNER}@nowhere.invalid/postgres")
     assert 'database "nowhere" does not exist' in error(server.url("nowhere"))
     assert "grant create on database postgres to guest" in error(server.url(user="guest"))
     within = server.url().replace("@", f":{PASSWORD}@")
@@ -314,16 +309,16 @@ def test_wrong_addresses_are_told_in_one_line(server: Server, small_warehouse: P
     assert "hidden" not in error(f"postgresql://127.0.0.1:1/a?user={OWNER}&password=hidden", "")
 
 
-def test_a_password_within_the_url(server: Server, small: str, small_warehouse: Path) -> None:
+def test_password_in_url_is_not_printed(server: Server, small: str, small_warehouse: Path) -> None:
     from urllib.parse import quote
 
     url = server.url(small).replace("@", f":{quote(PASSWORD, safe='')}@")
-    said = published(small_warehouse, url, "")
-    assert PASSWORD not in said.stdout and quote(PASSWORD, safe="") not in said.stdout
-    assert said.stdout.endswith(f" to {server.url(small)}\n")
+    run = published(small_warehouse, url, "")
+    assert PASSWORD not in run.stdout and quote(PASSWORD, safe="") not in run.stdout
+    assert run.stdout.endswith(f" to {server.url(small)}\n")
 
 
-def test_what_the_driver_would_spoil(server: Server) -> None:
+def test_values_that_the_driver_changes(server: Server) -> None:
     """Infinity, the character NUL, and integers of 128 bits."""
     from adbc_driver_postgresql import dbapi
 
@@ -345,12 +340,12 @@ def test_what_the_driver_would_spoil(server: Server) -> None:
     with duckdb.connect() as source, dbapi.connect(server.url()) as connection:
         source.execute("set timezone = 'UTC'")
         session = Session(connection)
-        session.ask(f"create schema odd{ASIDE}")
-        assert store(source, session, relation, {}, notes) == 2
+        session.run(f"create schema odd{STAGING_SUFFIX}")
+        assert store_relation(source, session, relation, {}, notes) == 2
         connection.commit()
-    rows = server.psql(f"set timezone = 'UTC'; select * from odd{ASIDE}.values order by h")
+    rows = server.psql(f"set timezone = 'UTC'; select * from odd{STAGING_SUFFIX}.values order by h")
     assert rows.splitlines() == [
         "1|2023-01-02 03:04:05.000006+00||2023-01-02||-1|Infinity|2.25",
         "1|infinity|-infinity|infinity|a␀b|12345678901234567890123456789012345678|NaN|1.5",
     ]
-    assert ["odd.values.s holds the character NUL" in notes[0], "no primary key" in notes[1]] == [True, True]
+    assert ["odd.values.s: NUL" in notes[0], "no primary key" in notes[1]] == [True, True]

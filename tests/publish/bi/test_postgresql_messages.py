@@ -1,4 +1,4 @@
-"""What is said where a PostgreSQL cannot be reached, or refuses."""
+"""Messages of PostgreSQL errors."""
 
 import os
 import socket
@@ -38,14 +38,14 @@ ANSWERS = "\tIs the server running on that host and accepting TCP/IP connections
         (f'{AT}FATAL:  role "se%cret" is gone\n', 'role "***" is gone'),
     ],
 )
-def test_a_reason_keeps_its_lines_apart(text: str, reason: str) -> None:
+def test_reason_keeps_lines(text: str, reason: str) -> None:
     address = read_address("postgresql://me:se%25cret@db/traces")
     assert postgresql._reason(address, text) == reason
 
 
-def test_a_server_that_is_not_there_is_named(sample_warehouse: Path) -> None:
+def test_unreachable_server_is_named(sample_warehouse: Path) -> None:
     with socket.socket() as bound:
-        # Bound, and not listened to: nobody else can answer.
+        # Bound without listening, so that nothing answers.
         bound.bind(("127.0.0.1", 0))
         url = f"postgresql://me@127.0.0.1:{bound.getsockname()[1]}/traces"
         run = command_line.by_itself(
@@ -53,6 +53,6 @@ def test_a_server_that_is_not_there_is_named(sample_warehouse: Path) -> None:
         )
     assert (run.code, run.stdout) == (1, "")
     assert run.stderr == (
-        f"error: {url}: no PostgreSQL answers there (Connection refused). "
+        f"error: {url}: no PostgreSQL server answers (Connection refused). "
         "Check host and port, and that the server is running\n"
     )

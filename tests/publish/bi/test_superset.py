@@ -17,8 +17,8 @@ import yaml
 from bi_tests import in_full
 from superset_server import Superset
 
-from tracehouse.publish.bi.superset import bundle
-from tracehouse.publish.bi.superset_charts import Answer, chart_of
+from tracehouse.publish.bi.superset import build_bundle
+from tracehouse.publish.bi.superset_charts import Answer, build_chart
 from tracehouse.sql.query_files import CHART_KINDS
 
 REPOSITORY = Path(__file__).parents[3]
@@ -49,10 +49,8 @@ COLUMN_KEYS = {"column_name", "is_dttm", "is_active", "type", "groupby", "filter
 def published(small_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a published file and its bundle."""
     folder = tmp_path_factory.mktemp("it's for superset")
-    said = publish(
-        small_warehouse, "--out", folder / "traces.duckdb", "--superset", folder / "dashboards.zip"
-    )
-    assert f"Wrote {folder / 'dashboards.zip'}. Import it: superset import-dashboards" in said.stdout
+    run = publish(small_warehouse, "--out", folder / "traces.duckdb", "--superset", folder / "dashboards.zip")
+    assert f"Wrote {folder / 'dashboards.zip'}. Import it: superset import-dashboards" in run.stdout
     return folder
 
 
@@ -69,7 +67,7 @@ def of(files: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", SCHEMAS)
-def test_every_file_has_the_keys_that_superset_takes(kind: str, files: dict[str, Any]) -> None:
+def test_files_have_keys_of_superset(kind: str, files: dict[str, Any]) -> None:
     needed, others = SCHEMAS[kind]
     contents = of(files, kind)
     assert contents
@@ -80,7 +78,7 @@ def test_every_file_has_the_keys_that_superset_takes(kind: str, files: dict[str,
         assert all(column.keys() == COLUMN_KEYS for column in content["columns"])
 
 
-def test_what_is_named_is_there(files: dict[str, Any], published: Path) -> None:
+def test_references_resolve(files: dict[str, Any], published: Path) -> None:
     [base] = of(files, "databases").values()
     assert base["sqlalchemy_uri"] == f"duckdb:///{published / 'traces.duckdb'}"
     datasets = {content["uuid"]: content for content in of(files, "datasets").values()}
@@ -100,7 +98,7 @@ def test_what_is_named_is_there(files: dict[str, Any], published: Path) -> None:
         assert all(child in blocks for block in blocks.values() for child in block.get("children", ()))
 
 
-def test_datasets_are_the_tables_with_their_meaning(files: dict[str, Any], published: Path) -> None:
+def test_datasets_are_tables_with_comments(files: dict[str, Any], published: Path) -> None:
     with duckdb.connect(str(published / "traces.duckdb"), read_only=True) as connection:
         contents = connection.execute(
             "select name, comment from catalog.contents where same_as = ''"
@@ -120,19 +118,19 @@ def test_datasets_are_the_tables_with_their_meaning(files: dict[str, Any], publi
     assert len(of(files, "datasets")) == len(contents)
 
 
-def test_a_dashboard_has_the_caveats(files: dict[str, Any]) -> None:
+def test_dashboard_has_caveats(files: dict[str, Any]) -> None:
     text = files["dashboards/itp.yaml"]["position"]["MARKDOWN-caveats"]["meta"]["code"]
     assert "**itp.min_duration_600**" in text and "**synthetic data**" in text
     assert set(of(files, "dashboards")) == {f"dashboards/{name}.yaml" for name in ("dlrm", "itp", "unified")}
 
 
-def test_the_same_file_gives_the_same_bundle(published: Path) -> None:
-    content, _ = bundle(published / "traces.duckdb")
+def test_bundle_is_reproducible(published: Path) -> None:
+    content, _ = build_bundle(published / "traces.duckdb")
     assert content == (published / "dashboards.zip").read_bytes()
 
 
 @pytest.mark.parametrize("line", [*(f"{kind} x=a y=b color=c" for kind in CHART_KINDS), "cloud z=a", "map a"])
-def test_a_chart_of_any_kind_is_drawn_or_listed(line: str) -> None:
+def test_chart_of_any_kind_is_drawn_or_a_table(line: str) -> None:
     columns = {"a": "VARCHAR", "b": "DOUBLE", "c": "VARCHAR"}
 
     def measured(aggregate: str) -> int:
@@ -144,7 +142,7 @@ def test_a_chart_of_any_kind_is_drawn_or_listed(line: str) -> None:
             ).fetchall()
         return value
 
-    kind, params = chart_of(Answer("a.b", "A?", "It is.", line, 4, columns, measured))
+    kind, params = build_chart(Answer("a.b", "A?", "It is.", line, 4, columns, measured))
     if line.split()[0] in ("bar", "stack", "line", "point"):
         assert kind.startswith("echarts_timeseries_") and params["x_axis"] == "a"
         assert params["groupby"] == ["c"] and ("stack" in params) is line.startswith("stack")
@@ -152,9 +150,9 @@ def test_a_chart_of_any_kind_is_drawn_or_listed(line: str) -> None:
         assert kind == "table" and params["all_columns"] == ["a", "b", "c"]
 
 
-def test_rows_that_a_chart_cannot_tell_apart_are_listed() -> None:
+def test_ambiguous_rows_are_shown_as_table() -> None:
     answer = Answer("a.b", "A?", "", "bar x=a y=b", 4, {"a": "VARCHAR", "b": "DOUBLE"}, lambda _: 2)
-    assert chart_of(answer)[0] == "table"
+    assert build_chart(answer)[0] == "table"
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +163,7 @@ def superset() -> Iterator[Superset]:
 
 @pytest.fixture(scope="module")
 def shown(request: pytest.FixtureRequest, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a published file and its bundle: of the publishers' files, where they are at hand."""
+    """A folder with a published file and its bundle: of the publishers' files, where available."""
     if not os.environ.get("TRACES_TEST_DATA"):
         return request.getfixturevalue("published")
     folder = tmp_path_factory.mktemp("real")
@@ -183,7 +181,7 @@ def imported(superset: Superset, shown: Path) -> Superset:
 # Setting Superset up takes minutes, and falls to the first test that needs it.
 @pytest.mark.timeout(1200)
 @in_full
-def test_superset_imports_all_of_it(imported: Superset, shown: Path) -> None:
+def test_superset_imports_bundle(imported: Superset, shown: Path) -> None:
     with zipfile.ZipFile(shown / "dashboards.zip") as packed:
         names = packed.namelist()
     for kind, path in (("datasets", "dataset"), ("charts", "chart"), ("dashboards", "dashboard")):
@@ -196,7 +194,7 @@ def test_superset_imports_all_of_it(imported: Superset, shown: Path) -> None:
 
 
 @in_full
-def test_every_chart_of_every_dashboard_is_drawn(imported: Superset, shown: Path, tmp_path: Path) -> None:
+def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: Path) -> None:
     """In headless Chromium; what it looks like stays in the folder that TRACEHOUSE_PICTURES names."""
     with zipfile.ZipFile(shown / "dashboards.zip") as packed:
         dashboards = {
@@ -224,7 +222,7 @@ def test_every_chart_of_every_dashboard_is_drawn(imported: Superset, shown: Path
 
 
 @in_full
-def test_a_named_query_takes_a_value_from_a_dashboard(imported: Superset, shown: Path) -> None:
+def test_named_query_takes_value_of_dashboard(imported: Superset, shown: Path) -> None:
     """By the SQL that docs/superset.md has."""
     page = (REPOSITORY / "docs" / "superset.md").read_text()
     [sql] = re.findall(r"```sql\n(.*?)```", page, re.S)
