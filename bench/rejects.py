@@ -9,7 +9,8 @@ import time
 from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers.typed_csv import read_csv
+from tracehouse.ingest.readers import Content
+from tracehouse.ingest.readers.formats.plain_csv import read
 
 ROWS, ROUNDS = 300_000, 7
 SHARES = (0.01, 0.05, 0.09, 0.095, 0.2, 0.5, 1)
@@ -48,7 +49,7 @@ def read_seconds(data: bytes) -> tuple[float, float]:
     """Return the processor and wall seconds of reading a CSV until its end or its rejection."""
     begun, wall = time.process_time(), time.perf_counter()
     try:
-        for _ in read_csv(io.BytesIO(data), TABLE, "job.csv"):
+        for _ in read(Content(io.BytesIO(data), TABLE, "job.csv")):
             pass
     except RawFileError:
         # The reader rejects a file if more than a tenth of its rows are bad.

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, cast
 from uuid import uuid4
 
 import pyarrow as pa
@@ -16,17 +16,13 @@ from tracehouse.ingest.convert.sorted_parquet import write_runs
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table, Wide
 from tracehouse.ingest.discovery.archives import READ_BYTES, Member
-from tracehouse.ingest.discovery.packing import is_json_lines
 from tracehouse.ingest.discovery.raw_files import Claim, RawFile, differing_parts
 from tracehouse.ingest.discovery.synthetic import is_marked
 from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
-from tracehouse.ingest.readers.json_lines import read_json_lines
-from tracehouse.ingest.readers.json_list import read_json_list
-from tracehouse.ingest.readers.records import read_header, shown
-from tracehouse.ingest.readers.rejects import Reject
-from tracehouse.ingest.readers.typed_csv import read_csv
+from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
+from tracehouse.ingest.readers.formats.wide_csv import index_values
+from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type
-from tracehouse.ingest.readers.wide_csv import Lines, index_values, read_wide
 from tracehouse.ingest.store import journal, lock, manifest
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
@@ -38,8 +34,6 @@ from tracehouse.ingest.store.manifest import (
     SkippedCopy,
     Source,
 )
-
-Batched = TypeVar("Batched")
 
 _REJECTED_ORDER = ("table_name", "file", "line")
 # A version with a smaller share of the last one's rows is more likely a broken download than a new release.
@@ -258,10 +252,10 @@ def _convert(
         staging_folder(raw_input.warehouse),
         f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}",
     )
+    rows = _read_rows(raw_input, account)
     if raw_input.table.wide:
-        written = write_cells(_batches(raw_input, account, _lines_of_member), raw_input.table, staging, name)
+        written = write_cells(rows, raw_input.table, staging, name)
     else:
-        rows = _batches(raw_input, account, _rows_of_member)
         written = write_runs(rows, raw_input.table.order_by, staging, name)
     rejected: list[StagedFile] = []
     if account.rejected:
@@ -345,11 +339,7 @@ def _is_synthetic(raw: RawFile) -> bool:
     return is_marked(raw.paths[0], raw.root)
 
 
-def _batches(
-    raw_input: RawInput,
-    account: _Account,
-    of_member: Callable[[_Part, RawInput, _Account], Iterator[Batched]],
-) -> Iterator[Batched]:
+def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
     """The rows of a raw file in batches; `account` is complete only after the last of them."""
     raw = raw_input.claim.raw
     _check_header_file(raw_input.claim)
@@ -377,9 +367,8 @@ def _batches(
                 account.notes.append(_said_of_copy(raw, member.name, held.file))
             else:
                 account.counts[member.name] = _Counts()
-                yield from of_member(
-                    _Part(raw, member, keys, account.counts[member.name]), raw_input, account
-                )
+                part = _Part(raw, member, keys, account.counts[member.name])
+                yield from _read_part(part, raw_input, account)
         account.sha256 = stream.sha256_of_rest()
         account.bytes = stream.bytes_read
     if not account.counts and not account.passed_over:
@@ -436,30 +425,21 @@ def _check_header_file(claim: Claim) -> None:
         )
 
 
-def _rows_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
-    read = read_json_lines if is_json_lines(part.member.name) else read_csv
-    if raw_input.table.json_list:
-        read = read_json_list
-    for batch in read(part.member.stream, raw_input.table, part.place):
-        _count(part, batch.rows.num_rows, batch.rows.num_rows, batch.rejects, raw_input, account)
-        yield _with_keys(batch.rows, part.keys, raw_input.table)
+def _read_part(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
+    table = raw_input.table
+    content = Content(part.member.stream, table, part.place, account.indexes)
+    for batch in reader_of(table, part.member.name).read(content):
+        _count(part, batch, raw_input, account)
+        yield batch.rows if table.wide else _with_keys(batch.rows, part.keys, table)
 
 
-def _lines_of_member(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[Lines]:
-    for lines in read_wide(part.member.stream, raw_input.table, part.place, account.indexes):
-        count = len(lines.index)
-        _count(part, count, count * len(lines.variables), lines.rejects, raw_input, account)
-        yield lines
-
-
-def _count(
-    part: _Part, kept: int, stored: int, rejects: Sequence[Reject], raw_input: RawInput, account: _Account
-) -> None:
+def _count(part: _Part, batch: Batch, raw_input: RawInput, account: _Account) -> None:
+    kept = batch.rows.num_rows
     part.counts.kept += kept
-    part.counts.stored += stored
-    part.counts.rejected += len(rejects)
-    if rejects:
-        account.rejected.append(_reject_rows(rejects, part.raw, part.member.name, raw_input))
+    part.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
+    part.counts.rejected += len(batch.rejects)
+    if batch.rejects:
+        account.rejected.append(_reject_rows(batch.rejects, part.raw, part.member.name, raw_input))
 
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracehouse.ingest.declarations import Column, Table, Wide
-from tracehouse.ingest.readers.values import arrow_type, values_of
-from tracehouse.ingest.readers.wide_csv import Lines, ascending
+from tracehouse.ingest.readers.values import arrow_type, convert
 from tracehouse.ingest.store.files import StagedFile, stage
 
 # Four of DuckDB's own row groups: each row group has a dictionary, large where values have three decimals.
@@ -32,9 +32,28 @@ _REMEMBERED = 24
 _DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Lines of a wide CSV in the order of their indexes, with one array of cells for each variable."""
+
+    variables: tuple[str, ...]
+    index: pa.Array
+    cells: tuple[pa.Array, ...]
+
+    @classmethod
+    def of(cls, lines: pa.Table) -> "_Block":
+        """The lines of a batch: the index, and then a column for each variable."""
+        order = pc.sort_indices(lines.column(0))
+        is_sorted = pc.all(pc.equal(order, pa.array(np.arange(len(order), dtype=np.uint64)))).as_py()
+        # One array a variable: with thousands of columns, small arrays cost more than the values in them.
+        columns = [column.combine_chunks() for column in lines.columns]
+        index, *cells = columns if is_sorted else [column.take(order) for column in columns]
+        return cls(tuple(lines.column_names[1:]), index, tuple(cells))
+
+
 @dataclass
 class _Writer:
-    """One thread's Parquet file, and those that it has finished."""
+    """The Parquet file of one thread, and those that it has finished."""
 
     table: Table
     folder: Path
@@ -49,10 +68,10 @@ class _Writer:
         return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
-def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) -> list[StagedFile]:
-    """Write every cell as a row, as files `folder/name.<n>.<n>.parquet`; no file where there are no lines.
+def write_cells(blocks: Iterable[pa.Table], table: Table, folder: Path, name: str) -> list[StagedFile]:
+    """Write the cells of wide lines as rows to `folder/name.<n>.<n>.parquet`; no file if there are no lines.
 
-    Columns are those of `table`, without its `partition_by` keys. Raises what reading a block raises.
+    Columns are those of `table`, without its `partition_by` keys. Raises the exceptions of `blocks`.
     """
     writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
@@ -72,10 +91,11 @@ def write_cells(blocks: Iterable[Lines], table: Table, folder: Path, name: str) 
     return [file for writer in writers for file in writer.finished]
 
 
-def _write(writer: _Writer, lines: Lines) -> None:
-    for rows in _row_groups(ascending(lines), writer.table):
+def _write(writer: _Writer, lines: pa.Table) -> None:
+    block = _Block.of(lines)
+    for rows in _row_groups(block, writer.table):
         if writer.parquet is None:
-            writer.parquet = _parquet(writer.path, writer.table, _are_measurements(lines))
+            writer.parquet = _parquet(writer.path, writer.table, _are_measurements(block))
         writer.parquet.write_table(rows, rows.num_rows)
         writer.rows += rows.num_rows
     if writer.parquet and writer.path.stat().st_size >= FILE_BYTES:
@@ -127,14 +147,14 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_timestamp(kind)
 
 
-def _are_measurements(lines: Lines) -> bool:
+def _are_measurements(lines: _Block) -> bool:
     """Whether the values of a row group hardly repeat, as in a measurement with many digits."""
     variables = max(1, ROW_GROUP_ROWS // max(1, len(lines.index)))
     tested = pa.concat_arrays(lines.cells[:variables]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
-def _row_groups(lines: Lines, table: Table) -> Iterator[pa.Table]:
+def _row_groups(lines: _Block, table: Table) -> Iterator[pa.Table]:
     """The cells as rows, with as many variables in each table as fill a row group."""
     count = len(lines.index)
     if not count:
@@ -151,7 +171,7 @@ def _row_groups(lines: Lines, table: Table) -> Iterator[pa.Table]:
         yield _rows(lines, indexes[: count * len(group)], group, table, table.wide)
 
 
-def _rows(lines: Lines, indexes: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
+def _rows(lines: _Block, indexes: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
     names = [lines.variables[number] for number in group]
     matches = [re.fullmatch(wide.variable_pattern, name) for name in names]
     made = {
@@ -182,7 +202,7 @@ def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Arr
 
 
 def _typed(texts: Sequence[str | None], column: Column) -> pa.Array:
-    return values_of(pa.chunked_array([pa.array(texts, pa.string())]), column).combine_chunks()
+    return convert(pa.array(texts, pa.string()).cast(pa.binary()), column)[0]
 
 
 # Cached, as the next block has the same variables in the same order.

@@ -3,40 +3,21 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import cache
 
-Form = Literal[
-    "csv",
-    "csv.gz",
-    "csv.bz2",
-    "csv.xz",
-    "csv.zst",
-    "jsonl",
-    "jsonl.gz",
-    "jsonl.bz2",
-    "jsonl.xz",
-    "jsonl.zst",
-    "tar",
-    "tar.gz",
-    "tar.bz2",
-    "tar.xz",
-    "tar.zst",
-    "zip",
-]
+from tracehouse.ingest.readers import all_readers
 
-_TEXTS = ("csv", "jsonl")
-_NAMED_FORMS: dict[str, Form] = {f".{form}": form for form in get_args(Form)}
-_FORMS = (
-    _NAMED_FORMS
-    | {name.replace("jsonl", "ndjson"): form for name, form in _NAMED_FORMS.items() if "jsonl" in name}
-    | {
-        ".tgz": "tar.gz",
-        ".tbz": "tar.bz2",
-        ".tbz2": "tar.bz2",
-        ".txz": "tar.xz",
-        ".tzst": "tar.zst",
-    }
-)
+Form = str
+"""How a file is packed: the extension of its format and of its compression (csv.gz, tar), or zip."""
+
+_COMPRESSIONS = ("", ".gz", ".bz2", ".xz", ".zst")
+_SHORT_TAR_EXTENSIONS = {
+    ".tgz": "tar.gz",
+    ".tbz": "tar.bz2",
+    ".tbz2": "tar.bz2",
+    ".txz": "tar.xz",
+    ".tzst": "tar.zst",
+}
 # Parts as `split` and other programs name them, by letters or digits. x.csv.1 is none, but a second download.
 _PART = re.compile(
     r"(?P<whole>.+)\.(?P<number>(?P<word>part)(?:(?P<letters>[a-z]{2,4})|\d{1,4})|\d{3})", re.IGNORECASE
@@ -103,17 +84,29 @@ def whole_name(name: str) -> str:
 
 def form_of(whole: str) -> Form | None:
     """How a whole file of this name is packed; None where the name is that of no data and no archive."""
-    return next((form for ending, form in _FORMS.items() if whole.lower().endswith(ending)), None)
+    return next((form for ending, form in all_forms().items() if whole.lower().endswith(ending)), None)
 
 
 def stem_of(whole: str) -> str:
     """The name of a whole file without the ending that says how it is packed, if it has one."""
-    return next((whole[: -len(ending)] for ending in _FORMS if whole.lower().endswith(ending)), whole)
+    return next((whole[: -len(ending)] for ending in all_forms() if whole.lower().endswith(ending)), whole)
+
+
+@cache
+def all_forms() -> dict[str, Form]:
+    """The form of each file name extension."""
+    formats = {name: reader.extensions[0] for reader in all_readers() for name in reader.extensions}
+    forms = {
+        f".{name}{compression}": f"{form}{compression}"
+        for name, form in (formats | {"tar": "tar"}).items()
+        for compression in _COMPRESSIONS
+    }
+    return forms | _SHORT_TAR_EXTENSIONS | {".zip": "zip"}
 
 
 def is_archive(form: Form) -> bool:
     """Whether a file of this form holds other files, under names of their own."""
-    return not form.startswith(_TEXTS)
+    return form.startswith(("tar", "zip"))
 
 
 def is_bare(name: str) -> bool:
@@ -124,12 +117,7 @@ def is_bare(name: str) -> bool:
 def plain_name(name: str) -> str | None:
     """The name of an unpacked data file, with the usual ending of its format; None for other files."""
     form = form_of(name)
-    return f"{stem_of(name)}.{form}" if form in _TEXTS else None
-
-
-def is_json_lines(name: str) -> bool:
-    """Whether a file of this plain name holds JSON lines."""
-    return name.endswith(".jsonl")
+    return f"{stem_of(name)}.{form}" if form and "." not in form and not is_archive(form) else None
 
 
 def compression_of(form: Form) -> str:

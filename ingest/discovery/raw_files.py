@@ -22,16 +22,14 @@ from tracehouse.ingest.discovery.packing import (
     form_of,
     is_archive,
     is_bare,
-    is_json_lines,
     part_of,
     stem_of,
     whole_name,
 )
 from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw
-from tracehouse.ingest.readers.json_lines import read_names
-from tracehouse.ingest.readers.records import read_header, shown
-from tracehouse.ingest.readers.typed_csv import header_fits
+from tracehouse.ingest.readers import reader_of
+from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.manifest import Key
 
 Group = tuple[str, str, str]
@@ -343,7 +341,7 @@ def _owners(
     if raw.is_archive:
         # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
         return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
-    if all(table.json_list for _, table in named):
+    if all(reader_of(table, raw.file_name).read_names is None for _, table in named):
         return [_Owner(*each) for each in named]
     return [_owner_by_header(raw, named)]
 
@@ -357,11 +355,11 @@ def _named_for(raw: RawFile, table: Table) -> bool:
 def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
     with open_raw(raw.paths) as stream, explained(raw.paths):
         member = next(data_members(stream, raw.form, raw.file_name, raw.folder))
-        header = _names_in(member, str(raw.paths[0]))
+        header = _read_names(member, str(raw.paths[0]), named)
     for trace, table in named:
-        if header_fits(table, header):
+        if reader_of(table, member.name).names_fit(table, header):
             return _Owner(trace, table)
-    expected = " or ".join(",".join(c.name for c in table.columns) for _, table in named)
+    expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
     raise RawFileError(
         raw.paths[0],
         f"the header is {shown(header)}; expected {expected}",
@@ -404,19 +402,28 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
         for trace, table in candidates
         if table.key_values(member.name, member.folder) is not None
     ]
-    if any(table.json_list for _, table in named):
-        return [(trace, table) for trace, table in named if table.json_list]
+    without_names = [
+        (trace, table) for trace, table in named if reader_of(table, member.name).read_names is None
+    ]
+    if without_names or not named:
+        return without_names
     try:
-        header = _names_in(member, member.name) if named else []
+        names = _read_names(member, member.name, named)
     except RawFileError:
         return []
-    fitting = [(trace, table) for trace, table in named if not table.has_header or header_fits(table, header)]
+    fitting = [
+        (trace, table)
+        for trace, table in named
+        if not table.has_header or reader_of(table, member.name).names_fit(table, names)
+    ]
     return fitting[:1]
 
 
-def _names_in(member: Member, file: str) -> list[str]:
-    """The names of columns that a data file begins with."""
-    return (read_names if is_json_lines(member.name) else read_header)(member.stream, file)
+def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]]) -> list[str]:
+    """The columns' names in a data file. Formats that share an extension have them in the same place."""
+    readers = (reader_of(table, member.name) for _, table in named)
+    read_names = next(reader.read_names for reader in readers if reader.read_names)
+    return read_names(member.stream, file)
 
 
 def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:

@@ -1,1 +1,94 @@
-"""Read raw files into typed Arrow tables: one module per raw format."""
+"""Readers of raw formats.
+
+A format is one module of `ingest.readers.formats` that binds ``READER`` to a `Reader`. `all_readers` imports
+every module of that package, so a new format changes no other module. A reader consists of
+
+- `extensions`: the extensions of its files, the usual one first, such as ("csv",);
+- `reads`: which tables' files it reads, by the table's declaration and the file's name. Exactly one reader
+  must accept a file;
+- `read_names` and `names_fit`: how the columns' names in a file identify its table, if two tables' files have
+  the same name;
+- `read`: the rows of a file in batches. A reader converts texts to the declared types with `values`, and
+  returns a `Reject` for every row that does not fit its table: the rows of all batches and all rejects add up
+  to the rows of the file. It raises RawFileError, via `rejects.check_rejects`, if more than a tenth does not
+  fit.
+
+A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
+needs to seek, such as Parquet, copies the stream to a temporary file.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from tracehouse.ingest.declarations import Table
+
+
+@dataclass(frozen=True)
+class Content:
+    """The content of a file of a table.
+
+    `name` is its name in errors. `indexes` are the indexes of a wide table's lines in other files; the reader
+    adds those of the lines that it reads. `chunk_bytes` is how many bytes to read at once, 0 for the format's
+    default.
+    """
+
+    stream: BinaryIO
+    table: Table
+    name: str
+    indexes: set[Hashable] = field(default_factory=set)
+    chunk_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that does not fit its table: its line in the file, from 1, the reason, and its text."""
+
+    line: int
+    reason: str
+    raw_text: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive rows of a file, those that fit and those that do not.
+
+    `rows` has the table's `read_columns`, in this order. For a wide table it has the lines of the CSV: the
+    index, and a column for each variable.
+    """
+
+    rows: pa.Table
+    rejects: tuple[Reject, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A raw format; see the docstring of this package.
+
+    `read_names` is None if a file of the format can hold rows of several tables: then it belongs to all
+    tables whose file names it matches.
+    """
+
+    extensions: tuple[str, ...]
+    reads: Callable[[Table, str], bool]
+    read: Callable[[Content], Iterator[Batch]]
+    read_names: Callable[[BinaryIO, str], list[str]] | None
+    names_fit: Callable[[Table, Sequence[str]], bool]
+
+
+@cache
+def all_readers() -> tuple[Reader, ...]:
+    """The readers of all formats, by the names of their modules."""
+    formats = importlib.import_module(f"{__name__}.formats")
+    found = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+    return tuple(importlib.import_module(f"{formats.__name__}.{name}").READER for name in found)
+
+
+def reader_of(table: Table, file_name: str) -> Reader:
+    """The reader of a table's file, by its name without compression."""
+    return next(reader for reader in all_readers() if reader.reads(table, file_name))

@@ -1,81 +1,51 @@
-"""Rejected rows, and the rule by which too many of them make the whole file unusable."""
+"""The limit on rejected rows: with too many of them, a file is not what its name says."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeVar
 
-import pyarrow as pa
-
 from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.readers import Batch, Reject
 
 Piece = TypeVar("Piece")
 
 _MOST_REJECTED_SHARE = 0.1
-# How many rows a stream holds is not known before its end, and the bad ones may all come first: up to these
-# limits, rejects are tolerated until then, whatever their share.
+# The number of rows is unknown before the end of a file, and the bad ones may come first: up to these limits,
+# rejects are tolerated until then, whatever their share.
 _MOST_REJECTS = 20_000
 _MOST_REJECTED_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
-class Reject:
-    """A row that does not fit its table: the line it stands on, from 1, why, and its text."""
+def limit_rejects(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tuple[Piece, Batch]]:
+    """Pass on the pieces of a file with their batches, unless too many rows are rejected.
 
-    line: int
-    reason: str
-    raw_text: str
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some rows of a file, in order: those that fit, and those that do not."""
-
-    rows: pa.Table
-    rejects: tuple[Reject, ...] = field(default=())
-
-
-@dataclass
-class Tally:
-    """The rows of a file so far, and those of them that were rejected."""
-
-    file: str
-    rows: int = 0
-    rejected: int = 0
-    rejected_bytes: int = 0
-    first: Reject | None = None
-
-    def add(self, reject: Reject) -> None:
-        self.first = self.first or reject
-        self.rejected += 1
-        self.rejected_bytes += len(reject.raw_text)
-
-    def raise_if_hopeless(self, rows: int) -> None:
-        """Raise RawFileError where rejects exceed the limits above, and also a tenth of `rows`."""
-        if self.rejected > _MOST_REJECTS or self.rejected_bytes > _MOST_REJECTED_BYTES:
-            self.raise_if_bad(f"of at most {rows:,} rows so far", rows)
-
-    def raise_if_bad(self, what: str, rows: int) -> None:
-        """Raise RawFileError where over a tenth of `rows` was rejected; `what` names these in the error."""
-        if self.first and self.rejected > _MOST_REJECTED_SHARE * rows:
-            raise RawFileError(
-                self.file,
-                f"{self.rejected:,} {what} do not fit, more than a tenth; the first: {self.first.reason}",
-                "This is another file than its name says, or a damaged one: fetch it again",
-                line=self.first.line,
-            )
-
-
-def unless_hopeless(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tuple[Piece, Batch]]:
-    """Pass on what is read of a file, piece by piece, unless too much of it is rejected.
-
-    Raises RawFileError where over a tenth of its rows was rejected: at the end of the file, or earlier, once
+    Raises RawFileError if more than a tenth of the rows is rejected: at the end of the file, or earlier, once
     the rejects exceed the limits above.
     """
-    tally = Tally(file)
+    rows = rejected = rejected_bytes = 0
+    first: Reject | None = None
     for piece, batch in read:
-        tally.rows += batch.rows.num_rows + len(batch.rejects)
-        for reject in batch.rejects:
-            tally.add(reject)
-        tally.raise_if_hopeless(tally.rows)
+        first = first or next(iter(batch.rejects), None)
+        rows += batch.rows.num_rows + len(batch.rejects)
+        rejected += len(batch.rejects)
+        rejected_bytes += sum(len(reject.raw_text) for reject in batch.rejects)
+        if first:
+            check_early(rejected, rejected_bytes, rows, first, file)
         yield piece, batch
-    tally.raise_if_bad(f"of its {tally.rows:,} rows", tally.rows)
+    if first:
+        _check_share(rejected, rows, f"of its {rows:,} rows", first, file)
+
+
+def check_early(rejected: int, rejected_bytes: int, rows: int, first: Reject, file: str) -> None:
+    """Raise RawFileError if the rejects so far exceed the limits, and a tenth of at most `rows` rows."""
+    if rejected > _MOST_REJECTS or rejected_bytes > _MOST_REJECTED_BYTES:
+        _check_share(rejected, rows, f"of at most {rows:,} rows so far", first, file)
+
+
+def _check_share(rejected: int, rows: int, what: str, first: Reject, file: str) -> None:
+    if rejected > _MOST_REJECTED_SHARE * rows:
+        raise RawFileError(
+            file,
+            f"{rejected:,} {what} do not fit, more than a tenth; the first: {first.reason}",
+            "The file is damaged, or is not what its name says: fetch it again",
+            line=first.line,
+        )

@@ -1,30 +1,13 @@
-"""Turns the texts of a column into Arrow values of its declared type, and finds impossible values."""
+"""Convert columns of texts to Arrow arrays of the declared types."""
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.ingest.column_types import (
-    END_OF_TIMES,
-    FALSE_WORDS,
-    FIRST_TIME,
-    SPACES,
-    TRUE_WORDS,
-    TYPES,
-    UNIX_UNITS,
-    TypeName,
-    as_integer,
-    as_number,
-    as_text,
-    list_of,
-    parsed_json,
-    unix_microseconds,
-    whole_number,
-)
+from tracehouse.ingest.column_types import END_OF_TIMES, FIRST_TIME, SPACES, TYPES, TypeName
 from tracehouse.ingest.declarations import Column
 
 _ARROW_TYPES: dict[str, pa.DataType] = {
@@ -38,158 +21,175 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "BIGINT[]": pa.list_(pa.int64()),
     "DOUBLE[]": pa.list_(pa.float64()),
 }
-# The types that Arrow's CSV parser converts itself.
-_READ_BY_ARROW = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ", "TIMESTAMP")
 # As many columns as stay in a core's cache while they are added up.
 _SUMMED_AT_ONCE = 128
 
+Faults = dict[int, str]
+"""The numbers of the rows that do not fit, each with the reason."""
+
 
 def arrow_type(column: Column) -> pa.DataType:
-    """The Arrow type that a column is stored with."""
+    """The Arrow type of a column's values."""
     return _ARROW_TYPES[column.stored_type]
 
 
-def is_read_as_text(column: Column) -> bool:
-    """Whether a CSV's column is parsed as text, from which its values are made here."""
-    own_texts = column.offset_name or column.null_texts or column.zones
-    return bool(own_texts or column.type not in _READ_BY_ARROW)
+def convert_rows(texts: Sequence[pa.BinaryArray], columns: Sequence[Column]) -> tuple[pa.Table, Faults]:
+    """Convert the texts of each column. Returns the rows that fit, and the reason for each of the others.
+
+    Columns of UTC offsets follow those of `columns`.
+    """
+    faults: Faults = {}
+    values: list[pa.Array] = []
+    for column_texts, column in zip(texts, columns, strict=True):
+        converted, wrong = convert(column_texts, column)
+        values.append(converted)
+        faults = wrong | faults
+    offsets = {
+        column.offset_name: parse_offsets(column_texts, column)
+        for column_texts, column in zip(texts, columns, strict=True)
+        if column.offset_name
+    }
+    names = [*(column.name for column in columns), *offsets]
+    rows = pa.table([*values, *offsets.values()], names=names)
+    if faults:
+        fits = np.ones(rows.num_rows, bool)
+        fits[list(faults)] = False
+        rows = rows.filter(pa.array(fits))
+    return rows, faults
 
 
-def values_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
-    """Convert texts to the column's type, its null texts to NULL. Raises ArrowInvalid on an invalid text."""
+def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
+    """Convert texts to a column's type. NULL is an empty field; texts that do not fit become NULL too."""
     if column.null_texts:
-        is_null = pc.is_in(texts, value_set=pa.array(column.null_texts))
-        texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
-    return _FROM_TEXTS[column.type](_with_offsets(texts, column))
+        is_null = pc.is_in(texts, value_set=pa.array([text.encode() for text in column.null_texts]))
+        texts = pc.if_else(is_null, pa.scalar(None, pa.binary()), texts)
+    texts = _replace_zones(texts, column)
+    faults = _describe(_empty_rows(texts), column) if column.required else {}
+    try:
+        values = _cast(texts, column.type)
+    except pa.ArrowInvalid:
+        values, wrong = _parse_odd(texts, column)
+        faults |= wrong
+    return values, faults
 
 
-def _with_offsets(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
-    """Times with the offsets that the names of their zones stand for."""
+def _empty_rows(texts: pa.BinaryArray) -> Faults:
+    if not texts.null_count:
+        return {}
+    return dict.fromkeys(np.flatnonzero(texts.is_null()).tolist(), "it is empty")
+
+
+def _describe(reasons: Faults, column: Column) -> Faults:
+    return {row: f"column {column.name} ({column.type}): {reason}" for row, reason in reasons.items()}
+
+
+def _replace_zones(texts: pa.BinaryArray, column: Column) -> pa.BinaryArray:
+    """Replace the names of time zones by UTC offsets."""
     for zone, offset in column.zones:
         texts = pc.replace_substring_regex(texts, f" {zone}$", offset)
     return texts
 
 
-def offsets_of(texts: pa.ChunkedArray, column: Column) -> pa.ChunkedArray:
-    """The UTC offsets at the end of times, as texts such as `+08:00`; NULL where there is none."""
-    texts = _with_offsets(texts, column)
-    return pc.struct_field(pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$"), "offset")
+def parse_offsets(texts: pa.BinaryArray, column: Column) -> pa.StringArray:
+    """The UTC offset at the end of each time, such as `+08:00`; NULL if there is none."""
+    texts = _replace_zones(texts, column)
+    found = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
+    return pc.struct_field(found, "offset").cast(pa.string())
 
 
-def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
-    """Whether all numbers are finite, all times in the plausible range, and no required value is missing."""
-    for place, column in enumerate(columns):
-        if column.required and rows.column(place).null_count:
-            return False
-        if column.stored_type.startswith("TIMESTAMP") and not _are_times(rows.column(place)):
-            return False
-    numbers = [place for place, column in enumerate(columns) if column.type == "DOUBLE"]
-    return all(_are_finite(batch.columns, numbers) for batch in rows.to_batches())
+def _parse_odd(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
+    """Cast the texts that are plain (see `ColumnType`), and parse the others, equal texts once."""
+    column_type = TYPES[column.type]
+    nothing = pa.scalar(None, pa.binary())
+    odd = texts
+    if column_type.plain:
+        is_plain = pc.match_substring_regex(texts, f"^(?:{column_type.plain})$")
+        odd = pc.if_else(is_plain, nothing, texts)
+    distinct = pc.unique(odd).drop_null()
+    parsed, reasons = [], {}
+    for number, text in enumerate(distinct.to_pylist()):
+        try:
+            parsed.append(column_type.parse(text))
+        except ValueError as error:
+            parsed.append(None)
+            reasons[number] = f"column {column.name} ({column.type}): {error}"
+    numbers = pc.index_in(odd, value_set=distinct)
+    values = pa.array(parsed, _parsed_type(column)).cast(arrow_type(column)).take(numbers)
+    if column_type.plain:
+        values = pc.coalesce(_cast(pc.if_else(is_plain, texts, nothing), column.type), values)
+    wrong = np.isin(numbers.fill_null(-1), list(reasons))
+    rows = np.flatnonzero(wrong)
+    return values, {
+        row: reasons[number]
+        for row, number in zip(rows.tolist(), numbers.take(pa.array(rows)).to_pylist(), strict=True)
+    }
 
 
-def _are_times(times: pa.ChunkedArray) -> bool:
-    first, end = (pa.scalar(time).cast(times.type) for time in (FIRST_TIME, END_OF_TIMES))
-    outside = pc.or_(pc.less(times, first), pc.greater_equal(times, end))
-    return not pc.any(outside, min_count=0).as_py()
+def _parsed_type(column: Column) -> pa.DataType:
+    return pa.int64() if column.type.startswith("UNIX") else arrow_type(column)
 
 
-def _are_finite(columns: Sequence[pa.Array], places: Sequence[int]) -> bool:
-    """Whether the columns at some places hold no infinity and no NaN."""
-    for at in range(0, len(places), _SUMMED_AT_ONCE):
-        summed = [columns[place] for place in places[at : at + _SUMMED_AT_ONCE]]
-        # A sum costs a third of testing each number, and is not finite where one of them is not.
-        total = pc.sum(pa.chunked_array(summed)).as_py() or 0
-        if not math.isfinite(total) and not all(_is_finite(column) for column in summed):
-            return False
-    return True
+def _cast(texts: pa.BinaryArray, type_name: TypeName) -> pa.Array:
+    """Cast texts with Arrow. Raises ArrowInvalid if one is invalid, or perhaps not plain."""
+    cast = _CASTS.get(type_name)
+    if cast is None:
+        raise pa.ArrowInvalid(f"{type_name} is parsed text by text")
+    values = cast(texts.cast(pa.string()))
+    if not _is_possible(values):
+        raise pa.ArrowInvalid("impossible values")
+    return values
 
 
-def _is_finite(column: pa.Array) -> bool:
-    return pc.all(pc.is_finite(column), min_count=0).as_py()
-
-
-def _texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def _cast_texts(texts: pa.StringArray) -> pa.Array:
+    if pc.any(pc.match_substring(texts, "\0"), min_count=0).as_py():
+        raise pa.ArrowInvalid("a zero byte")
     return texts
 
 
-def _floats(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.ascii_trim(texts, SPACES).cast(pa.float64())
+def _cast_integers(texts: pa.StringArray) -> pa.Array:
+    # Arrow also reads hexadecimal numbers.
+    is_plain = pc.match_substring_regex(texts, f"^(?:{TYPES['BIGINT'].plain})$")
+    if not pc.all(is_plain, min_count=0).as_py():
+        raise pa.ArrowInvalid("not only plain integers")
+    return pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"\.0*$", "").cast(pa.int64())
 
 
-def _times(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return texts.cast(kind)
-
-
-def _booleans(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return _by_text(texts, _boolean, pa.bool_())
-
-
-def _boolean(text: str) -> bool:
-    if text not in TRUE_WORDS + FALSE_WORDS:
-        raise ValueError
-    return text in TRUE_WORDS
-
-
-def _whole_numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The integers that texts write, never rounded."""
-    digits = pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"^\+?(-?\d+)(?:\.0*)?$", r"\1")
-    is_written_out = pc.match_substring_regex(digits, r"^-?\d+$")
-    nothing = pa.scalar(None, pa.string())
-    numbers = pc.if_else(is_written_out, digits, nothing).cast(pa.int64())
-    others = pc.if_else(is_written_out, nothing, digits)
-    return pc.coalesce(numbers, _by_text(others, _whole_number, pa.int64()))
-
-
-def _whole_number(text: str) -> int:
-    return _known(whole_number(text.encode()))
-
-
-def _unix_times(texts: pa.ChunkedArray, unit: int) -> pa.ChunkedArray:
-    microseconds = _by_text(texts, lambda text: _known(unix_microseconds(text.encode(), unit)), pa.int64())
-    return microseconds.cast(_ARROW_TYPES["TIMESTAMPTZ"])
-
-
-def _known(number: int | None) -> int:
-    if number is None:
-        raise ValueError
-    return number
-
-
-def _json(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return _by_text(texts, _checked_json, pa.string())
-
-
-def _checked_json(text: str) -> str:
-    parsed_json(text)
-    return text
-
-
-def _lists(texts: pa.ChunkedArray, value: Callable[[Any], Any], kind: TypeName) -> pa.ChunkedArray:
-    return _by_text(texts, partial(list_of, value=value), _ARROW_TYPES[kind])
-
-
-def _by_text(texts: pa.ChunkedArray, read: Callable[[str], Any], kind: pa.DataType) -> pa.ChunkedArray:
-    """Apply `read` to each text, once for equal texts. Raises ArrowInvalid where `read` fails."""
-    written = pc.unique(texts).drop_null()
-    try:
-        values = pa.array([read(text) for text in written.to_pylist()], kind)
-    except (ValueError, RecursionError) as error:
-        raise pa.ArrowInvalid(f"no {kind}") from error
-    return values.take(pc.index_in(texts, value_set=written))
-
-
-_FROM_TEXTS: dict[TypeName, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
-    "VARCHAR": _texts,
-    "BIGINT": _whole_numbers,
-    "DOUBLE": _floats,
-    "BOOLEAN": _booleans,
-    "TIMESTAMPTZ": partial(_times, kind=_ARROW_TYPES["TIMESTAMPTZ"]),
-    "TIMESTAMP": partial(_times, kind=_ARROW_TYPES["TIMESTAMP"]),
-    "UNIX_S": partial(_unix_times, unit=UNIX_UNITS["UNIX_S"]),
-    "UNIX_MS": partial(_unix_times, unit=UNIX_UNITS["UNIX_MS"]),
-    "JSON": _json,
-    "VARCHAR[]": partial(_lists, value=as_text, kind="VARCHAR[]"),
-    "BIGINT[]": partial(_lists, value=as_integer, kind="BIGINT[]"),
-    "DOUBLE[]": partial(_lists, value=as_number, kind="DOUBLE[]"),
+_CASTS: dict[TypeName, Callable[[pa.StringArray], pa.Array]] = {
+    "VARCHAR": _cast_texts,
+    "BIGINT": _cast_integers,
+    "DOUBLE": lambda texts: pc.ascii_trim(texts, SPACES).cast(pa.float64()),
+    "TIMESTAMPTZ": lambda texts: texts.cast(_ARROW_TYPES["TIMESTAMPTZ"]),
+    "TIMESTAMP": lambda texts: texts.cast(_ARROW_TYPES["TIMESTAMP"]),
 }
-assert _FROM_TEXTS.keys() == TYPES.keys()
+
+
+def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
+    """Whether all numbers are finite, all times within the range, and no required value is missing."""
+    for place, column in enumerate(columns):
+        values = rows.column(place)
+        if column.required and values.null_count:
+            return False
+        if column.stored_type.startswith("TIMESTAMP") and not _is_possible(values):
+            return False
+    numbers = [place for place, column in enumerate(columns) if column.type == "DOUBLE"]
+    return all(_are_finite([batch.column(place) for place in numbers]) for batch in rows.to_batches())
+
+
+def _is_possible(values: pa.Array | pa.ChunkedArray) -> bool:
+    if pa.types.is_floating(values.type):
+        return pc.all(pc.is_finite(values), min_count=0).as_py()
+    if pa.types.is_timestamp(values.type):
+        first, end = (pa.scalar(time).cast(values.type) for time in (FIRST_TIME, END_OF_TIMES))
+        outside = pc.or_(pc.less(values, first), pc.greater_equal(values, end))
+        return not pc.any(outside, min_count=0).as_py()
+    return True
+
+
+def _are_finite(columns: Sequence[pa.Array]) -> bool:
+    for at in range(0, len(columns), _SUMMED_AT_ONCE):
+        some = columns[at : at + _SUMMED_AT_ONCE]
+        # A sum costs a third of testing each number, and is not finite where one of them is not.
+        total = pc.sum(pa.chunked_array(some)).as_py() or 0
+        if not math.isfinite(total) and not all(map(_is_possible, some)):
+            return False
+    return True

@@ -207,7 +207,7 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
     (row,) = connection.execute("from catalog.rejected_rows").fetchall()
     file = "openb_node_list_gpu_node.csv"
     assert row[:4] == ("openb.node", file, file, 3)
-    assert "column gpu, a BIGINT" in row[4] and row[5] == "b,1,2,many,T4"
+    assert "column gpu (BIGINT)" in row[4] and row[5] == "b,1,2,many,T4"
     assert connection.execute(
         "select rows_read, rows_kept, rows_rejected, synthetic from catalog.sources"
     ).fetchall() == [(10, 9, 1, False)]

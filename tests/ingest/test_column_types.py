@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tracehouse.ingest.column_types import TYPES, TypeName
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers.typed_csv import read_csv
+from tracehouse.ingest.readers import Content
+from tracehouse.ingest.readers.formats import plain_csv
 from tracehouse.ingest.readers.values import arrow_type
 
 NAIVE, AWARE = datetime(2020, 6, 9, 18, 41, 1), datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
@@ -99,7 +100,7 @@ def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
     """The values of a column that so writes them, and why others were rejected."""
     lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
     data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
-    batches = list(read_csv(data, table(kind), "t.csv"))
+    batches = list(plain_csv.read(Content(data, table(kind), "t.csv")))
     values = [value for batch in batches for value in batch.rows["x"].to_pylist()]
     assert values[len(values) - 9 * len(texts) :] == [None] * 9 * len(texts)
     reasons = [reject.reason for batch in batches for reject in batch.rejects]
@@ -130,14 +131,14 @@ def test_a_text_that_does_not_fit_is_rejected_and_said(kind: TypeName, text: str
     kept, reasons = read(kind, [text])
     assert kept == []
     assert len(reasons) == 1
-    assert reasons[0].startswith(f"column x, a {kind}: ")
+    assert reasons[0].startswith(f"column x ({kind}): ")
 
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_duckdb_stores_and_reads_what_arrow_does(kind: TypeName, tmp_path) -> None:  # type: ignore[no-untyped-def]
     texts, values = zip(*VALUES[kind], strict=True)
     data = io.BytesIO(b"x,y\n" + b"".join(f'"{t.replace(chr(34), chr(34) * 2)}",y\n'.encode() for t in texts))
-    (batch,) = read_csv(data, table(kind), "t.csv")
+    (batch,) = plain_csv.read(Content(data, table(kind), "t.csv"))
     rows = batch.rows
     assert rows.schema.field("x").type == arrow_type(table(kind).columns[0])
     with duckdb.connect() as connection:

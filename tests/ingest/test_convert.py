@@ -218,7 +218,7 @@ REFUSED = {
     ),
     "no row that fits": (
         {"pai_machine_spec.csv": b"m1,T4,a,b,c\n" * 3},
-        ", line 1: 3 of its 3 rows do not fit, more than a tenth; the first: column cap_cpu, a BIGINT",
+        ", line 1: 3 of its 3 rows do not fit, more than a tenth; the first: column cap_cpu (BIGINT)",
     ),
     "too few rows that fit": (
         {"pai_machine_spec.csv": MACHINES * 1000 + b"m1,T4,a,b,c\n" * 1001},
@@ -227,7 +227,7 @@ REFUSED = {
     "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: 1 of its 4 rows do not fit"),
     "invalid UTF-8 throughout": (
         {"pai_machine_spec.csv": b"caf\xe9,T4,1,2,3\n"},
-        ", line 1: 1 of its 1 rows do not fit, more than a tenth; the first: column machine, a VARCHAR",
+        ", line 1: 1 of its 1 rows do not fit, more than a tenth; the first: column machine (VARCHAR)",
     ),
     "truncated archive": ({"pai_machine_spec.tar.gz": ARCHIVE[:-20]}, ": the file is cut short or damaged ("),
     "truncated gzip": (
@@ -270,7 +270,7 @@ def test_every_row_is_accounted_for(tmp_path: Path) -> None:
         "cluster02.csv": ("raw-traces.tar.gz", 1, 1, 0),
         "cluster03.csv": ("more/cluster03.csv", 22, 21, 1),
     }
-    invalid = "column submission_time, a BIGINT: invalid value"
+    invalid = "column submission_time (BIGINT): invalid value"
     assert rejected(tmp_path, *converted) == [
         ("itp.raw_job", "more/cluster03.csv", "cluster03.csv", 2, f"{invalid} 'x'", '"f,f",x,600,1'),
         ("itp.raw_job", "raw-traces.tar.gz", "cluster01.csv", 3, f"{invalid} '1.5'", "b,1.5,600,1"),

@@ -10,6 +10,7 @@ import pytest
 
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Column, JsonList, Table, Trace, Wide, all_traces
+from tracehouse.ingest.readers import all_readers
 
 TRACES = list(all_traces().values())
 TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
@@ -187,3 +188,9 @@ def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, lis
                 assert content is not None
                 header = content.readline().decode().strip()
                 yield table, f"{path.name}/{member.name}", header.split(",")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_one_reader_reads_the_files_of_a_table(table: Table) -> None:
+    for name in ("x", "x.csv", "x.jsonl"):
+        assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import fast_csv
-from tracehouse.ingest.readers.records import Chunk
-from tracehouse.ingest.readers.rejects import Reject
-from tracehouse.ingest.readers.typed_csv import CHUNK_BYTES, read_csv
+from tracehouse.ingest.readers import Content, Reject
+from tracehouse.ingest.readers.csv_chunks import ChunkParser
+from tracehouse.ingest.readers.formats import plain_csv
+from tracehouse.ingest.readers.formats.plain_csv import CHUNK_BYTES
+from tracehouse.ingest.readers.lines import Chunk
 
 NAME, COUNT, SHARE = (
     Column("name", "VARCHAR", ""),
@@ -29,16 +30,14 @@ Read = tuple[list[tuple[str, ...]], list[Reject]]
 
 def fast(data: bytes, columns: Sequence[Column] = COLUMNS) -> list[tuple[object, ...]] | None:
     """The rows of one chunk, None where it is left to the careful way."""
-    parse = fast_csv.parser(columns)
-    assert parse
-    rows = parse(Chunk(1, data, data.count(b"\n")))
+    rows = ChunkParser(tuple(columns), True, "t.csv").parse_plain(Chunk(1, data, data.count(b"\n")))
     return None if rows is None else [tuple(row.values()) for row in rows.to_pylist()]
 
 
 def read(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
     table = Table("t", "", "", "", r"t\.csv", tuple(columns), has_header=False)
     try:
-        batches = list(read_csv(io.BytesIO(data), table, "t.csv", chunk_bytes))
+        batches = list(plain_csv.read(Content(io.BytesIO(data), table, "t.csv", chunk_bytes=chunk_bytes)))
     except RawFileError as refusal:
         return str(refusal)
     # As text, in which NaN equals NaN, and -0.0 does not equal 0.0.
@@ -47,8 +46,12 @@ def read(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES)
 
 
 def read_carefully(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
-    with patch.object(fast_csv, "parser", return_value=None):
-        return read(data, columns, chunk_bytes)
+    """What Arrow's parser reads, which must be what conversion from texts reads."""
+    with patch.object(ChunkParser, "parse_plain", return_value=None):
+        typed = read(data, columns, chunk_bytes)
+        with patch.object(ChunkParser, "parse_typed", return_value=None):
+            assert typed == read(data, columns, chunk_bytes)
+    return typed
 
 
 def test_plain_lines_are_read_fast() -> None:
@@ -162,7 +165,8 @@ def test_a_required_value_that_is_missing_is_left_to_the_careful_way() -> None:
     ],
 )
 def test_columns_that_polars_does_not_read_as_they_are_meant(columns: tuple[Column, ...]) -> None:
-    assert fast_csv.parser(columns) is None
+    data = b",".join([b""] * len(columns)) + b"\n"
+    assert fast(data * 20, columns) is None
 
 
 fields = {
@@ -227,8 +231,6 @@ def test_a_damaged_file_is_read_alike_both_ways() -> None:
                 [b",", b"\n", b"\r", b'"', b" ", b"\0", b"e", b"\xff"]
             )
         data += b"" if data.endswith(b"\n") else b"\n"
-        parse = fast_csv.parser(COLUMNS)
-        assert parse
-        read_fast += parse(Chunk(1, bytes(data), data.count(b"\n"))) is not None
+        read_fast += fast(bytes(data)) is not None
         assert read(bytes(data), COLUMNS) == read_carefully(bytes(data), COLUMNS)
     assert read_fast > 50

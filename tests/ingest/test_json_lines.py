@@ -20,8 +20,8 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import traces
 from tracehouse.ingest.declarations import Column, Table, all_traces
-from tracehouse.ingest.readers.json_lines import read_json_lines
-from tracehouse.ingest.readers.rejects import Reject
+from tracehouse.ingest.readers import Content, Reject
+from tracehouse.ingest.readers.formats import json_lines
 
 TABLE = Table(
     name="request",
@@ -47,7 +47,7 @@ FIRST_ROW = ("a", 3, AT, ["x", "y"], '{"n": 1.50}', None, None, None)
 
 def read(data: str | bytes, chunk_bytes: int = 4 << 20) -> tuple[list[tuple], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(read_json_lines(stream, TABLE, "request.jsonl", chunk_bytes))
+    batches = list(json_lines.read(Content(stream, TABLE, "request.jsonl", chunk_bytes=chunk_bytes)))
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 
@@ -75,24 +75,24 @@ def test_each_line_is_a_row(newline: str, end: str, chunk_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (FIRST[:-1], "no JSON: Expecting ',' delimiter, at character"),
-        ("[1]", "no JSON object"),
-        (FIRST.replace("3", "NaN"), "no JSON: NaN"),
-        (FIRST.replace("3", "7.5"), "column tokens, a BIGINT: invalid value '7.5'"),
-        (FIRST.replace("3", "9223372036854775808"), "column tokens, a BIGINT: invalid value"),
-        (FIRST.replace("3", "true"), "column tokens, a BIGINT: invalid value 'true'"),
-        (FIRST.replace("3", "[7]"), "column tokens, a BIGINT: a list or an object"),
-        (FIRST.replace('"a"', '{"x": 1}'), "column id, a VARCHAR: a list or an object"),
-        (FIRST.replace('"a"', "null"), "column id, a VARCHAR: it is empty"),
-        (FIRST.replace('"a"', '"a\\u0000"'), "column id, a VARCHAR: a zero byte"),
-        (FIRST.replace('"a"', '"\\ud800"'), "column id, a VARCHAR: invalid UTF8 data"),
-        (FIRST.replace('["x", "y"]', "[1]"), "column models, a VARCHAR[]: no list of its type: '[1]'"),
-        (FIRST.replace('"tokens": 3, ', ""), "no value of tokens"),
-        (FIRST.replace('"tokens"', '"id": "b", "tokens"'), "a name is in it twice"),
-        (FIRST.replace('{"n": 1.50}', '{"n": 1, "n": 2}'), "a name is in it twice"),
-        (FIRST.replace('"tokens"', '"more": 1, "tokens"'), "a value of more, which is no column"),
+        (FIRST[:-1], "not JSON: Expecting ',' delimiter, at character"),
+        ("[1]", "not a JSON object"),
+        (FIRST.replace("3", "NaN"), "not JSON: NaN"),
+        (FIRST.replace("3", "7.5"), "column tokens (BIGINT): invalid value '7.5'"),
+        (FIRST.replace("3", "9223372036854775808"), "column tokens (BIGINT): invalid value"),
+        (FIRST.replace("3", "true"), "column tokens (BIGINT): invalid value 'true'"),
+        (FIRST.replace("3", "[7]"), "column tokens (BIGINT): a list or an object"),
+        (FIRST.replace('"a"', '{"x": 1}'), "column id (VARCHAR): a list or an object"),
+        (FIRST.replace('"a"', "null"), "column id (VARCHAR): it is empty"),
+        (FIRST.replace('"a"', '"a\\u0000"'), "column id (VARCHAR): a zero byte"),
+        (FIRST.replace('"a"', '"\\ud800"'), "column id (VARCHAR): invalid UTF-8"),
+        (FIRST.replace('["x", "y"]', "[1]"), "column models (VARCHAR[]): not a list of this type: '[1]'"),
+        (FIRST.replace('"tokens": 3, ', ""), "no value for tokens"),
+        (FIRST.replace('"tokens"', '"id": "b", "tokens"'), "an object that has a name twice"),
+        (FIRST.replace('{"n": 1.50}', '{"n": 1, "n": 2}'), "an object that has a name twice"),
+        (FIRST.replace('"tokens"', '"more": 1, "tokens"'), "a value for more, which is not a column"),
         (FIRST.replace('{"n": 1.50}', "[" * 100_000 + "]" * 100_000), "nested too deeply"),
-        (FIRST.encode().replace(b'"a"', b'"\xff"'), "invalid UTF8 data"),
+        (FIRST.encode().replace(b'"a"', b'"\xff"'), "invalid UTF-8"),
     ],
 )
 def test_a_line_that_does_not_fit_is_rejected_and_said(line: str | bytes, reason: str) -> None:

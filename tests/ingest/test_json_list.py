@@ -9,9 +9,9 @@ import pytest
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, JsonList, Table
-from tracehouse.ingest.readers import json_list
-from tracehouse.ingest.readers.json_list import Element, elements, read_json_list
-from tracehouse.ingest.readers.rejects import Reject
+from tracehouse.ingest.readers import Content, Reject
+from tracehouse.ingest.readers.formats import json_list
+from tracehouse.ingest.readers.formats.json_list import Element, elements
 
 JOB_ID = Column("id", "VARCHAR", "", required=True)
 COMMON = {"comment": "", "grain": "", "source": "", "file_name": "log"}
@@ -59,7 +59,7 @@ TABLES = pytest.mark.parametrize("table", [JOB, TRY, MACHINE], ids=lambda table:
 
 def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[list[tuple], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(read_json_list(stream, table, "log", chunk_bytes))
+    batches = list(json_list.read(Content(stream, table, "log", chunk_bytes=chunk_bytes)))
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 
@@ -104,34 +104,34 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
 @pytest.mark.parametrize(
     ("table", "wrong", "reasons", "kept"),
     [
-        (JOB, changed(at=BAD), [f"column at, a TIMESTAMP: invalid value '{BAD}'"], 0),
-        (JOB, changed(at=...), ["no value of at"], 0),
-        (JOB, changed(mood=1), ["a value of mood, which is no column"], 0),
-        (JOB, changed(at=[1]), ["column at, a TIMESTAMP: a list or an object"], 0),
-        (JOB, changed(at=1507338699), ["column at, a TIMESTAMP: invalid value '1507338699'"], 0),
-        (JOB, changed(id=None), ["column id, a VARCHAR: it is empty"], 0),
-        (JOB, changed(id="\0"), ["column id, a VARCHAR: a zero byte"], 0),
-        (JOB, 17, ["no JSON object"], 0),
+        (JOB, changed(at=BAD), [f"column at (TIMESTAMP): invalid value '{BAD}'"], 0),
+        (JOB, changed(at=...), ["no value for at"], 0),
+        (JOB, changed(mood=1), ["a value for mood, which is not a column"], 0),
+        (JOB, changed(at=[1]), ["column at (TIMESTAMP): a list or an object"], 0),
+        (JOB, changed(at=1507338699), ["column at (TIMESTAMP): invalid value '1507338699'"], 0),
+        (JOB, changed(id=None), ["column id (VARCHAR): it is empty"], 0),
+        (JOB, changed(id="\0"), ["column id (VARCHAR): a zero byte"], 0),
+        (JOB, 17, ["not a JSON object"], 0),
         (TRY, changed(at=BAD, mood=1), [], 3),
-        (TRY, changed(tries=...), ["no list of tries"], 0),
-        (TRY, changed(tries=None), ["no list of tries"], 0),
-        (TRY, changed(tries=[5]), ["tries 1: no JSON object"], 0),
-        (TRY, changed(tries=[{"on": []}]), ["tries 1: no value of end"], 0),
-        (TRY, changed(tries=BAD_TRIES), [f"tries 2: column end, a TIMESTAMP: invalid value '{BAD}'"], 1),
+        (TRY, changed(tries=...), ["no list tries"], 0),
+        (TRY, changed(tries=None), ["no list tries"], 0),
+        (TRY, changed(tries=[5]), ["tries 1: not a JSON object"], 0),
+        (TRY, changed(tries=[{"on": []}]), ["tries 1: no value for end"], 0),
+        (TRY, changed(tries=BAD_TRIES), [f"tries 2: column end (TIMESTAMP): invalid value '{BAD}'"], 1),
         (
             TRY,
             changed(id=...),
-            [f"tries {number}: column id, a VARCHAR: it is empty" for number in (1, 2, 3)],
+            [f"tries {number}: column id (VARCHAR): it is empty" for number in (1, 2, 3)],
             0,
         ),
-        (MACHINE, changed(tries=...), ["no list of tries"], 0),
-        (MACHINE, changed(tries=[{"end": None}]), ["tries 1: no list of on"], 0),
-        (MACHINE, changed(tries=[5]), ["tries 1: no JSON object"], 0),
-        (MACHINE, changed(tries=[{"on": [[]]}]), ["tries 1: on 1: no JSON object"], 0),
+        (MACHINE, changed(tries=...), ["no list tries"], 0),
+        (MACHINE, changed(tries=[{"end": None}]), ["tries 1: no list on"], 0),
+        (MACHINE, changed(tries=[5]), ["tries 1: not a JSON object"], 0),
+        (MACHINE, changed(tries=[{"on": [[]]}]), ["tries 1: on 1: not a JSON object"], 0),
         (
             MACHINE,
             changed(tries=BAD_TRIES),
-            ["tries 2: on 1: column gpus, a VARCHAR[]: no list of its type: 'gpu0'"],
+            ["tries 2: on 1: column gpus (VARCHAR[]): not a list of this type: 'gpu0'"],
             2,
         ),
     ],
@@ -148,9 +148,9 @@ def test_what_does_not_fit_is_told(table: Table, wrong: object, reasons: list[st
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (b'{"id": "\xff", "at": null, "tries": []}', "invalid UTF8 data"),
-        (b'{"id": "a", "at": NaN, "tries": []}', "no JSON: NaN is no JSON"),
-        (b'{"id": "a", "id": "b", "at": null}', "no JSON that can be read: a name is in it twice"),
+        (b'{"id": "\xff", "at": null, "tries": []}', "invalid UTF-8"),
+        (b'{"id": "a", "at": NaN, "tries": []}', "not JSON: NaN is not JSON"),
+        (b'{"id": "a", "id": "b", "at": null}', "an object that has a name twice"),
     ],
 )
 def test_an_object_that_is_no_strict_json_is_one_reject(wrong: bytes, reason: str) -> None:
@@ -161,7 +161,7 @@ def test_an_object_that_is_no_strict_json_is_one_reject(wrong: bytes, reason: st
 
 
 GOOD = json.dumps(FIRST, indent=1)
-CUT = "the file ends before its list does: it is cut short"
+CUT = "the file ends before its list does: it is truncated"
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
@@ -179,22 +179,30 @@ CUT = "the file ends before its list does: it is cut short"
         (
             f"[{GOOD}\n{GOOD}]",
             GOOD.count("\n") + 2,
-            "no JSON: a comma, or the bracket that ends the list, is missing",
+            "not JSON: a comma, or the closing bracket of the list, is missing",
         ),
-        (f"[{GOOD},\n]", GOOD.count("\n") + 2, "no JSON: Expecting value"),
-        (f'[{GOOD},\n{{"id":\n "a" "b"}}, {GOOD}]', GOOD.count("\n") + 3, "no JSON: Expecting ',' delimiter"),
-        (f'[{GOOD},\n{{"id": "a\n}}, {GOOD}]', GOOD.count("\n") + 2, "no JSON: Invalid control character at"),
-        (f"[{GOOD}]\n[]", GOOD.count("\n") + 2, "there is more behind the end of the list"),
-        (GOOD, 1, "the file is no JSON list: it does not begin with a bracket"),
-        ("[" * 100_000, 1, "no JSON that can be read: it is nested too deeply"),
+        (f"[{GOOD},\n]", GOOD.count("\n") + 2, "not JSON: Expecting value"),
+        (
+            f'[{GOOD},\n{{"id":\n "a" "b"}}, {GOOD}]',
+            GOOD.count("\n") + 3,
+            "not JSON: Expecting ',' delimiter",
+        ),
+        (
+            f'[{GOOD},\n{{"id": "a\n}}, {GOOD}]',
+            GOOD.count("\n") + 2,
+            "not JSON: Invalid control character at",
+        ),
+        (f"[{GOOD}]\n[]", GOOD.count("\n") + 2, "there is text after the end of the list"),
+        (GOOD, 1, "the file is not a JSON list: it does not begin with a bracket"),
+        ("[" * 100_000, 1, "JSON that is nested too deeply"),
     ],
 )
 def test_a_file_that_is_no_list_is_not_read(text: str, line: int, what: str, chunk_bytes: int) -> None:
     with pytest.raises(RawFileError) as told:
         read(JOB, text, max(chunk_bytes, len(text) // 1000))
     before = 1 if len(text) > len(GOOD) and text[1:].startswith(GOOD) else int(text[2:3] == "1")
-    behind = f", behind object {before} of the list" if before else ""
-    assert (told.value.line, told.value.what) == (line, f"{what}{behind}")
+    after = f", after object {before} of the list" if before else ""
+    assert (told.value.line, told.value.what) == (line, f"{what}{after}")
 
 
 def test_a_value_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +214,7 @@ def test_a_value_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPa
 def test_another_file_of_that_name_is_known_by_its_misfits() -> None:
     with pytest.raises(
         RawFileError,
-        match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value of",
+        match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value for",
     ):
         read(JOB, '[{"id": "a"}]')
 

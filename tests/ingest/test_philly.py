@@ -188,16 +188,16 @@ def test_bad_lines_and_objects_are_rejected_with_their_places(tmp_path: Path) ->
         (
             "philly.attempt",
             1,
-            "object 8 of the list: attempts 2: column start_time, a TIMESTAMP: invalid value 'soon'",
+            "object 8 of the list: attempts 2: column start_time (TIMESTAMP): invalid value 'soon'",
         ),
         ("philly.gpu_util", 42, "14 columns; expected 10"),
         (
             "philly.gpu_util",
             43,
-            "column time, a TIMESTAMPTZ: invalid value '2017-10-03 00:08:00 CET'",
+            "column time (TIMESTAMPTZ): invalid value '2017-10-03 00:08:00 CET'",
         ),
-        ("philly.job", 1, "object 7 of the list: column submitted_time, a TIMESTAMP: invalid value 'soon'"),
-        ("philly.job", 1, "object 9 of the list: a value of gpu_type, which is no column"),
+        ("philly.job", 1, "object 7 of the list: column submitted_time (TIMESTAMP): invalid value 'soon'"),
+        ("philly.job", 1, "object 9 of the list: a value for gpu_type, which is not a column"),
     ]
 
 
@@ -213,10 +213,10 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:2037\nsize 105
         (
             "cluster_job_log",
             json.dumps([JOB])[:-40],
-            "line 1: the file ends before its list does: it is cut short",
+            "line 1: the file ends before its list does: it is truncated",
             4,
         ),
-        ("cluster_job_log", json.dumps(JOB), "line 1: the file is no JSON list", 4),
+        ("cluster_job_log", json.dumps(JOB), "line 1: the file is not a JSON list", 4),
         ("cluster_job_log", "<html>404", "this is a web page", 4),
         (
             "cluster_machine_list",

@@ -471,7 +471,7 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
             (
                 "zeus/summary_train.csv",
                 11,
-                "column run, a BIGINT: invalid value '1.5'",
+                "column run (BIGINT): invalid value '1.5'",
                 '"d, e",n,8,adam,1e-1,1.5,0.5,2',
             )
         ]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, write_runs
 from tracehouse.ingest.declarations import Column
-from tracehouse.ingest.readers.prefetch import prefetched
+from tracehouse.ingest.readers.csv_chunks import prefetch
 from tracehouse.ingest.readers.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
@@ -76,13 +76,14 @@ from pathlib import Path
 import polars
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.convert.sorted_parquet import write_runs
-from tracehouse.ingest.readers.typed_csv import read_csv
+from tracehouse.ingest.readers import Content
+from tracehouse.ingest.readers.formats.plain_csv import read
 
 columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
 table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)
 lines = (f"job-{n * 7919 % 30_011},{n if n % 5 else ''},{n / 7}\\n" for n in range(150_000))
-batches = read_csv(io.BytesIO("".join(lines).encode()), table, "t.csv", 500_000)
-runs = write_runs((batch.rows for batch in batches), ("job",), Path(sys.argv[1]), "t", 2_000_000)
+content = Content(io.BytesIO("".join(lines).encode()), table, "t.csv", chunk_bytes=500_000)
+runs = write_runs((batch.rows for batch in read(content)), ("job",), Path(sys.argv[1]), "t", 2_000_000)
 print(polars.thread_pool_size(), *(run.sha256 for run in runs))
 """
 
@@ -169,7 +170,7 @@ def test_items_are_made_one_ahead_and_in_order() -> None:
             made.append((number, threading.current_thread()))
             yield number
 
-    assert list(prefetched(items())) == [0, 1, 2, 3, 4]
+    assert list(prefetch(items())) == [0, 1, 2, 3, 4]
     assert [number for number, _ in made] == [0, 1, 2, 3, 4]
     assert threading.current_thread() not in {thread for _, thread in made}
 
@@ -179,7 +180,7 @@ def test_what_making_an_item_raises_comes_in_its_turn() -> None:
         yield 1
         raise ValueError("cut short")
 
-    coming = prefetched(items())
+    coming = prefetch(items())
     assert next(coming) == 1
     with pytest.raises(ValueError, match="cut short"):
         next(coming)
@@ -187,7 +188,7 @@ def test_what_making_an_item_raises_comes_in_its_turn() -> None:
 
 def test_no_thread_is_left_when_the_items_are_not_wanted() -> None:
     before = threading.active_count()
-    coming = prefetched(iter(range(5)))
+    coming = prefetch(iter(range(5)))
     assert next(coming) == 0
     coming.close()
     assert threading.active_count() == before

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers.records import read_header
-from tracehouse.ingest.readers.rejects import Reject
-from tracehouse.ingest.readers.typed_csv import CHUNK_BYTES, read_csv
+from tracehouse.ingest.readers import Content, Reject
+from tracehouse.ingest.readers.formats import plain_csv
+from tracehouse.ingest.readers.formats.plain_csv import CHUNK_BYTES
+from tracehouse.ingest.readers.lines import read_header
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -56,7 +57,7 @@ def read(
     data: str | bytes, table: Table = TABLE, chunk_bytes: int = CHUNK_BYTES
 ) -> tuple[list[Row], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(read_csv(stream, table, "t.csv", chunk_bytes))
+    batches = list(plain_csv.read(Content(stream, table, "t.csv", chunk_bytes=chunk_bytes)))
     assert all(batch.rows.column_names == [column.name for column in table.columns] for batch in batches)
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
@@ -116,7 +117,7 @@ def test_quoted_fields_hold_what_they_like_on_their_line(newline: str, chunk_byt
     assert rejects == []
 
 
-MISPLACED = "a quote that is not closed in its line, or stands inside a field"
+MISPLACED = "a quote that is not closed on its line, or that is inside a field"
 
 
 @pytest.mark.parametrize("chunk_bytes", [7, CHUNK_BYTES])
@@ -202,21 +203,21 @@ def test_null_texts_are_the_publishers_own_in_their_column() -> None:
     )
     assert rows == [(None, None, None, None), ("a", None, None, None), (None, None, 2.0, INSTANT)]
     assert [(reject.line, reject.reason) for reject in rejects] == [
-        (5, "column share, a DOUBLE: no finite number: 'nan '"),
-        (6, "column at, a TIMESTAMPTZ: invalid value 'nan'"),
+        (5, "column share (DOUBLE): not a finite number: 'nan '"),
+        (6, "column at (TIMESTAMPTZ): invalid value 'nan'"),
     ]
 
 
 def test_a_row_without_a_required_value_is_rejected() -> None:
     table = table_of([COLUMNS[0], replace(COLUMNS[1], required=True)])
     rows, rejects = read("name,count\n,1\na,\n" + "b,2\n" * 20, table)
-    assert (len(rows), rejects) == (21, [Reject(3, "column count, a BIGINT: it is empty", "a,")])
+    assert (len(rows), rejects) == (21, [Reject(3, "column count (BIGINT): it is empty", "a,")])
 
 
 def test_a_header_without_rows_is_an_empty_table() -> None:
     assert read(f"{HEADER}\n") == ([], [])
     assert read(HEADER, table_of(has_header=False)) == ([], [])
-    [batch] = read_csv(io.BytesIO(f"\n{HEADER}\n\n".encode()), TABLE, "t.csv")
+    [batch] = plain_csv.read(Content(io.BytesIO(f"\n{HEADER}\n\n".encode()), TABLE, "t.csv"))
     assert (batch.rows.num_rows, batch.rows.column_names, batch.rejects) == (0, NAMES, ())
 
 
@@ -245,7 +246,7 @@ def test_whole_numbers_are_kept_exactly(text: str, number: int) -> None:
 
 
 INVALID = "invalid value"
-INFINITE = "no finite number:"
+INFINITE = "not a finite number:"
 HUGE = "1" * 400
 # What is written, and what it is as a BIGINT and as a DOUBLE: a number, or why it is none.
 NUMBERS: list[tuple[str, int | str, float | str]] = [
@@ -318,7 +319,7 @@ def test_what_is_a_number_of_a_trace_and_what_is_none(column: int, quote: str) -
         for others in ("", "".join(line(text) + "\n" for text, *_ in NUMBERS)):
             rows, rejects = read_among_good(f"{HEADER}\n{line(text)}\n{others}")
             if isinstance(value, str):
-                reason = f"column {NAMES[column]}, a {COLUMNS[column].type}: {value} '{text}'"
+                reason = f"column {NAMES[column]} ({COLUMNS[column].type}): {value} '{text}'"
                 assert rejects[0] == Reject(2, reason, line(text))
             else:
                 assert repr(rows[0][column]) == repr(value), text
@@ -345,8 +346,8 @@ def test_instants_carry_their_offset(text: str, instant: datetime) -> None:
     assert read(f"{HEADER}\na,,,{text}\n")[0] == [("a", None, None, instant)]
 
 
-ZONELESS = "expected a zone offset in"
-NO_TIME = "no time from 1970 to 2099:"
+ZONELESS = "expected a UTC offset in"
+NO_TIME = "not a time from 1970 to 2099:"
 
 
 @pytest.mark.parametrize(
@@ -381,9 +382,9 @@ NO_TIME = "no time from 1970 to 2099:"
 def test_what_is_no_instant_of_a_trace_is_rejected(text: str, reason: str, offset_name: str) -> None:
     table = table_of([COLUMNS[0], replace(COLUMNS[3], offset_name=offset_name)])
     data = f"name,at\na,{text}\nb,{TIME}\n" + ",\n" * 20
-    [batch] = read_csv(io.BytesIO(data.encode()), table, "t.csv")
+    [batch] = plain_csv.read(Content(io.BytesIO(data.encode()), table, "t.csv"))
     assert batch.rows["at"].drop_null().to_pylist() == [INSTANT]
-    assert batch.rejects == (Reject(2, f"column at, a TIMESTAMPTZ: {reason} '{text}'", f"a,{text}"),)
+    assert batch.rejects == (Reject(2, f"column at (TIMESTAMPTZ): {reason} '{text}'", f"a,{text}"),)
 
 
 def test_the_first_and_the_last_instant_are_kept() -> None:
@@ -412,8 +413,8 @@ def test_rejects_have_their_line_reason_and_text(newline: str, chunk_bytes: int)
     rows, rejects = read_among_good(newline.join(lines), chunk_bytes=chunk_bytes)
     assert [row[1] for row in rows] == [1, 2, 5]
     assert rejects == [
-        Reject(4, "column count, a BIGINT: invalid value 'x'", "b,x,,"),
-        Reject(8, "column share, a DOUBLE: invalid value 'y'", '"three",,"y",'),
+        Reject(4, "column count (BIGINT): invalid value 'x'", "b,x,,"),
+        Reject(8, "column share (DOUBLE): invalid value 'y'", '"three",,"y",'),
         Reject(9, "3 columns; expected 4", "c,1,2"),
         Reject(10, "5 columns; expected 4", "d,1,2,,3"),
         Reject(11, "1 columns; expected 4", " "),
@@ -423,13 +424,13 @@ def test_rejects_have_their_line_reason_and_text(newline: str, chunk_bytes: int)
 def test_a_row_that_is_no_utf8_is_rejected() -> None:
     rows, rejects = read_among_good(HEADER.encode() + b"\ncaf\xe9,1,,\nb,2,,\n")
     assert [row[0] for row in rows] == ["b"]
-    assert rejects == [Reject(2, "column name, a VARCHAR: invalid UTF8 data", r"caf\xe9,1,,")]
+    assert rejects == [Reject(2, "column name (VARCHAR): invalid UTF-8", r"caf\xe9,1,,")]
 
 
 def test_a_row_with_a_zero_byte_is_rejected() -> None:
     rows, rejects = read_among_good(HEADER.encode() + b"\na\0,1,,\nb,2,,\n")
     assert [row[0] for row in rows] == ["b"]
-    assert rejects == [Reject(2, "column name, a VARCHAR: a zero byte", "a\0,1,,")]
+    assert rejects == [Reject(2, "column name (VARCHAR): a zero byte", "a\0,1,,")]
 
 
 @pytest.mark.parametrize("data", ["", "\n", "\r\n\r\n\n", "\ufeff"])
@@ -471,7 +472,7 @@ def test_binary_data_is_refused() -> None:
     assert str(error).isprintable()
 
 
-CUT = "the file ends here without a newline: perhaps it was cut short"
+CUT = "the file ends here without a newline: it may be truncated"
 
 
 @pytest.mark.parametrize("chunk_bytes", CHUNK_SIZES)
@@ -492,7 +493,7 @@ def test_a_last_line_without_an_end_is_a_row_where_the_publisher_has_it_so() -> 
 
 
 def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracehouse.ingest.readers.records.LONGEST_RECORD_BYTES", 1000)
+    monkeypatch.setattr("tracehouse.ingest.readers.lines.LONGEST_RECORD_BYTES", 1000)
     rest = "x" * 5000
     assert "line 3: the line does not end" in str(refusal(f"{HEADER}\na,1,,\n{rest}", chunk_bytes=100))
     assert "line 3: the line does not end" in str(refusal(f'{HEADER}\na,1,,\n"{rest}"', chunk_bytes=100))
@@ -513,7 +514,7 @@ def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused(
         assert error.line == 2 + good * (not bad_first)
         assert error.what == (
             f"{bad:,} of its {bad + good:,} rows do not fit, more than a tenth; the first:"
-            " column count, a BIGINT: invalid value 'x'"
+            " column count (BIGINT): invalid value 'x'"
         )
     else:
         rows, rejects = read(data)
@@ -522,7 +523,7 @@ def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused(
 
 def test_bad_rows_may_all_come_first() -> None:
     data = f"{HEADER}\n" + "a,x,,\n" * 15_000 + "b,1,,\n" * 135_000
-    batches = list(read_csv(io.BytesIO(data.encode()), TABLE, "t.csv", 64 << 10))
+    batches = list(plain_csv.read(Content(io.BytesIO(data.encode()), TABLE, "t.csv", chunk_bytes=64 << 10)))
     assert sum(batch.rows.num_rows for batch in batches) == 135_000
     assert sum(len(batch.rejects) for batch in batches) == 15_000
 
@@ -548,7 +549,7 @@ def test_a_wrong_file_is_refused_before_its_end(line: bytes) -> None:
     with pytest.raises(
         RawFileError, match=r"of at most .* rows so far do not fit, more than a tenth"
     ) as refused:
-        list(read_csv(cast(BinaryIO, Endless(line)), TABLE, "t.csv"))
+        list(plain_csv.read(Content(cast(BinaryIO, Endless(line)), TABLE, "t.csv")))
     assert refused.value.line == 2
 
 
@@ -557,7 +558,7 @@ def processor_s(data: bytes) -> float:
     costs = []
     for _ in range(3):
         begun = time.process_time()
-        for _ in read_csv(io.BytesIO(data), TABLE, "t.csv"):
+        for _ in plain_csv.read(Content(io.BytesIO(data), TABLE, "t.csv")):
             pass
         costs.append(time.process_time() - begun)
     return min(costs)
@@ -845,7 +846,7 @@ def test_each_line_of_a_damaged_file_is_kept_or_rejected() -> None:
         data = damaged(rng, rng.choice([20, 200, 2000]))
         chunk_bytes = rng.choice([100, 1000, 10_000, CHUNK_BYTES])
         try:
-            batches = list(read_csv(io.BytesIO(data), TABLE, "t.csv", chunk_bytes))
+            batches = list(plain_csv.read(Content(io.BytesIO(data), TABLE, "t.csv", chunk_bytes=chunk_bytes)))
         except RawFileError:
             refused += 1
             continue
@@ -884,7 +885,7 @@ def test_an_offset_is_kept_as_it_was_written() -> None:
     )
     data = b"at,count\n2023-03-01 08:00:00+08:00,1\n2023-03-01T00:00:00Z,2.0\n,3\n2023-03-01 00:00:00,4\n"
     data += b"\n" + b",5\n" * 10
-    [batch] = read_csv(io.BytesIO(data), table, "t.csv")
+    [batch] = plain_csv.read(Content(io.BytesIO(data), table, "t.csv"))
     instant = datetime(2023, 3, 1, tzinfo=UTC)
     assert batch.rows.slice(0, 3).to_pylist() == [
         {"at": instant, "count": 1, "offset": "+08:00"},
@@ -894,5 +895,5 @@ def test_an_offset_is_kept_as_it_was_written() -> None:
     [reject] = batch.rejects
     assert (reject.line, reject.reason) == (
         5,
-        "column at, a TIMESTAMPTZ: expected a zone offset in '2023-03-01 00:00:00'",
+        "column at (TIMESTAMPTZ): expected a UTC offset in '2023-03-01 00:00:00'",
     )

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from few_files import quiet
 from hostile_tests import in_full
@@ -27,7 +28,9 @@ from tracehouse.ingest.convert.raw_file import RawInput, read_indexes
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.readers.wide_csv import CHUNK_BYTES, Lines, read_wide
+from tracehouse.ingest.readers import Batch, Content
+from tracehouse.ingest.readers.formats import wide_csv
+from tracehouse.ingest.readers.formats.wide_csv import CHUNK_BYTES
 from tracehouse.ingest.store import cleanup, journal, lock
 from tracehouse.ingest.store.manifest import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
@@ -108,17 +111,24 @@ def melted(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
     ), repeated
 
 
+def read_wide(
+    data: bytes, table: Table, seen: set[Hashable] | None = None, chunk_bytes: int = CHUNK_BYTES
+) -> Iterator[Batch]:
+    indexes = set() if seen is None else seen
+    return wide_csv.read(Content(io.BytesIO(data), table, "m.csv", indexes, chunk_bytes))
+
+
 def written(files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES) -> tuple[list[Path], int]:
     """What reader and writer make of the files of a metric, and how many lines were rejected."""
     seen: set[Hashable] = set()
     rejected = 0
 
-    def blocks() -> Iterator[Lines]:
+    def blocks() -> Iterator[pa.Table]:
         nonlocal rejected
         for data in files:
-            for lines in read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", seen, chunk_bytes):
-                rejected += len(lines.rejects)
-                yield lines
+            for batch in read_wide(data, GPU_METRIC, seen, chunk_bytes):
+                rejected += len(batch.rejects)
+                yield batch.rows
 
     half = write_cells(blocks(), GPU_METRIC, folder, "m")
     assert [duckdb.read_parquet(str(file.path)).shape[0] for file in half] == [file.rows for file in half]
@@ -191,7 +201,7 @@ def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
 )
 def test_a_file_with_another_header_is_refused(data: bytes, what: str) -> None:
     with pytest.raises(RawFileError) as refusal:
-        list(read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set()))
+        list(read_wide(data, GPU_METRIC))
     assert refusal.value.what.startswith(what)
 
 
@@ -220,7 +230,7 @@ def job_table(index_type: TypeName, variable_type: TypeName = "BIGINT", header: 
 
 
 def unpivoted(data: bytes, table: Table, folder: Path) -> list[tuple]:
-    lines = read_wide(io.BytesIO(data), table, "m.csv", set())
+    lines = (batch.rows for batch in read_wide(data, table))
     return [
         row
         for staged in write_cells(lines, table, folder, "m")
@@ -253,7 +263,7 @@ def test_index_of_a_wide_table_can_be_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("index_type", "repeated"), [("VARCHAR", b"7"), ("BIGINT", b"7.0")])
 def test_repeated_index_of_any_type_is_rejected(index_type: TypeName, repeated: bytes) -> None:
     data = b",0\n7,1\n8,1\n" + repeated + b",2\n" + b"".join(b"%d,3\n" % n for n in range(10, 30))
-    blocks = list(read_wide(io.BytesIO(data), job_table(index_type), "m.csv", set()))
+    blocks = list(read_wide(data, job_table(index_type)))
     rejects = [(reject.line, reject.reason) for lines in blocks for reject in lines.rejects]
     assert rejects[0] == (4, "its job occurred before, in an earlier line or file")
 
@@ -261,8 +271,8 @@ def test_repeated_index_of_any_type_is_rejected(index_type: TypeName, repeated: 
 def test_pieces_of_a_wide_table_share_indexes_of_any_type(tmp_path: Path) -> None:
     seen: set[Hashable] = set()
     table = job_table("VARCHAR")
-    lines = list(read_wide(io.BytesIO(b",0\na,1\nb,2\n"), table, "m.csv", seen))
-    (staged,) = write_cells(iter(lines), table, tmp_path, "m")
+    lines = [batch.rows for batch in read_wide(b",0\na,1\nb,2\n", table, seen)]
+    (staged,) = write_cells(lines, table, tmp_path, "m")
     stored = StoredFile(staged.path.name, staged.rows, 0, "")
     conversion = Conversion("t", "variation", "", "m.csv", "", "", (), (stored,), (), (), ())
     assert table.wide
@@ -270,8 +280,8 @@ def test_pieces_of_a_wide_table_share_indexes_of_any_type(tmp_path: Path) -> Non
 
 
 def test_rejects_header_whose_names_do_not_fit_the_variable() -> None:
-    with pytest.raises(RawFileError, match="column iteration, a BIGINT: invalid value 'mean'"):
-        list(read_wide(io.BytesIO(b",0,mean\na,1,2\n"), job_table("VARCHAR"), "m.csv", set()))
+    with pytest.raises(RawFileError, match=r"column iteration \(BIGINT\): invalid value 'mean'"):
+        list(read_wide(b",0,mean\na,1,2\n", job_table("VARCHAR")))
 
 
 def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
@@ -289,19 +299,22 @@ def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
         b"0001-07-01 00:01:45+08:00,1,1\n"
     ) + b"".join(f"{at(120 + second)},7,7\n".encode() for second in range(100))
     data += f"{at(300)},7,7".encode()
-    blocks = list(read_wide(io.BytesIO(data), GPU_METRIC, "m.csv", set()))
+    blocks = list(read_wide(data, GPU_METRIC))
     assert [(reject.line, reject.reason) for lines in blocks for reject in lines.rejects] == [
-        (3, "column 10.140.0.1-1, a DOUBLE: invalid value 'x'"),
+        (3, "column 10.140.0.1-1 (DOUBLE): invalid value 'x'"),
         (4, "2 columns; expected 3"),
-        (5, "column Time, a TIMESTAMPTZ: it is empty"),
-        (6, "column Time, a TIMESTAMPTZ: expected a zone offset in '2023-07-01 00:00:45'"),
+        (5, "column Time (TIMESTAMPTZ): it is empty"),
+        (6, "column Time (TIMESTAMPTZ): expected a UTC offset in '2023-07-01 00:00:45'"),
         (7, "its Time occurred before, in an earlier line or file"),
-        (9, "column 10.140.0.1-0, a DOUBLE: no finite number: 'nan'"),
-        (10, "column 10.140.0.1-1, a DOUBLE: no finite number: '1e400'"),
-        (11, "column Time, a TIMESTAMPTZ: no time from 1970 to 2099: '0001-07-01 00:01:45+08:00'"),
-        (112, "the file ends here without a newline: perhaps it was cut short"),
+        (9, "column 10.140.0.1-0 (DOUBLE): not a finite number: 'nan'"),
+        (10, "column 10.140.0.1-1 (DOUBLE): not a finite number: '1e400'"),
+        (11, "column Time (TIMESTAMPTZ): not a time from 1970 to 2099: '0001-07-01 00:01:45+08:00'"),
+        (112, "the file ends here without a newline: it may be truncated"),
     ]
-    assert [column.to_pylist() for column in blocks[0].cells] == [[1, None, *[7] * 100], [2, 5, *[7] * 100]]
+    assert [column.to_pylist() for column in blocks[0].rows.columns[1:]] == [
+        [1, None, *[7] * 100],
+        [2, 5, *[7] * 100],
+    ]
 
 
 def ingest(raw: Path, warehouse: Path) -> IngestResult:
@@ -418,7 +431,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_a_node_s_name_is_the_address_in_the_column_s(tmp_path: Path) -> None:
     data = csv_of(["10.140.0.1", "10.140.0.2-mlx5_0", "10.140.0.1.1", "pod"], [(0, ["1", "2", "3", "4"])])
-    lines = read_wide(io.BytesIO(data), NODE_METRIC, "m.csv", set())
+    lines = (batch.rows for batch in read_wide(data, NODE_METRIC))
     (half,) = write_cells(lines, NODE_METRIC, tmp_path, "m")
     rows = duckdb.sql(f"select device, node, value from '{half.path}' order by value").fetchall()
     assert rows == [

@@ -1,0 +1,330 @@
+"""Parse chunks of CSV lines into Arrow tables of declared types, and account for every row.
+
+Three parsers return the same rows, each slower than the one before. Polars parses chunks without quotes and
+white space. Arrow parses typed columns; DuckDB would round `1.5` to a BIGINT and accept `1_000`. If a row
+does not fit, Arrow splits the fields as texts, and `values` converts them and gives the reasons for rejects.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.core.names import printable
+from tracehouse.ingest.declarations import Column
+from tracehouse.ingest.readers import Batch, Reject
+from tracehouse.ingest.readers.lines import (
+    BYTE_ORDER_MARK,
+    Chunk,
+    Records,
+    count_bytes,
+    count_bytes_up_to,
+    count_records,
+    records_of,
+    without_last_record,
+)
+from tracehouse.ingest.readers.rejects import check_early, limit_rejects
+from tracehouse.ingest.readers.values import Faults, are_possible, arrow_type, convert_rows
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+_BLOCK_BYTES = 1 << 30
+_QUOTE, _COMMA = ord('"'), ord(",")
+_POLARS_TYPES = {"VARCHAR": pl.String(), "BIGINT": pl.Int64(), "DOUBLE": pl.Float64()}
+# Polars decompresses gzip, zlib and zstd if it finds their first bytes.
+_MISTAKEN_STARTS = (BYTE_ORDER_MARK, b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
+# The types that Arrow's CSV parser converts itself.
+_ARROW_TYPES = ("VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ", "TIMESTAMP")
+
+_QUOTED = r'"(?:[^"\r\n]|"")*"'
+_FIELD = rf'(?:{_QUOTED}|[^",\r\n]*)'
+_RECORD = rf"^{_FIELD}(?:,{_FIELD})*[\r\n]*$"
+_MISPLACED_QUOTE = "a quote that is not closed on its line, or that is inside a field"
+
+
+@dataclass(frozen=True)
+class ChunkParser:
+    """Parses chunks of lines with `columns` in this order, without a header. `file` names the CSV in errors.
+
+    If `ends_in_newline`, a last line without a newline is rejected.
+    """
+
+    columns: tuple[Column, ...]
+    ends_in_newline: bool
+    file: str
+
+    def parse(self, chunk: Chunk) -> Batch:
+        """The rows and rejects of a chunk."""
+        complete, cut = _split_cut_record(chunk) if self.ends_in_newline else (chunk, ())
+        rows = self.parse_plain(complete)
+        if rows is None:
+            rows = self.parse_typed(complete)
+        if rows is not None:
+            return Batch(rows, cut)
+        batch = self.parse_texts(complete)
+        return Batch(batch.rows, batch.rejects + cut)
+
+    # Parsers name columns by their position: names in a wide CSV may be those of other columns.
+    @cached_property
+    def _positions(self) -> list[str]:
+        return [str(position) for position in range(len(self.columns))]
+
+    @cached_property
+    def _texts(self) -> list[int]:
+        """The positions of the columns that Arrow's parser does not convert."""
+        return [
+            position
+            for position, column in enumerate(self.columns)
+            if column.offset_name or column.null_texts or column.zones or column.type not in _ARROW_TYPES
+        ]
+
+    @cached_property
+    def _polars_schema(self) -> dict[str, pl.DataType] | None:
+        # The number of commas says nothing about the lines of a single column.
+        if len(self.columns) < 2 or any(c.type not in _POLARS_TYPES or c.null_texts for c in self.columns):
+            return None
+        types = (_POLARS_TYPES[column.type] for column in self.columns)
+        return dict(zip(self._positions, types, strict=True))
+
+    @cached_property
+    def _typed_options(self) -> arrow_csv.ConvertOptions:
+        return self._options(
+            pa.binary() if position in self._texts else arrow_type(column)
+            for position, column in enumerate(self.columns)
+        )
+
+    def _options(self, types: Iterable[pa.DataType]) -> arrow_csv.ConvertOptions:
+        return arrow_csv.ConvertOptions(
+            column_types=dict(zip(self._positions, types, strict=True)),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+
+    def _named(self, rows: pa.Table) -> pa.Table:
+        return rows.rename_columns([column.name for column in self.columns])
+
+    def parse_plain(self, chunk: Chunk) -> pa.Table | None:
+        """Parse with Polars. None if a line may not fit, or if Polars may misread the chunk.
+
+        Polars fills short lines with NULL, reads white space as NULL, drops carriage returns, and
+        decompresses what begins like compressed data.
+        """
+        data = chunk.data
+        # Of the bytes up to the quote, among them zero bytes and white space, only newlines are allowed.
+        if (
+            self._polars_schema is None
+            or data.startswith(_MISTAKEN_STARTS)
+            or count_bytes_up_to(data, _QUOTE) != chunk.line_ends
+        ):
+            return None
+        try:
+            rows = pl.read_csv(data, has_header=False, schema=self._polars_schema, quote_char=None)
+        except pl.exceptions.PolarsError:
+            return None
+        has_nulls = any(
+            rows[:, position].null_count() for position, column in enumerate(self.columns) if column.required
+        )
+        is_finite = all(column.is_finite().all() for column in rows if column.dtype.is_float())
+        if has_nulls or not is_finite or not _has_full_lines(chunk, rows):
+            return None
+        # As views of texts, which are not copied before they are sorted.
+        return self._named(rows.to_arrow(compat_level=pl.CompatLevel.newest()))
+
+    def parse_typed(self, chunk: Chunk) -> pa.Table | None:
+        """Parse with Arrow's types. None if a line does not fit, or if Arrow may misread the chunk."""
+        if not chunk.data.strip(b"\r\n") or self._may_be_misread(chunk):
+            return None
+        try:
+            rows = self._read_csv(chunk.data, self._typed_options)
+        except pa.ArrowInvalid:
+            return None
+        # The cheap test first: without blank lines, there are as many rows as line ends.
+        if rows.num_rows != chunk.line_ends and rows.num_rows != count_records(chunk.data):
+            return None
+        rows = self._named(rows)
+        if self._texts:
+            converted, faults = convert_rows(
+                [_contiguous(rows.column(position)) for position in self._texts],
+                [self.columns[position] for position in self._texts],
+            )
+            if faults:
+                return None
+            for name in converted.column_names:
+                if name in rows.column_names:
+                    rows = rows.set_column(rows.column_names.index(name), name, converted[name])
+                else:
+                    rows = rows.append_column(name, converted[name])
+        return rows if are_possible(rows, self.columns) else None
+
+    def _may_be_misread(self, chunk: Chunk) -> bool:
+        """Whether a chunk has zero bytes, hexadecimal numbers or misplaced quotes."""
+        if b"\0" in chunk.data:
+            return True
+        has_integers = any(column.type == "BIGINT" for column in self.columns)
+        if has_integers and (b"0x" in chunk.data or b"0X" in chunk.data):
+            return True
+        return b'"' in chunk.data and bool(self._find_malformed(records_of(chunk)))
+
+    def _find_malformed(self, records: Records) -> Faults:
+        """The records with a misplaced quote, or with another number of fields."""
+        texts = records.texts
+        is_quoted_well, unquoted = pa.repeat(True, len(texts)), texts
+        if pc.any(pc.match_substring(texts, '"'), min_count=0).as_py():
+            is_quoted_well = pc.match_substring_regex(texts, _RECORD)
+            unquoted = pc.replace_substring_regex(texts, _QUOTED, "")
+        counts = pc.add(pc.count_substring(unquoted, ","), 1)
+        is_complete = pc.and_(is_quoted_well, pc.equal(counts, len(self.columns)))
+        rows = np.flatnonzero(~is_complete.to_numpy(zero_copy_only=False))
+        taken = pa.array(rows)
+        return {
+            row: f"{count} columns; expected {len(self.columns)}" if is_well else _MISPLACED_QUOTE
+            for row, count, is_well in zip(
+                rows.tolist(),
+                counts.take(taken).to_pylist(),
+                is_quoted_well.take(taken).to_pylist(),
+                strict=True,
+            )
+        }
+
+    def parse_texts(self, chunk: Chunk) -> Batch:
+        """Parse the fields as texts, convert those that fit, and reject the other records."""
+        records = records_of(chunk)
+        faults = self._find_malformed(records)
+        self._check_early(faults, records, chunk)
+        is_sound = np.ones(len(records.lines), bool)
+        is_sound[list(faults)] = False
+        data = _bytes_of(records.texts.filter(pa.array(is_sound))) if faults else chunk.data
+        texts = self._split_fields(data, int(is_sound.sum()), chunk)
+        rows, unfit = convert_rows(texts, self.columns)
+        places = np.flatnonzero(is_sound)
+        faults |= {int(places[row]): reason for row, reason in unfit.items()}
+        self._check_early(faults, records, chunk)
+        return Batch(rows, _rejects(faults, records))
+
+    def _check_early(self, faults: Faults, records: Records, chunk: Chunk) -> None:
+        # A chunk may have millions of bad records.
+        if faults:
+            first = _rejects({min(faults): faults[min(faults)]}, records)[0]
+            check_early(len(faults), 0, chunk.last_line, first, self.file)
+
+    def _split_fields(self, data: bytes, count: int, chunk: Chunk) -> list[pa.BinaryArray]:
+        """The fields of `count` records, column by column."""
+        if not count:
+            return [pa.array([], pa.binary()) for _ in self.columns]
+        rows = self._read_csv(data, self._options([pa.binary()] * len(self.columns)))
+        if rows.num_rows != count:
+            raise RawFileError(
+                self.file,
+                f"the CSV parser returns {rows.num_rows:,} rows for {count:,} lines up to"
+                f" line {chunk.last_line:,}",
+                "This is a defect of Tracehouse: please report it with these lines",
+                line=chunk.first_line,
+            )
+        return [_contiguous(column) for column in rows.columns]
+
+    def _read_csv(self, data: bytes, options: arrow_csv.ConvertOptions) -> pa.Table:
+        """`data` must end in a newline: otherwise Arrow reads an empty field after a quoted one as a text."""
+        # Arrow strips a byte order mark from the start of every chunk, where it is data: so it gets two.
+        if data.startswith(BYTE_ORDER_MARK):
+            data = BYTE_ORDER_MARK + data
+        # One thread a chunk: several are parsed at once, and Arrow's threads double the cost. One block a
+        # chunk: with thousands of columns, small arrays cost more than the values in them.
+        read_options = arrow_csv.ReadOptions(
+            column_names=self._positions, use_threads=False, block_size=_BLOCK_BYTES
+        )
+        return arrow_csv.read_csv(pa.BufferReader(data), read_options, convert_options=options)
+
+
+def parse_chunks(
+    chunks: Iterable[Chunk], columns: Sequence[Column], ends_in_newline: bool, file: str, at_once: int = 1
+) -> Iterator[tuple[Chunk, Batch]]:
+    """Parse chunks, `at_once` of them at a time. Returns each chunk with its rows, in order.
+
+    Raises RawFileError if too many rows are rejected (see `rejects`).
+    """
+    parser = ChunkParser(tuple(columns), ends_in_newline, file)
+    pairs = partial(_parse_pair, parser)
+    coming = prefetch(iter(chunks))
+    parsed = map(pairs, coming) if at_once == 1 else prefetch_map(pairs, coming, at_once)
+    return limit_rejects(parsed, file)
+
+
+def _parse_pair(parser: ChunkParser, chunk: Chunk) -> tuple[Chunk, Batch]:
+    return chunk, parser.parse(chunk)
+
+
+def _has_full_lines(chunk: Chunk, rows: pl.DataFrame) -> bool:
+    """Whether each line became a row, and none is too short, counted independently of the parser."""
+    if rows.height != chunk.line_ends:
+        return False
+    # A blank or short line has no last field, which is then NULL.
+    if not rows[:, -1].null_count():
+        return True
+    return count_bytes(chunk.data, _COMMA) == rows.height * (rows.width - 1)
+
+
+def _split_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
+    """A chunk without the record that has no newline at the end of the file, and its reject."""
+    if not chunk.is_cut or not chunk.data.strip(b"\r\n"):
+        return chunk, ()
+    complete, cut = without_last_record(chunk)
+    reason = "the file ends here without a newline: it may be truncated"
+    return complete, (Reject(chunk.last_line, reason, printable(cut.rstrip(b"\r\n"))),)
+
+
+def _rejects(faults: Faults, records: Records) -> tuple[Reject, ...]:
+    places = sorted(faults)
+    texts = records.texts.take(pa.array(places, pa.int64())).to_pylist()
+    return tuple(
+        Reject(line, faults[place], printable(text.rstrip(b"\r\n")))
+        for place, line, text in zip(places, records.lines[places].tolist(), texts, strict=True)
+    )
+
+
+def _contiguous(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _bytes_of(texts: pa.BinaryArray) -> bytes:
+    """The concatenated texts of an array whose data buffer begins with its first text."""
+    data = texts.buffers()[2]
+    return data.to_pybytes() if data else b""
+
+
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, each produced in another thread while the caller uses the one before.
+
+    An exception raised while producing an item is raised here when that item is due.
+    """
+    end = object()
+    with ThreadPoolExecutor(1) as maker:
+        coming = maker.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = maker.submit(next, items, end)
+            yield item  # type: ignore[misc]
+
+
+def prefetch_map(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:
+    """Apply `make` to each item in `at_once` threads, and yield the results in the order of the items.
+
+    An exception from `make` is raised here when that item is due. At most `at_once` results are held.
+    """
+    with ThreadPoolExecutor(at_once) as makers:
+        coming: deque[Future[Made]] = deque()
+        for item in items:
+            coming.append(makers.submit(make, item))
+            if len(coming) > at_once:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()

@@ -1,0 +1,116 @@
+"""Parse JSON objects, and convert their values to rows of a table."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from tracehouse.core.names import printable
+from tracehouse.ingest.column_types import refuse_constant
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers import Batch, Reject
+from tracehouse.ingest.readers.values import convert_rows
+
+_JSON_TYPES = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
+
+Texts = list[str | None]
+"""A text for each column of a table, None for a missing value."""
+
+
+class _Number(str):
+    """A number as its text in the file, with all digits."""
+
+    __slots__ = ()
+
+
+class MisfitError(Exception):
+    """An object that does not fit its table; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row before conversion: its line, the text of the line or object, and the text of each column's value.
+
+    `place` names the object if a line begins several.
+    """
+
+    line: int
+    record: bytes
+    texts: Texts
+    place: str = ""
+
+
+def build_batch(rows: Sequence[Row], rejects: Sequence[Reject], table: Table) -> Batch:
+    """The rows whose values fit, and a reject for each of the others, in addition to `rejects`."""
+    columns = [
+        pa.array([_encode(row.texts[place]) for row in rows], pa.binary())
+        for place in range(len(table.columns))
+    ]
+    converted, faults = convert_rows(columns, table.columns)
+    unfit = [
+        Reject(rows[place].line, f"{rows[place].place}{reason}", printable(rows[place].record))
+        for place, reason in faults.items()
+    ]
+    return Batch(converted, tuple(sorted([*rejects, *unfit], key=lambda reject: reject.line)))
+
+
+def _encode(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def text_of(value: Any, column: Column) -> str | None:
+    """The text of a column's value, None if it is null. Raises MisfitError for a list or an object."""
+    if value is None:
+        return None
+    # A list may also be given as a string that holds it.
+    if column.type in _JSON_TYPES and (column.type == "JSON" or not isinstance(value, str)):
+        return _dump(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        raise MisfitError(f"column {column.name} ({column.type}): a list or an object")
+    return value
+
+
+def _dump(value: Any) -> str:
+    """A value as it is in the file, except for spaces and escapes."""
+    match value:
+        case _Number():
+            return str(value)
+        case list():
+            return f"[{', '.join(map(_dump, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_dump(name)}: {_dump(each)}' for name, each in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse_object(record: bytes) -> dict[str, Any]:
+    """Parse a JSON object. Raises MisfitError if the text is not one."""
+    try:
+        found = json.loads(
+            record.decode(),
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=refuse_constant,
+            object_pairs_hook=_refuse_repeated_names,
+        )
+    except UnicodeDecodeError:
+        raise MisfitError("invalid UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise MisfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+    except ValueError as error:
+        raise MisfitError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise MisfitError("JSON that is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise MisfitError("not a JSON object")
+    return found
+
+
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise MisfitError("an object that has a name twice")
+    return found
