@@ -1,7 +1,7 @@
-"""Runs `traces` as a user does, and says how it ended.
+"""Run `traces` and return its exit code and output.
 
-Most runs are forks of a server that has imported everything, which spares each a second; `by_itself` runs
-the installed command.
+Most runs are forks of a server that has imported all modules, which saves a second each. `by_itself` runs the
+installed command.
 """
 
 import atexit
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended. `code` is negative where a signal ended it; None where it never ended by itself."""
+    """The result of a run. `code` is negative after a signal, and None after the timeout."""
 
     code: int | None
     stdout: str
@@ -34,14 +34,14 @@ class Run:
 
     @property
     def errors(self) -> list[str]:
-        """What it said in lines that begin with `error: `."""
+        """The lines of standard error that begin with `error: `."""
         return [line for line in self.stderr.splitlines() if line.startswith("error: ")]
 
     def faults(self, codes: Sequence[int] = (0, 1)) -> list[str]:
-        """What no run may do, whatever it is given."""
+        """Return violations of what every run must satisfy: exit code, no traceback, an error after 1."""
         found = []
         if self.code is None:
-            found.append("it had not ended when patience did")
+            found.append("it did not end before the timeout")
         elif self.code not in codes:
             found.append(f"exit code {self.code}: {self.stderr[-600:]}")
         if "Traceback" in self.stderr:
@@ -52,7 +52,7 @@ class Run:
 
 
 class Server:
-    """A process that has imported everything and runs the command line in forks, one at a time."""
+    """A process that has imported all modules and runs the command line in forks, one at a time."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -66,40 +66,40 @@ class Server:
         self,
         *argv: object,
         stdin: str = "",
-        patience_s: float = PATIENCE_S,
+        timeout_s: float = TIMEOUT_S,
         kill_after_s: float | None = None,
         **request: Any,
     ) -> Run:
-        """Run `traces` with these arguments, and a text as its input; `request` as in `fork_server`."""
-        with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as said:
-            Path(said).chmod(0o777)
-            stdout, stderr = Path(said) / "stdout", Path(said) / "stderr"
-            (Path(said) / "stdin").write_text(stdin)
-            asked = {
+        """Run `traces` with arguments and a text as standard input. `request` is passed to `fork_server`."""
+        with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as scratch:
+            Path(scratch).chmod(0o777)
+            stdout, stderr = Path(scratch) / "stdout", Path(scratch) / "stderr"
+            (Path(scratch) / "stdin").write_text(stdin)
+            message = {
                 "argv": [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv],
                 "cwd": str(request.pop("cwd", self._folder)),
-                "stdin": str(Path(said) / "stdin"),
+                "stdin": str(Path(scratch) / "stdin"),
                 "stdout": str(stdout),
                 "stderr": str(stderr),
                 **request,
             }
-            self._ask(asked)
-            child = self._answer()["pid"]
+            self._send(message)
+            child = self._receive()["pid"]
             late = threading.Event()
-            timer = threading.Timer(kill_after_s or patience_s, _kill, (child, late))
+            timer = threading.Timer(kill_after_s or timeout_s, _kill, (child, late))
             timer.start()
-            code: int | None = self._answer()["code"]
+            code: int | None = self._receive()["code"]
             timer.cancel()
             if late.is_set() and kill_after_s is None:
                 code = None
             return Run(code, text_of(stdout), text_of(stderr))
 
-    def _ask(self, request: dict[str, Any]) -> None:
+    def _send(self, request: dict[str, Any]) -> None:
         assert self._process.stdin
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
 
-    def _answer(self) -> dict[str, Any]:
+    def _receive(self) -> dict[str, Any]:
         assert self._process.stdout
         return json.loads(self._process.stdout.readline())
 
@@ -113,7 +113,7 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The server of this process. It ends with it."""
+    """Return the server of this process, which ends with the process."""
     folder = tempfile.TemporaryDirectory()
     started = Server(Path(folder.name))
     atexit.register(folder.cleanup)
@@ -127,13 +127,13 @@ def _kill(process_id: int, done: threading.Event) -> None:
         os.kill(process_id, signal.SIGKILL)
 
 
-def by_itself(*argv: object, patience_s: float = PATIENCE_S, cwd: Path | None = None, **options: Any) -> Run:
-    """Run the installed command in a process of its own."""
+def by_itself(*argv: object, timeout_s: float = TIMEOUT_S, cwd: Path | None = None, **options: Any) -> Run:
+    """Run the installed command in a new process."""
     try:
         done = subprocess.run(
             [TRACES, *argv],
             capture_output=True,
-            timeout=patience_s,
+            timeout=timeout_s,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             **options,
@@ -146,5 +146,5 @@ def by_itself(*argv: object, patience_s: float = PATIENCE_S, cwd: Path | None = 
 
 
 def text_of(path: Path) -> str:
-    """What a file holds, whatever its bytes are."""
+    """Return the text of a file, with escapes for bytes that are not UTF-8."""
     return path.read_bytes().decode(errors="backslashreplace") if path.exists() else ""

@@ -1,4 +1,4 @@
-"""Chooses views and queries that have every construct of the project's SQL, and cost little to ask."""
+"""Choose few, cheap views and queries that together contain every construct of the project's SQL."""
 
 from collections.abc import Collection, Mapping
 
@@ -11,7 +11,7 @@ from tracehouse.views.view_files import newest, view_files
 
 
 def constructs(tree: exp.Expr) -> set[str]:
-    """The kinds of nodes in a query; of a join, cast or unknown function which, of an aggregate where."""
+    """Return the kinds of nodes in a query, with the type of joins and casts and the parent of aggregates."""
     found = set()
     for node in tree.walk():
         kind = type(node).__name__
@@ -28,14 +28,14 @@ def constructs(tree: exp.Expr) -> set[str]:
 
 
 def trees() -> dict[str, exp.Expr]:
-    """Every view, by its versioned name, and every query that Spark has, by its own."""
+    """Return every view by its versioned name, and every query that Spark supports."""
     views = {view.versioned: view.tree.expression for view in expanded(view_files())}
     queries = {query.full_name: query.tree for query in query_files() if query.full_name not in left_out()}
     return views | queries
 
 
 def below() -> dict[str, set[str]]:
-    """The views and queries that asking for one makes, by its name: itself and all that it reads."""
+    """Return for each view and query its own name and those of everything that it reads."""
     views = list(expanded(view_files()))
     versioned = {alias: view.versioned for alias, view in newest(views).items()}
     read = {view.versioned: view.references for view in views}
@@ -52,7 +52,7 @@ def below() -> dict[str, set[str]]:
 
 
 def chosen(among: Mapping[str, exp.Expr], below: Mapping[str, Collection[str]]) -> list[str]:
-    """Few names whose trees have all constructs that any has, with little `below` them."""
+    """Choose few names whose trees contain all constructs and read few others."""
     has = {name: constructs(tree) for name, tree in among.items()}
     nodes = {name: sum(1 for _ in tree.walk()) for name, tree in among.items()}
     cost = {name: sum(nodes.get(lower, 0) for lower in below[name]) for name in among}
@@ -62,7 +62,7 @@ def chosen(among: Mapping[str, exp.Expr], below: Mapping[str, Collection[str]]) 
         best = max(sorted(has), key=lambda name: len(has[name] & missing) / cost[name])
         found.append(best)
         missing -= has[best]
-    # The first were taken for what the last ones have too.
+    # Remove names whose constructs the others contain.
     for name in sorted(found, key=lambda name: -cost[name]):
         others = [other for other in found if other != name]
         if has[name] <= set().union(*(has[other] for other in others)):

@@ -135,7 +135,7 @@ def status(code: int, **headers: object) -> Answer:
 
 
 def trickles(handler: Handler, content: bytes) -> None:
-    """The file, a byte at a time, until nobody listens any more."""
+    """Send the file one byte at a time until the client disconnects."""
     handler.head(200, Content_Length=len(content), ETag=etag(content))
     for byte in content:
         try:

@@ -1,4 +1,4 @@
-"""A Superset on loopback, with a metadata database of its own, for as long as a block lasts."""
+"""Run Superset on localhost with its own metadata database."""
 
 import http.cookiejar
 import json
@@ -25,14 +25,14 @@ FEATURE_FLAGS = {{"ENABLE_TEMPLATE_PROCESSING": True}}
 
 @dataclass
 class Superset:
-    """Where it listens, and its command line."""
+    """A running Superset: its URL, API and command line."""
 
     url: str
     environment: dict[str, str]
     _headers: dict[str, str] = field(default_factory=dict)
 
     def run(self, *command: object) -> str:
-        """Run Superset's command, which must succeed, and return what it said."""
+        """Run Superset's command and return its output. It must succeed."""
         done = subprocess.run(
             [SCRIPTS / "superset", *map(str, command)], env=self.environment, capture_output=True, text=True
         )
@@ -40,7 +40,7 @@ class Superset:
         return done.stdout + done.stderr
 
     def log_in(self) -> None:
-        """Log in as admin, for the calls that follow."""
+        """Log in as admin."""
         jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         self._opener = urllib.request.build_opener(jar)
         self._headers = {"Content-Type": "application/json", "Referer": self.url}
@@ -49,7 +49,7 @@ class Superset:
         self._headers["X-CSRFToken"] = self.call("/security/csrf_token/")["result"]
 
     def call(self, path: str, body: Any = None) -> Any:
-        """Ask Superset's API, with a body to post, and return what it answers."""
+        """Call Superset's API, with POST if there is a body, and return the response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/api/v1{path}", data, self._headers)
         try:
@@ -62,7 +62,7 @@ class Superset:
 @contextmanager
 def started() -> Iterator[Superset]:
     """Set up a Superset, start it, and stop it at the end."""
-    assert (SCRIPTS / "superset").exists(), "there is no Superset here: make bi-test sets it up"
+    assert (SCRIPTS / "superset").exists(), "Superset is not installed: run `make bi-test`"
     with tempfile.TemporaryDirectory(prefix="tracehouse-superset-") as folder:
         configuration = Path(folder) / "superset_config.py"
         configuration.write_text(CONFIGURATION.format(folder=folder))

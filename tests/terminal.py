@@ -1,4 +1,4 @@
-"""Runs a program in a terminal of some size, as somebody who reads and types does."""
+"""Run a program in a pseudo-terminal."""
 
 import io
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pexpect
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def terminal(
     warehouse: Path | None = None,
     **environment: object,
 ) -> Iterator[pexpect.spawn]:
-    """A program in a terminal, ended with the block; with a warehouse, `traces` with such arguments."""
+    """Run a program in a terminal and end it with the block. With a warehouse, the program is `traces`."""
     if warehouse:
         command = (Path(sysconfig.get_path("scripts")) / "traces", *command)
         environment = {"TRACES_WAREHOUSE": warehouse, **environment}
@@ -32,7 +32,7 @@ def terminal(
     opened = pexpect.spawn(
         program,
         arguments,
-        timeout=PATIENCE_S,
+        timeout=TIMEOUT_S,
         cwd=folder,
         dimensions=(rows, columns),
         encoding="utf-8",
@@ -43,7 +43,7 @@ def terminal(
             "LANG": "C.UTF-8",
             **{name: str(value) for name, value in environment.items()},
         },
-        # Ctrl-C counts, whoever runs the tests.
+        # The process that runs the tests may ignore Ctrl-C.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     opened.logfile_read = io.StringIO()
@@ -54,16 +54,16 @@ def terminal(
 
 
 def end(opened: pexpect.spawn) -> int:
-    """Read until the program has ended, and return how it did."""
+    """Read until the program ends, and return its exit code."""
     opened.expect(pexpect.EOF)
     return opened.wait()
 
 
 def screen(opened: pexpect.spawn) -> str:
-    """All that was shown till now."""
+    """Return everything printed so far."""
     return opened.logfile_read.getvalue()
 
 
 def plain(opened: pexpect.spawn) -> str:
-    """What was shown, without colours and what moves the cursor."""
+    """Return everything printed so far without escape sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", screen(opened)).replace("\r\n", "\n")

@@ -24,7 +24,7 @@ def talk(warehouse: Path, conversation: Talk, *more: str) -> Any:
             args=["mcp", "--warehouse", str(warehouse), *more],
             env=dict(os.environ),
         )
-        async with mcp.Client(command, read_timeout_seconds=command_line.PATIENCE_S) as client:
+        async with mcp.Client(command, read_timeout_seconds=command_line.TIMEOUT_S) as client:
             return await conversation(client)
 
     return asyncio.run(whole())
@@ -118,7 +118,7 @@ def served(sample_warehouse: Path) -> Any:
         answers: asyncio.Queue[Any] = asyncio.Queue()
 
         async def serve() -> None:
-            async with mcp.Client(command, read_timeout_seconds=command_line.PATIENCE_S) as client:
+            async with mcp.Client(command, read_timeout_seconds=command_line.TIMEOUT_S) as client:
                 while (question := await questions.get()) is not None:
                     await answers.put(await client.call_tool(*question))
 
