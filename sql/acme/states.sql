@@ -32,25 +32,15 @@ states as (
         fsum(gpu_h) as gpu_h
     from ended
     group by final_state
-),
-
-with_totals as (
-    select
-        final_state,
-        jobs,
-        gpu_h,
-        sum(jobs) over () as all_jobs,
-        fsum(gpu_h) over () as all_gpu_h
-    from states
 )
 
 select
     final_state,
-    jobs,
-    100.0 * jobs / all_jobs as jobs_pct,
-    gpu_h,
-    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
-from with_totals
-order by final_state is null asc, jobs desc, final_state asc;
+    states.jobs,
+    100.0 * states.jobs / sum(states.jobs) over () as jobs_pct,
+    states.gpu_h,
+    100.0 * states.gpu_h / nullif(fsum(states.gpu_h) over (), 0) as gpu_h_pct
+from states
+order by final_state is null asc, states.jobs desc, final_state asc;
 
 comment on macro table acme.states is 'Jobs and their GPU-hours, computed from the timestamps, per published final state or per outcome, and the percentages of the total. The final state is NULL where neither is known.';

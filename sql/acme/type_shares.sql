@@ -13,25 +13,15 @@ with types as (
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
     group by workload_type
-),
-
-with_totals as (
-    select
-        workload_type,
-        jobs,
-        gpu_h,
-        sum(jobs) over () as all_jobs,
-        fsum(gpu_h) over () as all_gpu_h
-    from types
 )
 
 select
     workload_type,
-    jobs,
-    100.0 * jobs / all_jobs as jobs_pct,
-    gpu_h,
-    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
-from with_totals
-order by gpu_h desc nulls last, workload_type asc nulls last;
+    types.jobs,
+    100.0 * types.jobs / sum(types.jobs) over () as jobs_pct,
+    types.gpu_h,
+    100.0 * types.gpu_h / nullif(fsum(types.gpu_h) over (), 0) as gpu_h_pct
+from types
+order by types.gpu_h desc nulls last, workload_type asc nulls last;
 
 comment on macro table acme.type_shares is 'GPU jobs and their GPU-hours, computed from the timestamps, per type of work. A job that never started has no GPU-hours.';

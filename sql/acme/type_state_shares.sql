@@ -27,27 +27,16 @@ outcomes as (
         fsum(gpu_h) as gpu_h
     from ended
     group by workload_type, outcome
-),
-
-with_totals as (
-    select
-        workload_type,
-        outcome,
-        jobs,
-        gpu_h,
-        sum(jobs) over () as all_jobs,
-        fsum(gpu_h) over () as all_gpu_h
-    from outcomes
 )
 
 select
     workload_type,
     outcome,
-    jobs,
-    100.0 * jobs / all_jobs as jobs_pct,
-    gpu_h,
-    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
-from with_totals
+    outcomes.jobs,
+    100.0 * outcomes.jobs / sum(outcomes.jobs) over () as jobs_pct,
+    outcomes.gpu_h,
+    100.0 * outcomes.gpu_h / nullif(fsum(outcomes.gpu_h) over (), 0) as gpu_h_pct
+from outcomes
 order by workload_type asc nulls last, outcome asc nulls last;
 
 comment on macro table acme.type_state_shares is 'Jobs and their GPU-hours, computed from the timestamps, per type of work and outcome, and the percentages of all jobs and GPU-hours of the cluster. preempted is a separate outcome unless it counts as failed.';

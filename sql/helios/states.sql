@@ -12,25 +12,15 @@ with states as (
     from helios.standard_job
     where on_cluster in ('all', cluster) and (not gpu_only or requested_gpus > 0)
     group by status
-),
-
-with_totals as (
-    select
-        final_state,
-        jobs,
-        gpu_h,
-        sum(jobs) over () as all_jobs,
-        fsum(gpu_h) over () as all_gpu_h
-    from states
 )
 
 select
     final_state,
-    jobs,
-    100.0 * jobs / all_jobs as jobs_pct,
-    gpu_h,
-    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
-from with_totals
-order by jobs desc, final_state asc;
+    states.jobs,
+    100.0 * states.jobs / sum(states.jobs) over () as jobs_pct,
+    states.gpu_h,
+    100.0 * states.gpu_h / nullif(fsum(states.gpu_h) over (), 0) as gpu_h_pct
+from states
+order by states.jobs desc, final_state asc;
 
 comment on macro table helios.states is 'Jobs and their GPU-hours per outcome, and the percentages of the total. Following the publisher, TIMEOUT and NODE_FAIL count as failed; SUSPENDED counts as unknown.';

@@ -13,25 +13,15 @@ with sizes as (
     from itp.job
     where on_cluster = 'all' or cluster = on_cluster
     group by requested_gpus
-),
-
-shares as (
-    select
-        requested_gpus,
-        jobs,
-        gpu_s,
-        sum(jobs) over () as all_jobs,
-        sum(gpu_s) over () as all_gpu_s
-    from sizes
 )
 
 select
     requested_gpus,
-    jobs,
-    100.0 * jobs / nullif(all_jobs, 0) as jobs_pct,
+    sizes.jobs,
+    100.0 * sizes.jobs / nullif(sum(sizes.jobs) over (), 0) as jobs_pct,
     gpu_s / 3600.0 as gpu_h,
-    100.0 * gpu_s / nullif(all_gpu_s, 0) as gpu_h_pct
-from shares
+    100.0 * gpu_s / nullif(sum(gpu_s) over (), 0) as gpu_h_pct
+from sizes
 order by requested_gpus;
 
 comment on macro table itp.size_mix is 'Jobs and GPU-hours per number of requested GPUs, and their percentages of the total.';

@@ -23,26 +23,15 @@ requests as (
         sum(milli) as milli
     from labelled
     group by gpu_request, num_gpu
-),
-
-with_totals as (
-    select
-        gpu_request,
-        num_gpu,
-        pods,
-        milli,
-        sum(pods) over () as all_pods,
-        sum(milli) over () as all_milli
-    from requests
 )
 
 select
     gpu_request,
-    totals.pods,
-    100.0 * totals.pods / totals.all_pods as pods_pct,
-    cast(totals.milli as bigint) as milli,
-    100.0 * totals.milli / nullif(totals.all_milli, 0) as milli_pct
-from with_totals as totals
+    requests.pods,
+    100.0 * requests.pods / sum(requests.pods) over () as pods_pct,
+    cast(requests.milli as bigint) as milli,
+    100.0 * requests.milli / nullif(sum(requests.milli) over (), 0) as milli_pct
+from requests
 -- A part of a GPU has num_gpu 1 too; sort it before a whole GPU.
 order by num_gpu asc, gpu_request desc;
 

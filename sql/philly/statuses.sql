@@ -9,27 +9,16 @@ with statuses as (
         fsum(held_gpu_s) / 3600.0 as gpu_h
     from philly.job_run
     group by published_status
-),
-
-with_totals as (
-    select
-        published_status,
-        jobs,
-        jobs_without_attempt,
-        gpu_h,
-        sum(jobs) over () as all_jobs,
-        fsum(gpu_h) over () as all_gpu_h
-    from statuses
 )
 
 select
     published_status,
-    jobs,
-    100.0 * jobs / all_jobs as jobs_pct,
+    statuses.jobs,
+    100.0 * statuses.jobs / sum(statuses.jobs) over () as jobs_pct,
     jobs_without_attempt,
-    gpu_h,
-    100.0 * gpu_h / nullif(all_gpu_h, 0) as gpu_h_pct
-from with_totals
-order by jobs desc, published_status asc;
+    statuses.gpu_h,
+    100.0 * statuses.gpu_h / nullif(fsum(statuses.gpu_h) over (), 0) as gpu_h_pct
+from statuses
+order by statuses.jobs desc, published_status asc;
 
 comment on macro table philly.statuses is 'Jobs and the GPU-hours of all their attempts per status, and the percentages of the total.';
