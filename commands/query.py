@@ -188,27 +188,37 @@ def query(
     to_file = plot is not None and plot != _TERMINAL
     if (width is not None or font_size is not None) and not to_file:
         raise UsageError("--width and --font-size are those of a picture: give --plot FILE too")
-    values = given = key_values(parameters or [])
+    given = key_values(parameters or [])
     if plot:
         from tracehouse.publish.plot import pictures
-        from tracehouse.sql.query_files import chart_parameters
 
         size = pictures.parse_size(width, font_size)
-        values = {**chart_parameters(name), **given}
     # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
     with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
 
     def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
         if explain:
-            return answer.named_question(connection, name, values, limit, with_total), []
-        question = answer.named_question(connection, name, values, with_total=with_total)
+            return answer.named_question(connection, name, given, limit, with_total), []
+        question = answer.named_question(
+            connection, name, given, with_total=with_total, for_chart=plot is not None
+        )
         return answer.answered(connection, answer.first_rows(connection, question, limit))
 
     asked: answer.Asked = here
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import runner as on_spark
 
-        asked = on_spark.named(how.warehouse, master, how.limits, name, values, limit, with_total, explain)
+        asked = on_spark.named(
+            how.warehouse,
+            master,
+            how.limits,
+            name,
+            given,
+            limit,
+            with_total,
+            explain,
+            for_chart=plot is not None,
+        )
     if plot == _TERMINAL:
         notes = answers.show_answer(asked, how.warehouse, how.limits, given)
     elif plot:

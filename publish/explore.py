@@ -25,7 +25,6 @@ from tracehouse.publish.formats import Format
 from tracehouse.publish.inline_svg import inline_svg
 from tracehouse.publish.plot import pictures
 from tracehouse.sql.lists import Kind
-from tracehouse.sql.query_files import chart_parameters
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -337,12 +336,11 @@ def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[st
 
 def _download(warehouse: Path, limits: Limits, name: str, texts: Mapping[str, str], ending: str) -> bytes:
     """The answer as a file, the same that the command line writes."""
-    of_chart = {} if ending in FORMATS else chart_parameters(name)
 
     def asked(connection: duckdb.DuckDBPyConnection) -> tuple[Question, Sequence[Note]]:
         _check_is_query(connection, name)
         given = _given(_fields(connection, name, {}), texts)
-        return answer.named_question(connection, name, {**of_chart, **given}), []
+        return answer.named_question(connection, name, given, for_chart=ending not in FORMATS), []
 
     with tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
         path = Path(folder) / f"answer{ending}"

@@ -190,13 +190,6 @@ def is_query(name: str) -> bool:
     return (QUERIES / schema / f"{query}.sql").is_file()
 
 
-def chart_parameters(name: str) -> dict[str, str]:
-    """Return the parameter that the chart of a query sets, or nothing."""
-    schema, _, query = name.partition(".")
-    chart = read_query_file(QUERIES / schema / f"{query}.sql").chart if is_query(name) else None
-    return {chart.parameter: "true"} if chart and chart.parameter else {}
-
-
 def read_query_file(path: Path) -> QueryFile:
     """Parse a query file of this package, with its building blocks expanded.
 

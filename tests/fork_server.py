@@ -10,19 +10,15 @@ where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unp
 import ctypes
 import json
 import os
-import pickle
 import resource
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import wraps
 from itertools import count
-from pathlib import Path
 from typing import Any, NoReturn
 
 # What an ingest imports late, so that no child does.
-import duckdb
 import polars  # noqa: F401
 import pyarrow.compute
 import pyarrow.csv
@@ -30,15 +26,14 @@ import pyarrow.parquet  # noqa: F401
 
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
-from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish import export  # noqa: F401
 from tracehouse.sql.query_files import query_files
-from tracehouse.views import caveats
+from tracehouse.views import caveats, meanings
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.columns import columns_read
-from tracehouse.views.order import in_order
-from tracehouse.views.view_files import newest, view_files
+from tracehouse.views.graph import sort_views
+from tracehouse.views.view_files import view_files
 
 # Path and shutil call these, too.
 STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
@@ -60,23 +55,13 @@ def main() -> None:
 
 def read_all_sql() -> None:
     """Find out once which columns views and queries read, as a process remembers it: no child has to."""
-    with tempfile.TemporaryDirectory() as folder:
-        known = Path(folder) / "columns"
-        child = os.fork()
-        if not child:
-            # DuckDB starts threads, which no fork takes along: it has to stay out of this process.
-            with duckdb.connect(str(database.build(Path(folder)).path)) as connection:
-                known.write_bytes(pickle.dumps(catalog.column_types(connection)))
-            os._exit(0)
-        os.waitpid(child, 0)
-        columns = pickle.loads(known.read_bytes())
-    # A child may be told of another folder than this one has looked up.
-    tempfile.tempdir = None
-    views = expanded(view_files())
-    tables = columns.keys() - {view.versioned for view in views} - newest(views).keys()
-    caveats.of_views(in_order(views, tables), columns)
+    files = view_files()
+    tables = meanings.of_tables(all_traces().values())
+    views = sort_views(expanded(files), tables)
+    relations = meanings.of_views(views, files, tables)
+    caveats.of_views(views, relations)
     for query in query_files():
-        columns_read(query.tree, query.references, columns, query.path)
+        columns_read(query.tree, query.references, relations, query.path)
 
 
 def become(request: dict[str, Any]) -> NoReturn:

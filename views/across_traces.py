@@ -1,7 +1,7 @@
-"""One view over all traces: `from each_trace.standard_job_v1` unites that view of every trace that has one.
+"""Expand `from each_trace.standard_job_v1` to the union of that view of every trace that has one.
 
-Each trace maps its own data to the common columns, so that a new trace changes no file of another. The first
-column of the union, `trace`, holds the schema's name.
+Each trace maps its own data to the common columns, so a new trace changes no existing file. The first column
+of the union, `trace`, is the schema's name.
 """
 
 from collections.abc import Sequence
@@ -16,33 +16,33 @@ SCHEMA = "each_trace"
 
 
 def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
-    """The views, with each reference to `each_trace.name` replaced by the union of all views of that name.
+    """Replace each reference to `each_trace.name` by the union of all views of that name.
 
-    Raises DefinitionError where there is none of that name, or two do not have the same columns.
+    Raises DefinitionError if no trace has such a view, or two of them have different columns.
     """
     return [_expanded(view, views) if _read(view) else view for view in views]
 
 
 def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
-    """The views of a name like `standard_job_v1` in all schemas, in alphabetical order."""
+    """Find the views of a name such as `standard_job_v1` in all schemas, sorted by schema."""
     return sorted((v for v in views if v.versioned.split(".")[1] == name), key=lambda view: view.schema)
 
 
 def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
-    """For each view that is united with others, by its versioned name, the view that unites them."""
+    """Map each view that another unites, by its versioned name, to that other view."""
     return {
         member.versioned: view for view in views for name in _read(view) for member in members(name, views)
     }
 
 
 def check_types(one: ViewFile, other: ViewFile, columns: dict[str, Columns]) -> None:
-    """Raise DefinitionError where two views that are united differ in the type of a column."""
+    """Raise DefinitionError if two united views differ in the type of a column."""
     for column, (kind, _) in columns[one.versioned].items():
         other_kind, _ = columns[other.versioned][column]
         if kind != other_kind:
             raise DefinitionError(
-                f"{other.path}: {column} is a {other_kind}, and a {kind} in {one.versioned}, "
-                "with which it is united"
+                f"{other.path}: the type of {column} is {other_kind}, but {kind} in {one.versioned}, "
+                "which the same view unites"
             )
 
 
@@ -68,13 +68,13 @@ def _expanded(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
 
 def _union(view: ViewFile, united: Sequence[ViewFile], name: str) -> exp.Query:
     if not united:
-        raise DefinitionError(f"{view.path}: reads {SCHEMA}.{name}, and no trace has a view {name}")
+        raise DefinitionError(f"{view.path}: reads {SCHEMA}.{name}, but no trace has a view {name}")
     columns = united[0].tree.expression.named_selects
     for other in united[1:]:
         if other.tree.expression.named_selects != columns:
             raise DefinitionError(
-                f"{other.path}: its columns are not those of {united[0].versioned}, with which it is united: "
-                f"{', '.join(columns)}"
+                f"{other.path}: its columns differ from those of {united[0].versioned}, which the same view "
+                f"unites: {', '.join(columns)}"
             )
     selects = [
         exp.select(exp.alias_(exp.Literal.string(one.schema), "trace"), *map(exp.column, columns)).from_(

@@ -1,4 +1,4 @@
-"""What columns of views and queries mean: unit, provenance, and the columns that each is computed from."""
+"""Follow columns through SQL: which ones a query reads, and from which ones it computes each of its own."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -11,14 +11,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import Scope, build_scope, qualify, traverse_scope
+from sqlglot.schema import MappingSchema
 
-from tracehouse.views.quantities import quantities
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
 Columns = dict[str, tuple[str, str | None]]
 """The columns of a table or view in order: the SQL type and the comment of each."""
 
-_Read = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+_Read = tuple[tuple[str, tuple[str, ...]], ...]
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
@@ -26,40 +26,41 @@ _NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "D
 
 
 def split_comment(comment: str | None) -> tuple[str, str]:
-    """A column's comment as its meaning and its provenance; the provenance is empty where none is given."""
+    """Split a column's comment into meaning and provenance; the provenance is empty if there is none."""
     match = re.fullmatch(rf"(.*)[;,.] ({'|'.join(PROVENANCES)})\.", comment or "", re.S)
     return (match[1], match[2]) if match else (comment or "", "")
 
 
-def unit_of(schema: str, column: str, kind: str, place: Path | None) -> str:
-    """The unit of a view's column, an empty text where it has none. `kind` is its SQL type.
+def unit_of(column: str, kind: str, unit: str | None, place: Path | str) -> str:
+    """Return the unit of a column in the catalog, empty if it has none. `kind` is its SQL type.
 
-    Raises DefinitionError where a number's unit is said nowhere, unless no place is given to say it of.
+    Raises DefinitionError if it is a number without a known unit.
     """
-    quantity = quantities(schema).get(column)
-    if place and quantity is None and kind.startswith(_NUMBERS):
+    if not kind.startswith(_NUMBERS):
+        return ""
+    if unit is None:
         raise DefinitionError(
-            f"{place}: say the unit of {column} in views/{schema}/quantities.csv; empty for a rank or label"
+            f"{place}: {column} has no unit: add it to the schema's quantities.csv, with an empty unit for a "
+            "rank or label"
         )
-    return quantity.unit if quantity and kind.startswith(_NUMBERS) else ""
+    return unit
 
 
-def lineage_of(view: ViewFile, types: Mapping[str, Columns]) -> dict[str, list[str]]:
-    """For each column of a view, the columns of the tables and views it reads that it is computed from."""
-    return _lineage(view, _as_read(view.references, types))
+def lineage_of(view: ViewFile, columns: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+    """Find the columns of tables and views that each column of a view is computed from."""
+    return _lineage(view, _as_read(view.references, columns))
 
 
 def columns_read(
-    query: exp.Expr, references: Collection[str], types: Mapping[str, Columns], place: Path | str
+    query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
 ) -> dict[str, set[str]]:
-    """The columns that a query reads anywhere in it, by the table or view that it references.
+    """Find the columns that a query reads, by the table or view that it references.
 
-    Raises DefinitionError where sqlglot cannot tell.
+    Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _columns_read(query, _as_read(references, types), place)
+    return _columns_read(query, _as_read(references, columns), place)
 
 
-# A process may build several databases, and each asks this of every view and query.
 @cache
 def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name, _ in read}
@@ -77,14 +78,13 @@ def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, 
 
 
 def passed_on(
-    query: exp.Expr, references: Collection[str], types: Mapping[str, Columns], place: Path | str
+    query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
 ) -> dict[str, tuple[str, str]]:
-    """The columns of a query's answer that are a column of a table or view, unchanged: which, and whose.
+    """Map the columns of a query that pass a column of a table or view through to its table and name.
 
-    By the answer's column: the table or view, and its column. Raises DefinitionError where sqlglot cannot
-    tell.
+    Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _passed_on(query, _as_read(references, types), place)
+    return _passed_on(query, _as_read(references, columns), place)
 
 
 @cache
@@ -103,7 +103,7 @@ def _passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tup
 
 
 def _unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
-    """The table's column that a scope's column is, if it is one, followed through CTEs and unions."""
+    """Follow a column of a scope through CTEs and unions to a table's column, if nothing changes it."""
     if scope.set_operation_scopes:
         origins = {_unchanged(part, name) for part in scope.set_operation_scopes}
         return origins.pop() if len(origins) == 1 else None
@@ -120,61 +120,58 @@ def _unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
 
 @contextmanager
 def _explained(place: Path | str) -> Iterator[None]:
-    """Turn what sqlglot raises into an error that says where."""
+    """Raise DefinitionError with the file instead of sqlglot's error."""
     try:
         yield
     except SqlglotError as error:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
 
 
+# A process may build several databases, and each build needs the same of every view and query.
 @cache
 def _qualified(query: exp.Expr, read: _Read) -> exp.Expr:
-    # To sqlglot, the parameters of a macro look like columns: so they are not validated.
+    """Copy a query and qualify every column with its table."""
+    schema: dict[str, Any] = {}
+    for name, columns in read:
+        group, _, table = name.partition(".")
+        schema.setdefault(group, {})[table] = {column.lower(): "unknown" for column in columns}
+    # sqlglot takes the parameters of a macro for columns, so it must not look for them.
     return qualify.qualify(
         query.copy(),
-        schema=_schema(read),
+        schema=MappingSchema(schema, dialect="duckdb", normalize=False),
         dialect="duckdb",
-        identify=False,
+        quote_identifiers=False,
         validate_qualify_columns=False,
     )
 
 
 def _as_written(read: _Read) -> dict[tuple[str, str], str]:
-    """How each column is written, by its table and itself in lower case, as sqlglot writes it."""
-    return {(name, column.lower()): column for name, columns in read for column, _ in columns}
+    """Map the table and the lower-case name of each column, as sqlglot writes it, to its declared name."""
+    return {(name, column.lower()): column for name, columns in read for column in columns}
 
 
-def _as_read(references: Collection[str], types: Mapping[str, Columns]) -> _Read:
-    return tuple(
-        (name, tuple((column, kind) for column, (kind, _) in types.get(name, {}).items()))
-        for name in sorted(references)
-    )
-
-
-def _schema(read: _Read) -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    for name, columns in read:
-        group, _, table = name.partition(".")
-        schema.setdefault(group, {})[table] = dict(columns)
-    return schema
+def _as_read(references: Collection[str], columns: Mapping[str, Collection[str]]) -> _Read:
+    return tuple((name, tuple(columns.get(name, ()))) for name in sorted(references))
 
 
 @cache
 def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
-    schema = _schema(read)
     with _explained(view.path):
-        query = qualify.qualify(view.tree.copy().expression, schema=schema, dialect="duckdb", identify=False)
+        query = _qualified(view.tree.expression, read)
         nodes = lineage(
-            None, query, schema, dialect="duckdb", scope=build_scope(query), trim_selects=False, copy=False
+            None,
+            query,
+            MappingSchema(),
+            dialect="duckdb",
+            scope=build_scope(query),
+            trim_selects=False,
+            copy=False,
         )
-        # sqlglot writes all names in lower case, as they are one to DuckDB.
-        written = {
-            f"{name}.{column}".lower(): f"{name}.{column}" for name, columns in read for column, _ in columns
-        }
-        return {
-            column: sorted(written.get(origin, origin) for origin in _origins(node))
-            for column, node in cast(dict[str, Node], nodes).items()
-        }
+    written = {f"{name}.{lower}": f"{name}.{column}" for (name, lower), column in _as_written(read).items()}
+    return {
+        column: sorted(written.get(origin, origin) for origin in _origins(node))
+        for column, node in cast(dict[str, Node], nodes).items()
+    }
 
 
 def _origins(node: Node) -> set[str]:

@@ -1,12 +1,11 @@
-"""Reads how a view is stored: lines `-- stored: parquet by machine, start_s` in its header.
+"""Read how a view is materialized: lines such as `-- stored: parquet by machine, start_s` in its header.
 
-What is `parquet per partition` is made of each partition of the base tables alone, and again only of those
-whose files changed: its rows must be those over each partition, put together. `parquet of ranked` keeps the
-rows of that CTE alone, where they are few and dear, and the view computes the rest.
+`parquet per partition` computes each partition of the base tables on its own, and again only if files of that
+partition changed. The rows of the view must be those over each partition, put together. `parquet of ranked`
+stores the rows of that CTE alone, if they are few and expensive, and the view computes the rest.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +16,7 @@ _FORM = re.compile(r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: b
 
 @dataclass(frozen=True)
 class Storing:
-    """What is stored of a view, a CTE or all where that is empty, by which columns sorted, and how."""
+    """How rows of a view are stored: those of a CTE, or of the whole view if empty, sorted by columns."""
 
     cte: str
     order: tuple[str, ...]
@@ -26,10 +25,10 @@ class Storing:
 
 @dataclass(frozen=True)
 class StoredView:
-    """A view whose rows are in files below the warehouse, since a time in UTC, computed from base tables.
+    """A materialized view: its files below the warehouse, the time in UTC, and its base tables.
 
-    `parts` are the CTEs that are stored, or an empty name for the whole, each with its files: those that have
-    rows, or one without where none has any. `bytes` are those of all.
+    `parts` are the stored CTEs, with an empty name for the whole view, each with its files: those that have
+    rows, or one without rows if none has any. `bytes` is the size of all files.
     """
 
     parts: tuple[tuple[str, tuple[str, ...]], ...]
@@ -39,11 +38,11 @@ class StoredView:
 
 
 def storings(view: ViewFile) -> list[Storing]:
-    """What is stored of a view, nothing where it is computed. Raises DefinitionError on other words."""
+    """Read the `stored` lines of a view; none if it is computed. Raises DefinitionError if one is wrong."""
     found = [_storing(view, said) for said in view.header.all("stored")]
     names = [one.cte for one in found]
     if len(set(names)) < len(names) or ("" in names and len(names) > 1):
-        raise DefinitionError(f"{view.path}: one part of it is stored twice")
+        raise DefinitionError(f"{view.path}: the same part is stored twice")
     return found
 
 
@@ -52,34 +51,15 @@ def _storing(view: ViewFile, said: str) -> Storing:
     if match is None:
         raise DefinitionError(
             f"{view.path}: stored: {said}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
-            "and maybe `by` and columns"
+            "each optionally with `by` and columns"
         )
     queries = {"": view.tree.expression} | {cte.alias: cte.this for cte in view.tree.expression.ctes}
     part = match["cte"] or ""
     if part not in queries:
-        raise DefinitionError(f"{view.path}: is stored by its CTE {part}, and has none of that name")
+        raise DefinitionError(f"{view.path}: stores the CTE {part}, which it does not have")
     columns = queries[part].named_selects
     order = tuple(match["order"].split(", ")) if match["order"] else tuple(columns)
     for column in order:
         if column not in columns:
-            raise DefinitionError(f"{view.path}: is stored by {column}, and has no such column")
+            raise DefinitionError(f"{view.path}: is sorted by {column}, which it does not have")
     return Storing(part, order, bool(match["parts"]))
-
-
-def below(view: ViewFile, views: Mapping[str, ViewFile]) -> list[ViewFile]:
-    """A view and all views that it reads, directly or through others, each once, itself last."""
-    found: dict[str, ViewFile] = {}
-
-    def visit(one: ViewFile) -> None:
-        for name in sorted(one.references):
-            if name in views and name not in found:
-                visit(views[name])
-        found[one.versioned] = one
-
-    visit(view)
-    return list(found.values())
-
-
-def tables_read(view: ViewFile, views: Mapping[str, ViewFile]) -> Sequence[str]:
-    """What a view reads in the end: the names of base tables, sorted."""
-    return sorted({name for one in below(view, views) for name in one.references if name not in views})

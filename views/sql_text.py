@@ -1,6 +1,6 @@
-"""Normalises SQL text: removes what does not change its meaning (line comments, white space, keyword case).
+"""Normalise SQL text: remove line comments and white space, and put keywords in lower case.
 
-The hashes of released views depend on this, so it uses no parser, of which the next version may read
+The hashes of released views depend on this, so it uses no parser: the next version of one may read
 differently.
 """
 
@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-# Quotes first, as they may hold what looks like a comment. The e of e'' must not be the end of a word.
+# Quotes first: they may contain what looks like a comment. The e of e'' must not be the end of a word.
 _PIECE = re.compile(
     r"""
       (?P<quoted> (?<!\w) [eE] ' (?: \\. | '' | [^'\\] )* '
@@ -25,7 +25,7 @@ _PIECE = re.compile(
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a SQL text, as written, each without the comments around it and the semicolon."""
+    """Split a SQL text into its statements, each without surrounding comments and semicolon."""
     found = []
     start = end = 0
     for piece in _PIECE.finditer(text):
@@ -40,33 +40,33 @@ def statements(text: str) -> list[str]:
 
 
 def first_statement(text: str) -> str:
-    """The first statement of a SQL text; empty where there is none."""
+    """Return the first statement of a SQL text, empty if there is none."""
     return next(iter(statements(text)), "")
 
 
 def normal(sql: str) -> str:
-    """SQL in lower case and with single spaces, but for what is in quotes; without comments and semicolon."""
+    """Return SQL in lower case with single spaces, except in quotes; without comments and semicolon."""
     return ";".join(_normal(statement) for statement in statements(sql))
 
 
 def sql_hash(sql: str) -> str:
-    """A hash that comments, white space, the case of keywords and a semicolon at the end do not change."""
+    """Hash SQL, ignoring comments, white space, the case of keywords and a final semicolon."""
     return hashlib.sha256(normal(sql).encode()).hexdigest()
 
 
 def names_in(sql: str) -> set[str]:
-    """Every word and quoted name of a SQL text, in lower case: the columns that it reads are among them."""
+    """Return every word and quoted name of a SQL text in lower case; its columns are among them."""
     return set(_names(sql))
 
 
 def has_block_comments(sql: str) -> bool:
-    """Whether a SQL text has a comment between /* and */: engines differ in whether such comments nest."""
+    """Return whether a SQL text has a comment between /* and */, which nests in some engines only."""
     gaps = (piece["gap"] for piece in _PIECE.finditer(sql) if piece["gap"])
     return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
 
 
 def has_capitals(sql: str) -> bool:
-    """Whether a SQL text has capital letters outside quotes and comments."""
+    """Return whether a SQL text has capital letters outside quotes and comments."""
     return any(piece["word"] != piece["word"].lower() for piece in _PIECE.finditer(sql) if piece["word"])
 
 

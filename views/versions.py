@@ -8,17 +8,18 @@
 
 import argparse
 import hashlib
+import json
 import re
 import sys
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declarations import Column, Trace, all_traces
 from tracehouse.views import across_traces
-from tracehouse.views.base_columns import declared, read_by
-from tracehouse.views.columns import split_comment
-from tracehouse.views.quantities import quantities
-from tracehouse.views.sql_text import normal
+from tracehouse.views.graph import sort, view_dependencies
+from tracehouse.views.meanings import Relations, of_tables, of_views
+from tracehouse.views.sql_text import names_in, normal
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
 
 LOCK = VIEWS / "versions.lock"
@@ -41,7 +42,7 @@ _VIEW = re.compile(
     r"(?: labels=(?P<labels>\w+))? columns=(?P<columns>\w+)"
 )
 _COLUMN = re.compile(r"(?P<name>\w+\.\w+\.\w+) (?P<words>.+)")
-_COMMENT = re.compile(r"comment on column \S+\.(?P<column>\w+) is '(?P<text>.*)'", re.S)
+_ON_COLUMN = re.compile("comment on column ")
 
 
 @dataclass(frozen=True)
@@ -91,36 +92,74 @@ def read_lock(text: str) -> Lock:
     return Lock(views, columns)
 
 
-def meaning(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> Meaning:
-    """Hash each part of a view. `views` has all views by versioned name, `columns` all base columns."""
-    comments = sorted(normal(comment) for comment in view.comments)
+def declared(traces: Iterable[Trace]) -> dict[str, str]:
+    """The declaration of every base column as text, by its full name, such as `pai.task.plan_gpu`."""
+    return {
+        f"{trace.name}.{table.name}.{column.name}": _declaration(column)
+        for trace in traces
+        for table in trace.tables
+        for column in table.stored_columns
+    }
+
+
+def read_by(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> dict[str, str]:
+    """Those of `columns` that a view reads, itself or through the views that it references.
+
+    A column counts as read if the SQL references its table and contains its name. That needs no parser, so
+    every version of sqlglot finds the same, and it may find too many. A new column counts only if the SQL
+    used its name before, and may then mean something else. Columns behind `each_trace` do not count: each of
+    the views that it unites has a line of its own, and a new trace must not change a version.
+    """
+    tables: dict[str, set[str]] = {}
+    for lower in view_dependencies(view, views):
+        for reference in lower.references:
+            tables.setdefault(reference, set()).update(names_in(lower.statement))
+    read = {}
+    for name, words in columns.items():
+        table, _, column = name.rpartition(".")
+        if column.lower() in tables.get(table, ()):
+            read[name] = words
+    return read
+
+
+def meaning(
+    view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str], relations: Relations
+) -> Meaning:
+    """Hash each part of a view.
+
+    `views` has all views by versioned name, `columns` the declarations of all base columns, and `relations`
+    what the columns of tables and views mean.
+    """
+    of_columns = relations[view.versioned]
+    comments = [comment for comment in map(normal, view.comments) if not _ON_COLUMN.match(comment)]
+    for name, column in of_columns.items():
+        doubled = column.comment.replace("'", "''")
+        comments.append(f"comment on column {view.versioned}.{name} is '{doubled}'")
+    labels = (f"{name} {column.provenance} {column.unit or ''}" for name, column in of_columns.items())
     read = read_by(view, views, columns)
     return Meaning(
         view.sha256[:_DIGITS],
-        (_hash(comments),),
-        _hash(_labels(view)),
+        (_hash(sorted(comments)),),
+        _hash(labels),
         _hash(f"{name} {read[name]}" for name in sorted(read)),
     )
 
 
-def _labels(view: ViewFile) -> Iterator[str]:
-    """Unit and provenance of each column of a view, as lines."""
-    found = [_COMMENT.fullmatch(comment) for comment in view.comments]
-    comments = {match["column"].lower(): match["text"] for match in found if match}
-    units = quantities(view.schema)
-    for column in view.tree.expression.named_selects:
-        _, provenance = split_comment(comments.get(column.lower()))
-        unit = units[column].unit if column in units else ""
-        yield f"{column} {provenance} {unit}"
+def relations_of(files: Sequence[ViewFile]) -> Relations:
+    """What the columns of tables and of some views mean. A view may read another that is missing."""
+    views = {view.versioned: view for view in across_traces.expanded(files)}
+    in_order, _ = sort({name: view.references for name, view in views.items()})
+    return of_views([views[name] for name in in_order], files, of_tables(all_traces().values()))
 
 
 def broken(lock: Lock, views: Sequence[ViewFile], columns: Mapping[str, str]) -> list[str]:
     """Compare released views with the lock. Returns a sentence for each part that differs."""
     by_name = {view.versioned: view for view in views}
+    relations = relations_of(views)
     problems: list[str] = []
     for name in lock.views:
         if name in by_name:
-            problems += _changes(lock, by_name[name], by_name, columns)
+            problems += _changes(lock, by_name[name], by_name, columns, relations)
             problems += _drafts_read(lock, by_name[name], by_name)
         else:
             problems.append(f"{name} is released, and its file is missing: restore it")
@@ -129,20 +168,22 @@ def broken(lock: Lock, views: Sequence[ViewFile], columns: Mapping[str, str]) ->
 
 def release(names: Sequence[str]) -> None:
     """Add views to the lock. Raises SystemExit if a name is unknown or a released view was changed."""
-    views = {view.versioned: view for view in view_files()}
+    files = view_files()
+    views = {view.versioned: view for view in files}
     columns = declared(all_traces().values())
     before = locked()
     unknown = [name for name in names if name not in views]
     problems = [f"no view is called {name}: name a version, as itp.job_v1" for name in unknown]
-    problems += broken(before, list(views.values()), columns)
+    problems += broken(before, files, columns)
     if not problems:
+        relations = relations_of(files)
         new = [views[name] for name in names if name not in before.views]
+        read = [read_by(view, views, columns) for view in new]
         after = Lock(
-            before.views | {view.versioned: meaning(view, views, columns) for view in new},
-            before.columns
-            | {name: words for view in new for name, words in read_by(view, views, columns).items()},
+            before.views | {view.versioned: meaning(view, views, columns, relations) for view in new},
+            dict(ChainMap(before.columns, *read)),
         )
-        problems = broken(after, list(views.values()), columns)
+        problems = broken(after, files, columns)
     if problems:
         raise SystemExit("\n".join(problems))
     LOCK.write_text(_as_text(after))
@@ -154,19 +195,21 @@ def record_editorial(names: Sequence[str]) -> list[str]:
     Returns the views whose comments changed. Raises SystemExit if a view is not released, or if anything else
     of a released view was changed.
     """
-    views = {view.versioned: view for view in view_files()}
+    files = view_files()
+    views = {view.versioned: view for view in files}
     columns = declared(all_traces().values())
+    relations = relations_of(files)
     before = locked()
     problems = [f"{name} is not released" for name in names if name not in before.views]
     reworded = {}
     for name in names or before.views:
         was = before.views.get(name)
         if was and name in views:
-            now = meaning(views[name], views, columns).comments
+            now = meaning(views[name], views, columns, relations).comments
             if now[-1] != was.comments[-1]:
                 reworded[name] = replace(was, comments=was.comments + now)
     after = replace(before, views=before.views | reworded)
-    problems += broken(after, list(views.values()), columns)
+    problems += broken(after, files, columns)
     if problems:
         raise SystemExit("\n".join(problems))
     LOCK.write_text(_as_text(after))
@@ -184,25 +227,29 @@ def lost(earlier: Lock, now: Lock) -> list[str]:
 
 
 def _changes(
-    lock: Lock, view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]
+    lock: Lock,
+    view: ViewFile,
+    views: Mapping[str, ViewFile],
+    columns: Mapping[str, str],
+    relations: Relations,
 ) -> Iterator[str]:
     """A sentence for each part of a released view that differs from the lock."""
     name = view.versioned
-    was, now = lock.views[name], meaning(view, views, columns)
+    was, now = lock.views[name], meaning(view, views, columns, relations)
     following = newest(views.values())[view.alias].version + 1
     next_version = (
         f"restore {view.path}, and write what you mean as its next version, {view.name}.v{following}.sql"
     )
     if was.statement != now.statement:
+        # A changed statement may have and read other columns, which are not changed themselves.
         yield f"{name} is released, and its statement was changed: {next_version}"
+        return
     if was.comments[-1] != now.comments[-1]:
         yield (
             f"{name} is released, and its comments were changed: {next_version}; if they mean what they did, "
-            f"run `python -m tracehouse.views.versions --editorial {name}`"
+            "there or where it inherits them from, run "
+            f"`python -m tracehouse.views.versions --editorial {name}`"
         )
-    if was.statement != now.statement:
-        # A changed statement may have and read other columns, which are not changed themselves.
-        return
     if was.labels != now.labels:
         yield f"{name} is released, and the unit or provenance of a column was changed: {next_version}"
     changed = list(_changed_columns(read_by(view, views, lock.columns), read_by(view, views, columns)))
@@ -240,6 +287,17 @@ def _views_read(view: ViewFile, views: Mapping[str, ViewFile]) -> set[str]:
         elif reference in views:
             found.add(reference)
     return found
+
+
+def _declaration(column: Column) -> str:
+    words = [column.stored_type]
+    if column.unit:
+        words.append(f"unit={json.dumps(column.unit, ensure_ascii=False)}")
+    if column.null_texts:
+        words.append(f"null_texts={json.dumps(column.null_texts, ensure_ascii=False)}")
+    if column.required:
+        words.append("required")
+    return " ".join(words)
 
 
 def _hash(lines: Iterable[str]) -> str:

@@ -1,9 +1,9 @@
-"""Reads view files, `views/<schema>/<name>.v<N>.sql`: header, comments, references, hash."""
+"""Parse view files, `views/<schema>/<name>.v<N>.sql`: header, comments, references and hash."""
 
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import sqlglot
@@ -24,31 +24,34 @@ VIEWS = Path(__file__).parent
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
 _CREATE = re.compile(r"create\s+(?:or\s+replace\s+)?view\s+(?P<name>[a-z0-9_.]+)\s+as\b", re.I)
+_COLUMN_COMMENT = re.compile(
+    r"""comment\s+on\s+column\s+\S+\."?(?P<column>\w+)"?\s+is\s+'(?P<text>.*)'""", re.I | re.S
+)
 _HEADER_FIELD = re.compile(r"--\s*(?P<key>[A-Za-z_]+):\s*(?P<value>.+)")
 
 VIEW_KEYS = {
-    "grain": "what one row stands for",
+    "grain": "what one row is",
     "source": "where its joins and formulas are documented",
-    "caveat": "a trap that its numbers still hold: its name, and after a colon the columns that it is about",
-    "settles": "a trap of what it reads that it deals with: its name, and after a colon for which columns",
-    "stored": "that its rows are kept as Parquet, and how: views/materialization.py",
+    "caveat": "a pitfall of its numbers: the name, and after a colon the columns that it concerns",
+    "settles": "an inherited caveat that it resolves: the name, and after a colon for which columns",
+    "stored": "how its rows are materialized as Parquet: views/materialization.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 
 
 @dataclass(frozen=True)
 class Header:
-    """The comment lines on top of a SQL file: a title, then `-- key: value` lines, a key maybe repeated."""
+    """The comment lines at the top of a SQL file: a title, then `-- key: value` lines; keys may repeat."""
 
     title: str
     fields: dict[str, tuple[str, ...]]
 
     def one(self, key: str) -> str:
-        """The value of a key, or an empty text."""
+        """The value of a key, empty if it has none."""
         return " ".join(self.fields.get(key, ()))
 
     def all(self, key: str) -> tuple[str, ...]:
-        """Every value of a key that may be repeated."""
+        """All values of a key that may be repeated."""
         return self.fields.get(key, ())
 
 
@@ -56,8 +59,8 @@ class Header:
 class ViewFile:
     """One version of one view.
 
-    `references` are the schema-qualified names that its SQL reads. `statement` is the one that creates it,
-    without the `comment on` statements after it, `sha256` its hash (`sql_hash`) and `tree` its parse tree.
+    `references` are the schema-qualified names that its SQL reads. `statement` creates the view, without the
+    `comment on` statements that follow; `sha256` is its hash (`sql_hash`) and `tree` its parse tree.
     """
 
     schema: str
@@ -78,43 +81,49 @@ class ViewFile:
 
     @property
     def alias(self) -> str:
-        """The name that the newest version also has: `itp.job`."""
+        """The plain name, which the newest version also has: `itp.job`."""
         return f"{self.schema}.{self.name}"
 
-    @property
+    @cached_property
     def comments(self) -> list[str]:
         """The statements that comment on the view and its columns."""
         return comments_on(f"view {self.versioned}", self.text, self.header.title)
 
+    @cached_property
+    def column_comments(self) -> dict[str, str]:
+        """The comments on columns, by the column's name."""
+        found = (_COLUMN_COMMENT.fullmatch(statement) for statement in self.comments)
+        return {match["column"]: match["text"].replace("''", "'") for match in found if match}
+
 
 def view_files(folder: Path = VIEWS) -> list[ViewFile]:
-    """Every view file, in order of schema, name and version."""
+    """Read every view file, sorted by schema, name and version."""
     found = [read_view_file(path) for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
     return sorted(found, key=lambda view: (view.schema, view.name, view.version))
 
 
 def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
-    """The newest version of each view, by its alias."""
+    """Find the newest version of each view, by its alias."""
     return {view.alias: view for view in sorted(views, key=lambda view: view.version)}
 
 
 def read_view_file(path: Path) -> ViewFile:
-    """Parse one view file. Raises DefinitionError where it breaks the project's rules for views."""
-    return _view_of_ours(path, path.read_text())
+    """Parse a view file. Raises DefinitionError if it breaks the project's rules for views."""
+    return _checked_view_file(path, path.read_text())
 
 
 @cache
-def _view_of_ours(path: Path, text: str) -> ViewFile:
+def _checked_view_file(path: Path, text: str) -> ViewFile:
     _check_text(text, path)
     return parsed_view_file(path, text)
 
 
 @cache
 def parsed_view_file(path: Path, text: str) -> ViewFile:
-    """Parse the text of one view file. Raises DefinitionError where it does not hold what its name says."""
+    """Parse the text of a view file. Raises DefinitionError if it does not create the view of its name."""
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
-        raise DefinitionError(f"{path}: a view file is called <name>.v<N>.sql")
+        raise DefinitionError(f"{path}: name a view file <name>.v<N>.sql")
     statement = first_statement(text)
     tree = _parsed_view(statement, text, path)
     view = ViewFile(
@@ -131,12 +140,12 @@ def parsed_view_file(path: Path, text: str) -> ViewFile:
     )
     created = tree.this.sql().lower()
     if created != view.versioned:
-        raise DefinitionError(f"{path}: creates {created}; by its name it should create {view.versioned}")
+        raise DefinitionError(f"{path}: creates {created}, but its name says {view.versioned}")
     return view
 
 
 def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
-    """The header comments of a SQL file. Raises DefinitionError where a key is not one of those given."""
+    """Read the header of a SQL file. Raises DefinitionError if a key is not one of `keys`."""
     title: list[str] = []
     fields: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
@@ -153,9 +162,9 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
 
 
 def comments_on(created: str, text: str, title: str) -> list[str]:
-    """The comments in a SQL file, as statements. `created` is what the file creates: `view itp.job_v1`.
+    """Return the comment statements of a SQL file. `created` is what it creates: `view itp.job_v1`.
 
-    Where none of them is on the view or macro itself, one with the file's title is added in front.
+    If none comments on the view or macro itself, the first is one with the file's title.
     """
     of_file = statements(text)[1:]
     on_itself = f"comment on {created} is "
@@ -166,28 +175,28 @@ def comments_on(created: str, text: str, title: str) -> list[str]:
 
 
 def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
-    """The tables and macros that a query reads, each `schema.name`; its own CTEs do not count."""
+    """Find the tables and macros that a query reads, each as `schema.name`; its own CTEs do not count."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = set()
     for table in tree.find_all(exp.Table):
         if table.db:
-            # A macro's name stands one level deeper than a table's.
+            # The name of a macro is one level deeper than that of a table.
             names.add(f"{table.db}.{table.name or table.this.name}")
         elif table.name and table.name not in own:
-            raise DefinitionError(f"{place}: write {table.name} with its schema")
+            raise DefinitionError(f"{place}: add the schema to {table.name}")
     return frozenset(names)
 
 
 def _check_text(text: str, path: Path) -> None:
-    """Raise DefinitionError on what would let two meanings have one hash."""
+    """Raise DefinitionError if two texts with different meanings could have the same hash."""
     if has_block_comments(text):
-        raise DefinitionError(f"{path}: has a comment between /* and */; write it behind --")
+        raise DefinitionError(f"{path}: has a comment between /* and */; start the comment with --")
     if has_capitals(first_statement(text)):
-        raise DefinitionError(f"{path}: has capital letters; write a name that has some in quotes")
+        raise DefinitionError(f"{path}: has capital letters; quote names that have some")
 
 
 def parsed(sql: str, text: str, path: Path) -> exp.Expr:
-    """The parse tree of some SQL in the text of a file. Raises DefinitionError that names the line."""
+    """Parse SQL that is part of a file's text. Raises DefinitionError with the line."""
     try:
         return sqlglot.parse_one(sql, dialect="duckdb")
     except SqlglotError as error:
@@ -199,14 +208,14 @@ def parsed(sql: str, text: str, path: Path) -> exp.Expr:
 
 
 def line_of(sql: str, text: str) -> int:
-    """The line of a text on which some SQL in it begins, counted from 1."""
+    """Return the line of a text on which a part of it begins, counted from 1."""
     return text[: text.index(sql)].count("\n") + 1
 
 
 def _parsed_view(statement: str, text: str, path: Path) -> exp.Create:
     match = _CREATE.match(statement)
     if match is None:
-        raise DefinitionError(f"{path}: the first statement must be `create or replace view … as`")
-    # The whole, where the query makes no sense, is a command to sqlglot and no error.
+        raise DefinitionError(f"{path}: the first statement must begin with `create or replace view … as`")
+    # Given the whole statement with a wrong query, sqlglot parses a command and raises no error.
     query = parsed(statement[match.end() :], text, path)
     return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)

@@ -18,7 +18,7 @@ from tracehouse.ingest.store import manifest
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views.across_traces import expanded
-from tracehouse.views.order import in_order
+from tracehouse.views.graph import sort_views, with_dependencies
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def register(
     root = _located(warehouse)
     conversions = _published(session, root)
     definitions = definitions_over(conversions)
-    views = in_order(expanded(view_files()), definitions.relations)
+    views = sort_views(expanded(view_files()), definitions.relations)
     queries = [query for query in query_files() if query.full_name not in left_out()]
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
@@ -145,7 +145,7 @@ def _save(
 
 
 def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequence[QueryFile]) -> set[str]:
-    """The names, and those of all that they read."""
+    """The names of objects and of all that they read."""
     reads: dict[str, set[str]] = {}
     for view in views:
         reads[view.versioned] = set(view.references)
@@ -153,13 +153,7 @@ def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequenc
         reads[alias] = {view.versioned}
     for query in queries:
         reads.setdefault(query.full_name, set()).update(query.references)
-    found, todo = set(), list(names)
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += reads.get(name, ())
-    return found
+    return set(with_dependencies(names, reads))
 
 
 @contextmanager

@@ -34,16 +34,19 @@ def named(
     limit: int | None,
     with_total: bool,
     explain: bool,
+    for_chart: bool,
 ) -> Asked:
     """Ask a named query, its parameters given as texts, or for the rows of a view; with `explain`, the plan.
 
-    `with_total` is that of `named_question`.
+    `with_total` and `for_chart` are those of `named_question`.
 
     Returns what gives the answer to DuckDB, with the notes on it. Raises UsageError where the name, a
     parameter or a value is not one.
     """
     question = sandbox.ask(
-        warehouse, limits, lambda c: answer.named_question(c, name, texts, with_total=with_total)
+        warehouse,
+        limits,
+        lambda c: answer.named_question(c, name, texts, with_total=with_total, for_chart=for_chart),
     )
     asked = guard.of_name(name, question.values, _with_one_more(limit, explain))
     found = _ask(master, limits, lambda spark: _answered(spark, warehouse, asked, explain))

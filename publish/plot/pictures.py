@@ -17,7 +17,6 @@ from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
 from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable
-from tracehouse.sql.query_files import chart_parameters
 
 if TYPE_CHECKING:
     import altair
@@ -104,7 +103,7 @@ def build_query_picture(
 
     Raises UserError where it has no chart, and UsageError where a parameter is invalid.
     """
-    question = answer.named_question(connection, name, {**chart_parameters(name), **given})
+    question = answer.named_question(connection, name, given, for_chart=True)
     return build_picture(connection, question, given, size)
 
 

@@ -82,10 +82,23 @@ def test_they_inherit_what_columns_mean_and_caveats(warehouse: Path) -> None:
     assert asked(warehouse, held) == [("itp.min_duration_600",)]
 
 
+def test_a_picture_sets_the_parameter_of_the_chart_line(warehouse: Path) -> None:
+    every_node = """-- Nodes.
+-- chart: bar x=sn y=gpus with=every_node
+create macro mine.nodes(every_node boolean := false) as table
+select sn, sum(gpu) as gpus from openb.node where every_node or sn = 'a' group by all;
+"""
+    assert built_with(warehouse, {"sql/mine/nodes.sql": every_node}).problems == []
+    drawn = command_line.server().run(
+        "query", "mine.nodes", "--plot", warehouse / "nodes.svg", "--warehouse", warehouse
+    )
+    assert drawn.code == 0, drawn.stderr
+
+
 WRONG = {
     "views/mine/big.v1.sql": (BIG.replace("sn,", "sn,\n    nosuch,"), ", line 4: Binder Error: "),
     "views/mine/syntax.v1.sql": ("create view mine.syntax_v1 as\nselect\n  1 1 1", ", line 3: "),
-    "views/mine/other.v1.sql": (BIG, "creates mine.big_v1; by its name it should create mine.other_v1"),
+    "views/mine/other.v1.sql": (BIG, "creates mine.big_v1, but its name says mine.other_v1"),
     "views/mine/two.v1.sql": (
         "create view mine.two_v1 as select 1 as a; drop schema itp cascade",
         "holds more than one view and comments on it: 'drop schema itp cascade'",
@@ -94,7 +107,7 @@ WRONG = {
         "create view mine.on_ours_v1 as select 1 as a; comment on view itp.job_v1 is 'mine'",
         "holds more than one view and comments on it",
     ),
-    "views/mine/empty.v1.sql": ("", "the first statement must be `create or replace view … as`"),
+    "views/mine/empty.v1.sql": ("", "the first statement must begin with `create or replace view … as`"),
     "views/mine/binary.v1.sql": ("\udcff", "it is not UTF-8"),
     "views/mine/circle.v1.sql": (
         "create view mine.circle_v1 as select * from mine.round",
@@ -111,7 +124,7 @@ WRONG = {
     "views/itp/mine.v1.sql": ("create view itp.mine_v1 as select 1", "the schema itp is not yours"),
     "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is not yours"),
     "views/main/mine.v1.sql": ("create view main.mine_v1 as select 1", "is not yours"),
-    "views/mine/unversioned.sql": (BIG, "a view file is called <name>.v<N>.sql"),
+    "views/mine/unversioned.sql": (BIG, "name a view file <name>.v<N>.sql"),
     "views/flat.v1.sql": (BIG, "is not read. A view is "),
     "notes.sql": ("select 1", "is not read. A view is "),
     "sql/mine/on_big.sql": (

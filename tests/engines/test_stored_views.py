@@ -26,6 +26,7 @@ from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest.store import cleanup, integrity, layout, manifest, view_store
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.publish.bi import database_file
+from tracehouse.views.graph import view_dependencies
 from tracehouse.views.materialization import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
 
@@ -264,9 +265,7 @@ def test_changed_sql_is_stored_anew(few: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, stored_sample: Path) -> None:
     views = {view.versioned: view for view in view_files()}
     lower = {
-        name: sorted(
-            one.versioned for one in materialized_views.below(views[name], views) if one is not views[name]
-        )
+        name: sorted(one.versioned for one in view_dependencies(views[name], views) if one is not views[name])
         for name in STORED
     }
     name = next(name for name, below in lower.items() if below)
@@ -728,10 +727,10 @@ def test_the_header_says_how(said: str, expected: list[Storing]) -> None:
     ("said", "table", "expected"),
     [
         ("csv", "itp.job", "write `parquet`"),
-        ("parquet of many", "itp.job", "is stored by its CTE many, and has none of that name"),
-        ("parquet of few by two", "itp.job", "is stored by two, and has no such column"),
-        ("parquet of few\n-- stored: parquet", "itp.job", "one part of it is stored twice"),
-        ("parquet by three", "itp.job", "is stored by three, and has no such column"),
+        ("parquet of many", "itp.job", "stores the CTE many, which it does not have"),
+        ("parquet of few by two", "itp.job", "is sorted by two, which it does not have"),
+        ("parquet of few\n-- stored: parquet", "itp.job", "the same part is stored twice"),
+        ("parquet by three", "itp.job", "is sorted by three, which it does not have"),
         ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
     ],
 )

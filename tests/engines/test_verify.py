@@ -140,7 +140,7 @@ def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, 
             "openb.gpus: measured_by reads openb.no_such, which is not a table",
         ),
         ({"measured_by": "select 1 from openb.no_such()"}, "reads openb.no_such, which is not a table"),
-        ({"measured_by": "select count(*) from node"}, "openb.gpus: write node with its schema"),
+        ({"measured_by": "select count(*) from node"}, "openb.gpus: add the schema to node"),
         (
             {"measured_by": "select count(*) from catalog.tables"},
             "reads catalog.tables, which is not a table",

@@ -18,10 +18,12 @@ from pathlib import Path
 
 import browser_tests
 import command_line
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
 from tracehouse.engines.duckdb.write import database
+from tracehouse.publish import explore
 
 SLOW = """-- How long does it take to count for ever?
 create or replace macro mine.slow() as table
@@ -164,6 +166,11 @@ def test_queries_are_found_by_what_they_mean(served: Served, visitor: urllib.req
     assert "openb.waits" in re.findall(r'href="/query/(.*?)"', found)
     nothing = reply(visitor, f"{served.root}/?search=giraffe")
     assert "none of the queries has the words 'giraffe'" in nothing.text
+
+
+def test_a_query_that_reads_the_catalog_has_all_its_data(synthetic: duckdb.DuckDBPyConnection) -> None:
+    listed = {row["query_name"]: row["data"] for row in explore._found(synthetic, "")}
+    assert {listed[name] for name in ("acme.power_by_day", "genai.requests_by_day")} == {"all"}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.read.answer import Question
 from tracehouse.publish import output
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import Size
-from tracehouse.sql.query_files import chart_parameters, query_files
+from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import DefinitionError
 
 # With TRACEHOUSE_PICTURES=all every chart is drawn, and not one of each kind.
@@ -95,7 +95,7 @@ def draw(connection: DuckDBPyConnection, question: Question, path: Path, size: S
 
 
 def spec(connection: DuckDBPyConnection, name: str, **parameters: str) -> dict:
-    question = answer.named_question(connection, name, {**chart_parameters(name), **parameters})
+    question = answer.named_question(connection, name, parameters, for_chart=True)
     return picture(connection, question, **parameters)
 
 
@@ -222,7 +222,7 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("query", OF_EACH_KIND, ids=lambda query: query.full_name)
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, query.full_name, chart_parameters(query.full_name))
+    question = answer.named_question(opened, query.full_name, {}, for_chart=True)
     lines = pictures.render_text(opened, question, {}, 80).splitlines()
     assert lines[0] == query.header.title[: len(lines[0])]
     assert max(map(len, lines)) <= 80

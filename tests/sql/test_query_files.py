@@ -12,7 +12,6 @@ from tracehouse.sql.query_files import (
     Axis,
     Chart,
     Range,
-    chart_parameters,
     query_files,
     read_chart,
     read_query_file,
@@ -90,7 +89,7 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
         ("-0.5 to 10", "nan to 1", "write a range as `0 to 1`, not 'nan to 1'"),
         (" := round(1.5, 1)", "", "write each parameter as `name type := default`"),
         ("macro itp.many(", "macro itp.few(", r"creates itp\.few; .* itp\.many"),
-        ("from itp.raw_job", "from raw_job", "write raw_job with its schema"),
+        ("from itp.raw_job", "from raw_job", "add the schema to raw_job"),
         ("chart: point", "chart: pie", "write a chart as `bar | stack | line | step | point"),
         ("y=jobs:log ", "", "write a chart as"),
         ("rule=limit", "size=kind", "write a chart as"),
@@ -183,11 +182,7 @@ def test_hashes_of_queries_are_unique() -> None:
     assert len({query.sha256 for query in queries}) == len(queries) > 10
 
 
-def test_chart_sets_a_parameter() -> None:
-    assert chart_parameters("unified.run_cdf") == {"every_value": "true"}
-    assert (
-        chart_parameters("itp.gpu_hours") == chart_parameters("itp.no_such") == chart_parameters("itp") == {}
-    )
+def test_reads_a_chart() -> None:
     chart = read_chart("box x=a y=wait_s:log facet=b", "here")
     assert chart.columns == ["a", *(f"{p}_wait_s" for p in ("p5", "p25", "median", "p75", "p95")), "b"]
     chart = read_chart("pareto x=a y=b color=c label=d,e", "here")

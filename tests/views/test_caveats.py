@@ -1,4 +1,4 @@
-"""Caveats follow the columns that they are about, through views to queries."""
+"""Caveats spread by lineage, through views to queries."""
 
 from pathlib import Path
 
@@ -45,17 +45,17 @@ def held(folder: Path, load: str = LOAD) -> dict:
     return of_views([view(folder, "run", RUN), view(folder, "load", load)], TYPES)
 
 
-def test_a_view_hands_on_what_its_columns_are_computed_from(tmp_path: Path) -> None:
+def test_a_view_inherits_caveats_of_columns_that_it_computes_from(tmp_path: Path) -> None:
     assert held(tmp_path)["pai.load_v1"] == {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": None}
     assert held(tmp_path)["pai.load"] == held(tmp_path)["pai.load_v1"]
 
 
-def test_a_column_that_only_chooses_rows_is_about_all_of_them(tmp_path: Path) -> None:
+def test_a_caveat_of_a_filter_concerns_all_rows(tmp_path: Path) -> None:
     load = LOAD.replace("pai.run_v1;", "pai.run_v1 where wait_s > 0;")
     assert held(tmp_path, load)["pai.load_v1"]["pai.shifted"] is None
 
 
-def test_a_view_settles_what_it_deals_with(tmp_path: Path) -> None:
+def test_a_view_settles_inherited_caveats(tmp_path: Path) -> None:
     for line, left in (
         ("pai.fractions", {"pai.tasks": None}),
         ("pai.fractions: gpu_s", {"pai.tasks": None}),
@@ -67,12 +67,12 @@ def test_a_view_settles_what_it_deals_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("settles: pai.shifted", "settles pai.shifted, which nothing that it reads holds"),
-        ("settles: pai.tasks: gpus", "`settles: pai.tasks` is about gpus, no column of the view"),
-        ("caveat: pai.tasks: wait_s", "`caveat: pai.tasks` is about wait_s, no column of the view"),
+        ("settles: pai.shifted", "settles pai.shifted, which no table or view that it reads has"),
+        ("settles: pai.tasks: gpus", "`settles: pai.tasks` names gpus, which is not a column of the view"),
+        ("caveat: pai.tasks: wait_s", "`caveat: pai.tasks` names wait_s, which is not a column of the view"),
     ],
 )
-def test_a_line_about_nothing_is_an_error(line: str, complaint: str, tmp_path: Path) -> None:
+def test_rejects_a_line_about_an_unknown_column_or_caveat(line: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=complaint):
         held(tmp_path, f"-- {line}\n{LOAD}")
 
@@ -94,7 +94,7 @@ def test_a_line_about_nothing_is_an_error(line: str, complaint: str, tmp_path: P
         ),
     ],
 )
-def test_a_query_inherits_by_what_its_tree_reads(sql: str, caveats: list[str], tmp_path: Path) -> None:
+def test_a_query_inherits_caveats_of_columns_it_reads(sql: str, caveats: list[str], tmp_path: Path) -> None:
     types = TYPES | {"pai.run": TYPES["pai.run_v1"]}
     tree = sqlglot.parse_one(sql, dialect="duckdb")
     read = columns_read(tree, references(tree, "here"), types, "here")

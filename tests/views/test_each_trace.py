@@ -1,4 +1,4 @@
-"""What all traces have in common is united from what each says of itself."""
+"""Views of all traces are united by `each_trace`."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def views(folder: Path, **texts: str) -> list[ViewFile]:
     return found
 
 
-def test_a_trace_is_united_by_having_the_view(tmp_path: Path) -> None:
+def test_unites_every_trace_that_has_the_view(tmp_path: Path) -> None:
     pai, helios, unified = views(
         tmp_path, pai=ONE.format("pai", "pai"), helios=ONE.format("helios", "helios"), unified=UNITING
     )
@@ -35,13 +35,13 @@ def test_a_trace_is_united_by_having_the_view(tmp_path: Path) -> None:
     assert united([pai, helios, unified]) == {view.versioned: unified for view in (pai, helios)}
 
 
-def test_one_trace_alone_needs_no_union(tmp_path: Path) -> None:
+def test_one_trace_needs_no_union(tmp_path: Path) -> None:
     *_, whole = expanded(views(tmp_path, pai=ONE.format("pai", "pai"), unified=UNITING))
     assert whole.references == {"pai.standard_job_v1"} and "UNION" not in whole.text
 
 
-def test_what_is_united_must_be_alike(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=r"reads each_trace\.standard_job_v1, and no trace has a view"):
+def test_rejects_united_views_with_different_columns(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"reads each_trace\.standard_job_v1, but no trace has a view"):
         expanded(views(tmp_path, unified=UNITING))
     pai, helios = views(
         tmp_path,
@@ -50,39 +50,39 @@ def test_what_is_united_must_be_alike(tmp_path: Path) -> None:
     )
     unified = read_view_file(tmp_path / "unified" / "jobs.v1.sql")
     with pytest.raises(
-        DefinitionError, match=r"pai/standard_job\.v1\.sql: its columns are not those of helios"
+        DefinitionError, match=r"pai/standard_job\.v1\.sql: its columns differ from those of helios"
     ):
         expanded([pai, helios, unified])
     types = {
         "pai.standard_job_v1": {"id": ("BIGINT", None)},
         "helios.standard_job_v1": {"id": ("VARCHAR", None)},
     }
-    with pytest.raises(DefinitionError, match="id is a BIGINT, and a VARCHAR in helios"):
+    with pytest.raises(DefinitionError, match="the type of id is BIGINT, but VARCHAR in helios"):
         check_types(helios, pai, types)
 
 
 @pytest.mark.parametrize("column", ["user_id", "group_id", "allocated_gpus", "workload"])
-def test_those_that_tell_a_column_are_named(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
-    tell, _ = telling(synthetic, column)
-    assert named(comment_on(synthetic, column)) == tell
+def test_comment_names_traces_that_have_the_column(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    with_values, _ = traces_with_column(synthetic, column)
+    assert traces_named_in(comment_on(synthetic, column)) == with_values
 
 
 @pytest.mark.parametrize("column", ["wait_s", "end_s", "requested_memory_gib"])
-def test_those_that_do_not_tell_a_column_are_named(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
-    _, silent = telling(synthetic, column)
-    assert named(comment_on(synthetic, column).partition("NULL for ")[2]) == silent
+def test_comment_names_traces_that_lack_the_column(column: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    _, without = traces_with_column(synthetic, column)
+    assert traces_named_in(comment_on(synthetic, column).partition("NULL for ")[2]) == without
 
 
-def telling(connection: duckdb.DuckDBPyConnection, column: str) -> tuple[set[str], set[str]]:
-    """The traces that tell a column of a job, and the others that have jobs."""
+def traces_with_column(connection: duckdb.DuckDBPyConnection, column: str) -> tuple[set[str], set[str]]:
+    """Split the traces that have jobs: those with values in a column of a job, and the others."""
     rows = connection.execute(
         f"select trace, count({column}) > 0 from unified.jobs group by trace"
     ).fetchall()
-    return {trace for trace, tells in rows if tells}, {trace for trace, tells in rows if not tells}
+    return {trace for trace, has in rows if has}, {trace for trace, has in rows if not has}
 
 
-def named(text: str) -> set[str]:
-    """The traces that a text names."""
+def traces_named_in(text: str) -> set[str]:
+    """The names of traces in a text."""
     words = {word.lower() for word in re.findall(r"[A-Za-z]+", text)}
     return words & set(all_traces())
 
@@ -95,7 +95,7 @@ def comment_on(connection: duckdb.DuckDBPyConnection, column: str) -> str:
     return meaning
 
 
-def test_those_with_true_dates_are_named(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_comment_names_traces_with_true_dates(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute(
         "select distinct trace from unified.jobs where submit_time is not null order by trace"
     ).fetchall()

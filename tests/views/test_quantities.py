@@ -69,10 +69,10 @@ def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyCon
 
 
 def test_a_number_needs_a_unit_and_a_text_none() -> None:
-    assert unit_of("itp", "run_s", "BIGINT", "here") == "s"
-    assert unit_of("itp", "anything", "VARCHAR", "here") == ""
-    with pytest.raises(DefinitionError, match=r"here: say the unit of anything in views/itp/quantities\.csv"):
-        unit_of("itp", "anything", "DOUBLE", "here")
+    assert unit_of("run_s", "BIGINT", "s", "here") == "s"
+    assert unit_of("rank", "BIGINT", "", "here") == unit_of("anything", "VARCHAR", None, "here") == ""
+    with pytest.raises(DefinitionError, match=r"here: anything has no unit: add it to"):
+        unit_of("anything", "DOUBLE", None, "here")
 
 
 def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
@@ -84,8 +84,9 @@ def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyCon
         answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         for column, kind, *_ in answer:
-            # Raises where it is a number and nothing says its unit.
-            unit_of(query.schema, column, kind, query.path)
+            # Raises if it is a number whose unit is not known.
+            quantity = quantities(query.schema).get(column)
+            unit_of(column, kind, quantity.unit if quantity else None, query.path)
     rows = synthetic.execute(
         """
         select object_name || '.' || column_name, provenance, meaning from catalog.columns

@@ -41,7 +41,7 @@ from tracehouse.views.view_files import view_files
         ("select 'never ends", "select 'never ends"),
     ],
 )
-def test_the_normal_form(sql: str, expected: str) -> None:
+def test_normal_form(sql: str, expected: str) -> None:
     assert normal(sql) == expected
     assert normal(expected) == expected
 
@@ -66,25 +66,25 @@ def test_two_meanings_have_two_hashes(one: str, other: str) -> None:
     assert sql_hash(one) != sql_hash(other)
 
 
-def test_statements_are_as_they_were_written() -> None:
+def test_splits_statements() -> None:
     text = "-- Title; more.\n\nselect ';' -- ;\n from T ; -- between\ncomment on view a is 'b;''c';\n-- end\n"
     assert statements(text) == ["select ';' -- ;\n from T", "comment on view a is 'b;''c'"]
     assert first_statement(text) == "select ';' -- ;\n from T"
     assert (statements("-- ;"), first_statement("")) == ([], "")
 
 
-def test_names_are_words_and_what_is_in_double_quotes() -> None:
+def test_names_are_words_and_quoted_names() -> None:
     sql = """select T.a, "The ""x"" of" as b, 'no', $$no$$ -- no\nfrom s.t"""
     assert names_in(sql) == {"select", "t", "a", 'the "x" of', "as", "b", "from", "s"}
 
 
-def test_block_comments_and_capitals_are_seen_outside_quotes_only() -> None:
+def test_ignores_block_comments_and_capitals_in_quotes() -> None:
     assert has_block_comments("select /* a */ 1") and has_block_comments("-- a\n/* b */ select 1")
     assert not has_block_comments("select '/* a */' -- /* b */\n")
     assert has_capitals("select A") and not has_capitals("""select 'A', "B" -- C""")
 
 
-def test_the_files_hold_the_statements_that_they_should() -> None:
+def test_every_file_has_the_expected_statements() -> None:
     for file in (*view_files(), *query_files()):
         creating, *comments = statements(file.text)
         assert creating.startswith("create or replace "), file.path

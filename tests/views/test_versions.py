@@ -1,4 +1,4 @@
-"""The lock on released views, and the whole path of a next version."""
+"""The lock on released views, editorial changes and next versions."""
 
 import re
 import subprocess
@@ -12,10 +12,20 @@ from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.views import versions
-from tracehouse.views.base_columns import declared, read_by
+from tracehouse.views import meanings, versions
 from tracehouse.views.quantities import Quantity
-from tracehouse.views.versions import Lock, broken, locked, lost, read_lock, record_editorial, release
+from tracehouse.views.versions import (
+    Lock,
+    broken,
+    declared,
+    locked,
+    lost,
+    read_by,
+    read_lock,
+    record_editorial,
+    relations_of,
+    release,
+)
 from tracehouse.views.view_files import VIEWS, DefinitionError, view_files
 
 REPOSITORY = Path(__file__).parents[2]
@@ -41,7 +51,7 @@ def base_columns() -> dict[str, str]:
 
 
 def release_all(folder: Path, monkeypatch: pytest.MonkeyPatch, **texts: str) -> None:
-    """Have a lock of its own in a folder, with view files of ITP, all released."""
+    """Write view files of ITP to a folder with its own lock, and release them."""
     monkeypatch.setattr(versions, "LOCK", folder / "versions.lock")
     monkeypatch.setattr(versions, "view_files", lambda: view_files(folder))
     (folder / "itp").mkdir()
@@ -58,11 +68,11 @@ def found_broken(folder: Path, columns: dict[str, str] | None = None) -> list[st
     return broken(locked(), view_files(folder), base_columns() if columns is None else columns)
 
 
-def test_no_released_view_was_changed() -> None:
+def test_no_released_view_differs_from_the_lock() -> None:
     assert broken(locked(), view_files(), base_columns()) == []
 
 
-def test_the_lock_is_as_a_release_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_is_what_a_release_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = versions.LOCK.read_text()
     monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
     release(list(read_lock(text).views))
@@ -92,7 +102,7 @@ def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
         ("view itp.thing_v1 is 'What it", "view itp.thing_v1 is 'All that it", "its comments were changed"),
     ],
 )
-def test_a_change_is_told_by_what_was_changed(
+def test_names_the_part_of_a_released_view_that_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, instead: str, complaint: str
 ) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
@@ -113,12 +123,12 @@ def test_records_an_editorial_change_of_comments(tmp_path: Path, monkeypatch: py
     before = locked()
     assert record_editorial([]) == [] and locked() == before
     write(tmp_path, "thing", VIEW.replace("Run time in minutes", "Minutes that the job ran"))
-    assert record_editorial([]) == ["itp.thing_v1"]
+    # The other view inherits the comment.
+    assert record_editorial([]) == ["itp.thing_v1", "itp.upper_v1"]
     assert found_broken(tmp_path) == []
     assert lost(before, locked()) == []
     assert locked().views["itp.thing_v1"].comments[:1] == before.views["itp.thing_v1"].comments
     assert record_editorial(["itp.thing_v1"]) == []
-    assert locked().views["itp.upper_v1"] == before.views["itp.upper_v1"]
 
 
 @pytest.mark.parametrize(
@@ -143,16 +153,14 @@ def test_rejects_an_editorial_change_of_anything_else(
     assert locked() == before
 
 
-def test_a_changed_unit_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finds_a_changed_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
-    monkeypatch.setattr(versions, "quantities", lambda _: {"minutes": Quantity("minutes", "h", "")})
+    monkeypatch.setattr(meanings, "quantities", lambda _: {"minutes": Quantity("minutes", "h", "")})
     [problem] = found_broken(tmp_path)
     assert "the unit or provenance of a column was changed" in problem
 
 
-def test_a_title_that_is_the_comment_on_a_view_is_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locks_a_title_that_is_the_comment_on_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     without = VIEW.replace("comment on view itp.thing_v1 is 'What it holds.';\n", "")
     write(tmp_path, "thing", without)
@@ -162,7 +170,7 @@ def test_a_title_that_is_the_comment_on_a_view_is_locked(
     assert problem.startswith("itp.thing_v1 is released, and its comments were changed")
 
 
-def test_a_released_view_that_is_gone_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finds_a_released_view_without_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     (tmp_path / "itp" / "thing.v1.sql").unlink()
     assert found_broken(tmp_path) == ["itp.thing_v1 is released, and its file is missing: restore it"]
@@ -179,7 +187,7 @@ def test_a_released_view_that_is_gone_is_missed(tmp_path: Path, monkeypatch: pyt
         ("itp.elasticflow_job.duration", "VARCHAR", ""),
     ],
 )
-def test_a_base_column_that_is_read_is_part_of_a_view(
+def test_finds_a_changed_base_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, words: str | None, complaint: str
 ) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW, upper=UPPER)
@@ -193,7 +201,7 @@ def test_a_base_column_that_is_read_is_part_of_a_view(
         assert complaint in problem
 
 
-def test_what_is_declared_of_a_column_is_its_type_unit_and_missing_values() -> None:
+def test_locks_type_unit_and_missing_values_of_a_base_column() -> None:
     [table] = [table for table in all_traces()["itp"].tables if table.name == "raw_job"]
     [duration] = [column for column in table.columns if column.name == "duration"]
 
@@ -208,7 +216,7 @@ def test_what_is_declared_of_a_column_is_its_type_unit_and_missing_values() -> N
     assert different[2] == 'BIGINT unit="s" null_texts=["NA"]'
 
 
-def test_a_lock_that_was_edited_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finds_an_edited_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     text = versions.LOCK.read_text()
     versions.LOCK.write_text(text.replace("itp.raw_job.job_id VARCHAR", "itp.raw_job.job_id BIGINT"))
@@ -222,7 +230,7 @@ def test_a_lock_that_was_edited_is_found(tmp_path: Path, monkeypatch: pytest.Mon
         found_broken(tmp_path)
 
 
-def test_what_a_released_view_reads_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_release_that_reads_a_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch)
     write(tmp_path, "thing", VIEW)
     write(tmp_path, "upper", UPPER)
@@ -235,34 +243,37 @@ def test_what_a_released_view_reads_is_released(tmp_path: Path, monkeypatch: pyt
     assert found_broken(tmp_path) == []
 
 
-def test_only_a_version_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_release_without_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     with pytest.raises(SystemExit, match=r"no view is called itp\.thing: name a version, as itp\.job_v1"):
         release(["itp.thing"])
 
 
-def test_one_more_trace_changes_no_view_that_unites_them() -> None:
+def test_a_new_trace_changes_no_uniting_view() -> None:
     views = {view.versioned: view for view in view_files()}
     without = {name: view for name, view in views.items() if name != "pai.standard_job_v1"}
     united = views["unified.jobs_v2"]
     assert read_by(united, views, base_columns()) == {}
-    meanings = [versions.meaning(united, some, base_columns()) for some in (views, without)]
-    assert meanings[0] == meanings[1] and meanings[0].columns == "none"
+    locks = [
+        versions.meaning(united, some, base_columns(), relations_of(list(some.values())))
+        for some in (views, without)
+    ]
+    assert locks[0] == locks[1] and locks[0].columns == "none"
 
 
-def test_what_a_released_view_unites_is_released() -> None:
+def test_finds_drafts_that_a_released_view_unites() -> None:
     views = view_files()
     members = [view.versioned for view in views if view.name == "standard_job"]
     by_name = {view.versioned: view for view in views}
-    lock = Lock(
-        {"unified.jobs_v2": versions.meaning(by_name["unified.jobs_v2"], by_name, base_columns())}, {}
-    )
+    relations = relations_of(views)
+    released = versions.meaning(by_name["unified.jobs_v2"], by_name, base_columns(), relations)
+    lock = Lock({"unified.jobs_v2": released}, {})
     problems = broken(lock, views, base_columns())
     assert [problem.split(" reads ")[1].split(",")[0] for problem in problems] == members
 
 
 def git(*arguments: str) -> str:
-    """What git says of the repository. Skips the test where there is none."""
+    """Run git in the repository. Skips the test if there is none."""
     try:
         done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, text=True)
     except FileNotFoundError:
@@ -336,7 +347,7 @@ def test_a_lock_of_an_earlier_format_is_compared() -> None:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the views as they are, and the next version of one, made as the page on versions says."""
+    """A folder with all views, and the next version of one as docs/versions.md describes it."""
     folder = tmp_path_factory.mktemp("repository")
     for view in view_files():
         path = folder / "views" / view.path.relative_to(VIEWS)
@@ -349,14 +360,14 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """The database that is built of these views."""
+    """A database with these views."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
         path = database.build(tmp_path_factory.mktemp("warehouse")).path
     return duckdb.connect(str(path), read_only=True)
 
 
-def test_a_next_version_is_released_by_one_more_line(
+def test_releases_a_next_version_with_one_line(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = versions.LOCK.read_text()
@@ -374,7 +385,7 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
     return connection.execute(sql).fetchall()
 
 
-def test_views_go_on_reading_the_version_that_they_name(second: duckdb.DuckDBPyConnection) -> None:
+def test_views_keep_reading_the_version_that_they_name(second: duckdb.DuckDBPyConnection) -> None:
     reading = rows(
         second,
         "select versioned_name from catalog.views where list_contains(reads, 'itp.job_v1') order by all",
@@ -383,7 +394,7 @@ def test_views_go_on_reading_the_version_that_they_name(second: duckdb.DuckDBPyC
     assert rows(second, "from catalog.views where list_contains(reads, 'itp.job_v2')") == []
 
 
-def test_a_plain_name_and_queries_follow_the_newest(second: duckdb.DuckDBPyConnection) -> None:
+def test_plain_names_and_queries_follow_the_newest_version(second: duckdb.DuckDBPyConnection) -> None:
     [(comment,)] = rows(
         second, "select comment from duckdb_views() where schema_name = 'itp' and view_name = 'job'"
     )
@@ -394,7 +405,7 @@ def test_a_plain_name_and_queries_follow_the_newest(second: duckdb.DuckDBPyConne
     assert all("itp.job_v2" in now and "itp.job_v1" not in now for now in following)
 
 
-def test_every_query_says_in_which_versions_it_reads_views(second: duckdb.DuckDBPyConnection) -> None:
+def test_queries_list_the_versions_that_they_read(second: duckdb.DuckDBPyConnection) -> None:
     stand_for = dict(
         rows(
             second,
@@ -409,7 +420,7 @@ def test_every_query_says_in_which_versions_it_reads_views(second: duckdb.DuckDB
         assert now == sorted(stand_for[name] for name in names if name in stand_for)
 
 
-def test_a_description_has_every_version(second: duckdb.DuckDBPyConnection) -> None:
+def test_describes_every_version(second: duckdb.DuckDBPyConnection) -> None:
     listed = "itp.job_v1 (released), itp.job_v2 (draft); itp.job is itp.job_v2, the newest"
     for name, kind in (
         ("itp.job", "view, version 2, draft"),

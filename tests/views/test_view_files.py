@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracehouse.views.columns import PROVENANCES, split_comment
-from tracehouse.views.order import in_order
+from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import (
     VIEW_KEYS,
     DefinitionError,
@@ -37,7 +37,7 @@ def write_view(
     return path
 
 
-def test_a_view_file_is_read_with_header_and_references(tmp_path: Path) -> None:
+def test_reads_header_and_references(tmp_path: Path) -> None:
     view = read_view_file(write_view(tmp_path))
     assert (view.versioned, view.alias, view.version) == ("itp.thing_v1", "itp.thing", 1)
     assert view.header.title == "What it holds, in two lines."
@@ -60,9 +60,7 @@ def test_a_view_file_is_read_with_header_and_references(tmp_path: Path) -> None:
         ("Comment on  view itp.thing_v1\nis 'More.';", ["Comment on  view itp.thing_v1\nis 'More.'"]),
     ],
 )
-def test_the_title_is_the_comment_on_a_view_that_has_none(
-    tmp_path: Path, more: str, comments: list[str]
-) -> None:
+def test_the_title_is_the_default_comment_on_a_view(tmp_path: Path, more: str, comments: list[str]) -> None:
     text = VIEW.replace("it holds", "it 'holds'") + more
     assert read_view_file(write_view(tmp_path, text=text)).comments == comments
 
@@ -72,23 +70,23 @@ def test_without_a_title_there_is_no_comment(tmp_path: Path) -> None:
     assert (view.header.title, view.comments) == ("", [])
 
 
-def test_no_view_file_says_its_title_twice() -> None:
+def test_no_view_file_repeats_its_title() -> None:
     titles = {view: view.header.title.replace("'", "''") for view in view_files()}
     assert [view.path for view, title in titles.items() if f"'{title}'" in view.text] == []
 
 
-def test_a_file_must_create_what_its_name_says(tmp_path: Path) -> None:
+def test_rejects_a_file_that_creates_another_view(tmp_path: Path) -> None:
     path = write_view(tmp_path, text=VIEW.replace("{name}", "other"))
-    with pytest.raises(DefinitionError, match=r"creates itp\.other_v1; .* itp\.thing_v1"):
+    with pytest.raises(DefinitionError, match=r"creates itp\.other_v1, but its name says itp\.thing_v1"):
         read_view_file(path)
 
 
-def test_every_reference_has_a_schema(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match="write raw_job with its schema"):
+def test_rejects_a_reference_without_schema(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match="add the schema to raw_job"):
         read_view_file(write_view(tmp_path, reads="raw_job"))
 
 
-def test_what_is_no_sql_is_named_by_file(tmp_path: Path) -> None:
+def test_names_the_file_of_invalid_sql(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"thing\.v1\.sql"):
         read_view_file(write_view(tmp_path, text="create or replace view itp.thing_v1 as select from where"))
 
@@ -96,12 +94,16 @@ def test_what_is_no_sql_is_named_by_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "instead", "complaint"),
     [
-        ("select job_id", "select /* the key */ job_id", "a comment between /* and */; write it behind --"),
+        (
+            "select job_id",
+            "select /* the key */ job_id",
+            "a comment between /* and */; start the comment with --",
+        ),
         ("select job_id", "SELECT job_id", "has capital letters"),
-        ("select job_id", "select job_id as Job", "write a name that has some in quotes"),
+        ("select job_id", "select job_id as Job", "quote names that have some"),
     ],
 )
-def test_what_the_lock_could_not_tell_apart_is_refused(
+def test_rejects_texts_that_the_lock_cannot_distinguish(
     tmp_path: Path, found: str, instead: str, complaint: str
 ) -> None:
     with pytest.raises(DefinitionError, match=rf"thing\.v1\.sql: .*{re.escape(complaint)}"):
@@ -109,17 +111,17 @@ def test_what_the_lock_could_not_tell_apart_is_refused(
 
 
 @pytest.mark.parametrize("text", ["", "-- Nothing.\n", ";\n"])
-def test_an_empty_file_is_no_view(tmp_path: Path, text: str) -> None:
+def test_rejects_an_empty_file(tmp_path: Path, text: str) -> None:
     with pytest.raises(DefinitionError, match=r"thing\.v1\.sql"):
         read_view_file(write_view(tmp_path, text=text))
 
 
-def test_views_come_after_what_they_read(tmp_path: Path) -> None:
+def test_sorts_views_after_what_they_read(tmp_path: Path) -> None:
     write_view(tmp_path, "a", reads="itp.b_v2")
     write_view(tmp_path, "b", 1, reads="itp.c_v1")
     write_view(tmp_path, "b", 2, reads="itp.b_v1")
     write_view(tmp_path, "c")
-    ordered = [view.versioned for view in in_order(view_files(tmp_path), {"itp.raw_job"})]
+    ordered = [view.versioned for view in sort_views(view_files(tmp_path), {"itp.raw_job"})]
     assert ordered == ["itp.c_v1", "itp.b_v1", "itp.b_v2", "itp.a_v1"]
     assert newest(view_files(tmp_path))["itp.b"].version == 2
 
@@ -131,18 +133,20 @@ def test_views_come_after_what_they_read(tmp_path: Path) -> None:
         ("itp.c", "reads itp.c; name its version"),
     ],
 )
-def test_a_reference_must_lead_to_a_fixed_meaning(tmp_path: Path, reads: str, complaint: str) -> None:
+def test_rejects_a_reference_to_nothing_or_to_a_plain_name(
+    tmp_path: Path, reads: str, complaint: str
+) -> None:
     write_view(tmp_path, "a", reads=reads)
     write_view(tmp_path, "c")
     with pytest.raises(DefinitionError, match=complaint):
-        in_order(view_files(tmp_path), {"itp.raw_job"})
+        sort_views(view_files(tmp_path), {"itp.raw_job"})
 
 
-def test_a_circle_is_refused(tmp_path: Path) -> None:
+def test_rejects_views_that_read_each_other(tmp_path: Path) -> None:
     write_view(tmp_path, "a", reads="itp.b_v1")
     write_view(tmp_path, "b", reads="itp.a_v1")
     with pytest.raises(DefinitionError, match=r"circle: itp\.[ab]_v1 → itp\.[ab]_v1 → itp\.[ab]_v1"):
-        in_order(view_files(tmp_path), set())
+        sort_views(view_files(tmp_path), set())
 
 
 def test_no_two_views_have_the_same_hash() -> None:
@@ -155,7 +159,7 @@ def test_header_stops_at_the_sql() -> None:
     assert (header.title, header.fields) == ("Title.", {"grain": ("a",)})
 
 
-def test_a_key_that_no_header_has_is_an_error() -> None:
+def test_rejects_an_unknown_header_key() -> None:
     with pytest.raises(DefinitionError, match=r"here: `-- caveats: a`: the keys of its header are caveat, "):
         read_header("-- Title.\n-- caveats: a\nselect 1\n", VIEW_KEYS, "here")
 
@@ -169,6 +173,8 @@ def test_a_key_that_no_header_has_is_an_error() -> None:
         (None, "", ""),
     ],
 )
-def test_a_comment_is_meaning_and_provenance(comment: str | None, meaning: str, provenance: str) -> None:
+def test_splits_a_comment_into_meaning_and_provenance(
+    comment: str | None, meaning: str, provenance: str
+) -> None:
     assert split_comment(comment) == (meaning, provenance)
     assert not provenance or provenance in PROVENANCES

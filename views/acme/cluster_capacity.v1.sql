@@ -1,4 +1,4 @@
--- How many GPUs and nodes each of Acme's clusters has, as the paper says.
+-- GPUs and nodes of Acme's clusters, as the paper counts them.
 -- grain: one row per cluster
 -- source: the paper on AcmeTrace (NSDI 2024): 8 GPUs a node
 -- caveat: acme.capacity_from_paper
@@ -16,6 +16,6 @@ from (
 ) as known (cluster, gpus, nodes);
 
 comment on column acme.cluster_capacity_v1.cluster is 'Cluster: seren or kalos; synthetic.';
-comment on column acme.cluster_capacity_v1.partition_name is 'The cluster again, which is one partition; synthetic.';
+comment on column acme.cluster_capacity_v1.partition_name is 'Same as the cluster, which is one partition; synthetic.';
 comment on column acme.cluster_capacity_v1.gpus is 'GPUs of the cluster, as the paper counts them; synthetic.';
 comment on column acme.cluster_capacity_v1.nodes is 'Nodes of the cluster: an eighth of the GPUs; synthetic.';

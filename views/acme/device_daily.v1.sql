@@ -1,4 +1,4 @@
--- What each of Acme's GPUs and nodes did on each day, in the metrics that days and nodes are compared by.
+-- Daily totals of Acme's GPUs and nodes, in the metrics that compare days and nodes.
 -- grain: one row per (cluster, metric, node, gpu, day) in which the GPU or node was listed; metrics of GPU utilisation and of InfiniBand
 -- source: README of AcmeTrace, Resource Utilization
 -- caveat: acme.telemetry_units_by_convention: total max_value
@@ -68,10 +68,10 @@ from days;
 comment on column acme.device_daily_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.device_daily_v1.metric is 'Metric of GPU utilisation or, where it begins with NODE, of a node''s InfiniBand; measured.';
 comment on column acme.device_daily_v1.node is 'IP address of the node; measured.';
-comment on column acme.device_daily_v1.gpu is 'GPU on its node, from 0; NULL of nodes, and where the publisher names the node only; measured.';
-comment on column acme.device_daily_v1.day is 'Day in UTC+8; NULL of cells whose time cannot be read; derived.';
+comment on column acme.device_daily_v1.gpu is 'GPU on its node, from 0; NULL for nodes, and where the publisher names only the node; measured.';
+comment on column acme.device_daily_v1.day is 'Day in UTC+8; NULL for cells whose time cannot be parsed; derived.';
 comment on column acme.device_daily_v1.first_time is 'First time of the day at which it was listed, with a sample or without; derived.';
-comment on column acme.device_daily_v1.last_time is 'Last such time; derived.';
+comment on column acme.device_daily_v1.last_time is 'Last time of the day at which it was listed, with a sample or without; derived.';
 comment on column acme.device_daily_v1.cells is 'Cells of the publisher''s table, with a sample or empty; derived.';
 comment on column acme.device_daily_v1.samples is 'Cells with a value; derived.';
 comment on column acme.device_daily_v1.zero_samples is 'Samples that are 0; derived.';

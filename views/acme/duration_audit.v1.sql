@@ -1,4 +1,4 @@
--- Which rule the published duration, queue and GPU time of Acme's jobs follow, by cluster and final state.
+-- Rule that the published duration, queue and GPU time of Acme's jobs follow, by cluster and final state.
 -- grain: one row per (cluster, state) of acme.job_trace; a missing state is a row of its own
 -- source: README of AcmeTrace, job trace: notes 2 to 4, and its example rows, of which Kalos's break note 2
 -- caveat: acme.states_beyond_readme: state
@@ -23,8 +23,6 @@ select
 from acme.job_v1
 group by cluster, state;
 
-comment on column acme.duration_audit_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.duration_audit_v1.state is 'Final state, as published; NULL where there is none; measured.';
 comment on column acme.duration_audit_v1.jobs is 'Jobs, with and without GPUs; derived.';
 comment on column acme.duration_audit_v1.duration_is_run is 'Jobs whose duration is end - start, as documented, and not end - submit; derived.';
 comment on column acme.duration_audit_v1.duration_is_turnaround is 'Jobs whose duration is end - submit, the queue included, and not end - start; derived.';
@@ -32,6 +30,6 @@ comment on column acme.duration_audit_v1.duration_is_both is 'Jobs without a wai
 comment on column acme.duration_audit_v1.duration_is_neither is 'Jobs whose duration is neither; derived.';
 comment on column acme.duration_audit_v1.not_comparable is 'Jobs without a duration, a start or an end; derived.';
 comment on column acme.duration_audit_v1.queue_is_wait is 'Jobs whose queue is start - submit, within 0.5 s; derived.';
-comment on column acme.duration_audit_v1.queue_differs is 'Jobs whose queue is another; those without a queue or a start are in neither column; derived.';
+comment on column acme.duration_audit_v1.queue_differs is 'Jobs whose queue differs from that; jobs without a queue or a start are in neither column; derived.';
 comment on column acme.duration_audit_v1.gpu_time_is_product is 'Jobs whose GPU time is their duration times their GPUs, within 0.5 GPU-seconds; derived.';
-comment on column acme.duration_audit_v1.gpu_time_differs is 'Jobs whose GPU time is another; those without one of the three are in neither column; derived.';
+comment on column acme.duration_audit_v1.gpu_time_differs is 'Jobs whose GPU time differs from that; jobs without one of the three are in neither column; derived.';

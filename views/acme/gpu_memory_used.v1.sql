@@ -1,4 +1,4 @@
--- How much of its memory each of Acme's GPUs held, sample by sample.
+-- GPU memory in use, per sample and GPU (Acme).
 -- grain: one row per (cluster, node, gpu, time) that has a sample
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: FB_USED over 80 * 1024
 -- caveat: acme.telemetry_units_by_convention: used_mib used_pct
@@ -13,9 +13,5 @@ select
 from acme.gpu_metric
 where metric = 'FB_USED' and node is not null and value is not null;
 
-comment on column acme.gpu_memory_used_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.gpu_memory_used_v1.node is 'IP address of the node; measured.';
-comment on column acme.gpu_memory_used_v1.gpu is 'GPU on its node, from 0; NULL where the publisher names the node only; measured.';
-comment on column acme.gpu_memory_used_v1.time is 'Time of the sample; measured.';
 comment on column acme.gpu_memory_used_v1.used_mib is 'Memory in use, FB_USED of DCGM; measured.';
-comment on column acme.gpu_memory_used_v1.used_pct is 'Memory in use, in percent of an A100''s 80 GiB, as the authors reckon it; derived.';
+comment on column acme.gpu_memory_used_v1.used_pct is 'Memory in use, in percent of an A100''s 80 GiB, as the authors compute it; derived.';

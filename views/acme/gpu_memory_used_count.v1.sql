@@ -1,4 +1,4 @@
--- How often Acme's GPUs held so much of their memory.
+-- Number of samples by GPU memory in use (Acme).
 -- grain: one row per (cluster, used_mib)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: FB_USED over 80 * 1024
 -- caveat: acme.telemetry_units_by_convention: used_mib used_pct
@@ -21,7 +21,6 @@ select
     samples
 from counted;
 
-comment on column acme.gpu_memory_used_count_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.gpu_memory_used_count_v1.used_mib is 'Memory in use, by FB_USED of DCGM; measured.';
-comment on column acme.gpu_memory_used_count_v1.used_pct is 'The same in percent of 80 GiB; derived.';
+comment on column acme.gpu_memory_used_count_v1.used_pct is 'Memory in use, in percent of an A100''s 80 GiB; derived.';
 comment on column acme.gpu_memory_used_count_v1.samples is 'Samples with that value; derived.';

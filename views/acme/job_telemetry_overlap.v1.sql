@@ -1,4 +1,4 @@
--- How many of Acme's jobs ran while there is telemetry of their cluster, all that joins the two.
+-- Jobs that ran while their cluster has telemetry, the only link between Acme's jobs and telemetry.
 -- grain: one row per cluster that has jobs or telemetry
 -- source: README of AcmeTrace, Job Trace and Resource Utilization
 -- caveat: acme.no_nodes_on_jobs
@@ -86,14 +86,14 @@ select
 from counted;
 
 comment on column acme.job_telemetry_overlap_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.job_telemetry_overlap_v1.jobs is 'Jobs, those without a GPU included; derived.';
+comment on column acme.job_telemetry_overlap_v1.jobs is 'Jobs, with and without GPUs; derived.';
 comment on column acme.job_telemetry_overlap_v1.first_submit is 'First submission of a job; derived.';
 comment on column acme.job_telemetry_overlap_v1.last_end is 'Last end of a job; derived.';
 comment on column acme.job_telemetry_overlap_v1.telemetry_first is 'First time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
 comment on column acme.job_telemetry_overlap_v1.telemetry_last is 'Last time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
-comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry is 'Jobs that ran at some moment between the two; derived.';
-comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry_pct is 'Their share of the jobs; derived.';
+comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry is 'Jobs that ran at some moment between telemetry_first and telemetry_last; derived.';
+comment on column acme.job_telemetry_overlap_v1.jobs_in_telemetry_pct is 'Share of the jobs that ran at some moment between telemetry_first and telemetry_last; derived.';
 comment on column acme.job_telemetry_overlap_v1.failed_jobs is 'Jobs in state FAILED; derived.';
-comment on column acme.job_telemetry_overlap_v1.failed_jobs_in_xid is 'Those that ended between the first and last time of error codes; derived.';
+comment on column acme.job_telemetry_overlap_v1.failed_jobs_in_xid is 'Failed jobs that ended between the first and last time of error codes; derived.';
 comment on column acme.job_telemetry_overlap_v1.joinable_on is 'What jobs and telemetry have in common; derived.';
-comment on column acme.job_telemetry_overlap_v1.not_joinable_on is 'What they do not; derived.';
+comment on column acme.job_telemetry_overlap_v1.not_joinable_on is 'What jobs and telemetry do not have in common; derived.';

@@ -1,4 +1,4 @@
--- How many of Acme's jobs ran while there is telemetry of their cluster, all that joins the two.
+-- Jobs that ran while their cluster has telemetry, the only link between Acme's jobs and telemetry.
 -- grain: one row per cluster that has jobs or telemetry
 -- source: README of AcmeTrace, Job Trace and Resource Utilization
 -- caveat: acme.no_nodes_on_jobs
@@ -64,16 +64,3 @@ select
     'cluster and time' as joinable_on,
     'node: no job names one' as not_joinable_on
 from counted;
-
-comment on column acme.job_telemetry_overlap_v2.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.job_telemetry_overlap_v2.jobs is 'Jobs, those without a GPU included; derived.';
-comment on column acme.job_telemetry_overlap_v2.first_submit is 'First submission of a job; derived.';
-comment on column acme.job_telemetry_overlap_v2.last_end is 'Last end of a job; derived.';
-comment on column acme.job_telemetry_overlap_v2.telemetry_first is 'First time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
-comment on column acme.job_telemetry_overlap_v2.telemetry_last is 'Last time of a GPU''s or node''s telemetry; NULL where there is none; derived.';
-comment on column acme.job_telemetry_overlap_v2.jobs_in_telemetry is 'Jobs that ran at some moment between the two; derived.';
-comment on column acme.job_telemetry_overlap_v2.jobs_in_telemetry_pct is 'Their share of the jobs; derived.';
-comment on column acme.job_telemetry_overlap_v2.failed_jobs is 'Jobs in state FAILED; derived.';
-comment on column acme.job_telemetry_overlap_v2.failed_jobs_in_xid is 'Those that ended between the first and last time of error codes; derived.';
-comment on column acme.job_telemetry_overlap_v2.joinable_on is 'What jobs and telemetry have in common; derived.';
-comment on column acme.job_telemetry_overlap_v2.not_joinable_on is 'What they do not; derived.';

@@ -1,4 +1,4 @@
--- The distribution of each of Acme's metrics: its value at every half percentile.
+-- Distribution of each telemetry metric, at every half percentile (Acme).
 -- grain: one row per (cluster, metric, percentile), 201 percentiles from 0 to 100
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: CDFs over all samples
 create or replace view acme.metric_cdf_v1 as
@@ -48,8 +48,6 @@ select
     cast(all_samples as bigint) as samples
 from halves;
 
-comment on column acme.metric_cdf_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.metric_cdf_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
 comment on column acme.metric_cdf_v1.percentile is 'Percentile: 0, 0.5, 1 to 100; derived.';
-comment on column acme.metric_cdf_v1.value is 'The least value that so many percent of the samples do not exceed, rounded as in acme.metric_histogram; derived.';
+comment on column acme.metric_cdf_v1.value is 'Smallest value that this percentage of the samples does not exceed, rounded as in acme.metric_histogram; derived.';
 comment on column acme.metric_cdf_v1.samples is 'Samples of the metric, of all GPUs or nodes; derived.';

@@ -1,4 +1,4 @@
--- How often each of Acme's metrics took each value, values rounded to four significant digits.
+-- Number of samples by value of each telemetry metric, values rounded to four significant digits (Acme).
 -- grain: one row per (cluster, metric, value)
 -- source: README of AcmeTrace, Resource Utilization
 -- caveat: acme.telemetry_units_by_convention: value
@@ -45,6 +45,6 @@ from rounded
 group by cluster, metric, value;
 
 comment on column acme.metric_histogram_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.metric_histogram_v1.metric is 'Metric of a GPU or a node, in the unit that its base table says; measured.';
-comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million as they are, all others rounded to four significant digits, the only approximation; derived.';
+comment on column acme.metric_histogram_v1.metric is 'Metric of a GPU or a node, in the unit that its base table gives; measured.';
+comment on column acme.metric_histogram_v1.value is 'Value: whole numbers below a million are exact, all others are rounded to four significant digits, the only approximation; derived.';
 comment on column acme.metric_histogram_v1.samples is 'Samples of all GPUs or nodes with that value; derived.';

@@ -1,4 +1,4 @@
--- What Acme's GPUs drew, hour by hour: mean power, and energy over the time that samples cover.
+-- Hourly mean power and energy of GPUs, over the time that samples cover (Acme).
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
 -- caveat: acme.device_names_vary
@@ -80,11 +80,3 @@ select
 from hours
 left join sampled_gpus
     on hours.cluster = sampled_gpus.cluster and hours.hour_number = sampled_gpus.hour_number;
-
-comment on column acme.power_hourly_v2.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.power_hourly_v2.hour is 'Begin of the hour; derived.';
-comment on column acme.power_hourly_v2.gpus is 'GPUs with a sample in the hour; derived.';
-comment on column acme.power_hourly_v2.samples is 'Samples in the hour, of all GPUs; derived.';
-comment on column acme.power_hourly_v2.mean_power_w is 'Mean of the samples; NULL where there is none; derived.';
-comment on column acme.power_hourly_v2.covered_s is 'Seconds that the hour''s samples hold: each until the cluster''s next one, 300 s at the most; derived.';
-comment on column acme.power_hourly_v2.energy_kwh is 'Energy of all GPUs: each sample times the seconds that it holds; NULL where there is none; derived.';

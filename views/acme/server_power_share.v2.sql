@@ -1,4 +1,4 @@
--- What Seren's servers drew, and how much of it neither their processors nor their memory did: the GPUs' part, and the rest.
+-- Server power, and the share that neither processors nor memory draw (Acme, Seren).
 -- grain: one row per (server_group, has_memory_power)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
 -- caveat: acme.ipmi_is_seren_only
@@ -41,14 +41,3 @@ select
     median(rest_pct) as median_rest_pct
 from with_rest
 group by server_group, has_memory_power;
-
-comment on column acme.server_power_share_v2.server_group is 'Types of server: GPU_AB and GPU_C with GPUs, CPU_D without; measured.';
-comment on column acme.server_power_share_v2.has_memory_power is 'Whether the samples have the memory''s power; where not, it is in the rest; derived.';
-comment on column acme.server_power_share_v2.samples is 'Samples of all servers; derived.';
-comment on column acme.server_power_share_v2.mean_total_w is 'Mean power of a server; derived.';
-comment on column acme.server_power_share_v2.median_total_w is 'Median power of a server, interpolated; derived.';
-comment on column acme.server_power_share_v2.max_total_w is 'Largest power of a server; derived.';
-comment on column acme.server_power_share_v2.mean_cpu_w is 'Mean power of a server''s processors; derived.';
-comment on column acme.server_power_share_v2.mean_memory_w is 'Mean power of a server''s memory; NULL where it is not recorded; derived.';
-comment on column acme.server_power_share_v2.mean_rest_pct is 'Mean share of the rest, GPUs, fans and all: total less processors and memory, where the total is above 0; derived.';
-comment on column acme.server_power_share_v2.median_rest_pct is 'Median of that share, interpolated; derived.';

@@ -1,4 +1,4 @@
--- Acme's jobs in the field's standard terms.
+-- Acme jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace
 -- caveat: acme.failure_needs_a_rule: status

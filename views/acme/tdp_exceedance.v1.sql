@@ -1,4 +1,4 @@
--- How often Acme's GPUs drew more than the 400 W that an A100 is designed for.
+-- Samples of GPU power above 400 W, the design power of an A100 (Acme).
 -- grain: one row per cluster
 -- source: Characterization of Large Language Model Development in the Datacenter (NSDI 2024): samples above 400 W
 -- caveat: acme.power_claim_not_reproduced
@@ -14,8 +14,7 @@ from acme.gpu_metric
 where metric = 'POWER_USAGE' and node is not null and value is not null
 group by cluster;
 
-comment on column acme.tdp_exceedance_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.tdp_exceedance_v1.samples is 'Samples of all GPUs; derived.';
-comment on column acme.tdp_exceedance_v1.over_tdp_samples is 'Those above 400 W; derived.';
+comment on column acme.tdp_exceedance_v1.over_tdp_samples is 'Samples above 400 W; derived.';
 comment on column acme.tdp_exceedance_v1.over_tdp_pct is 'Share of the samples above 400 W; derived.';
 comment on column acme.tdp_exceedance_v1.max_power_w is 'Largest sample; derived.';

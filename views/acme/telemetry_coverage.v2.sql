@@ -1,4 +1,4 @@
--- What of Acme's telemetry is there, metric by metric: times, gaps, devices, samples and empty cells.
+-- Coverage of the telemetry by metric: times, gaps, devices, samples and empty cells (Acme).
 -- grain: one row per (cluster, source_table, metric)
 -- source: README of AcmeTrace, Resource Utilization; Characterization of Large Language Model Development in the Datacenter (NSDI 2024) for the fleet
 -- caveat: acme.capacity_from_paper
@@ -148,18 +148,3 @@ select
     published_devices,
     100.0 * devices / published_devices as devices_pct
 from with_fleet;
-
-comment on column acme.telemetry_coverage_v2.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.telemetry_coverage_v2.source_table is 'Base table: gpu_metric, node_metric or server_power; derived.';
-comment on column acme.telemetry_coverage_v2.metric is 'Metric, or types of server in server_power; measured.';
-comment on column acme.telemetry_coverage_v2.first_time is 'First time; derived.';
-comment on column acme.telemetry_coverage_v2.last_time is 'Last time; derived.';
-comment on column acme.telemetry_coverage_v2.times is 'Different times; derived.';
-comment on column acme.telemetry_coverage_v2.median_gap_s is 'Median of the seconds from one time to the next, interpolated; derived.';
-comment on column acme.telemetry_coverage_v2.max_gap_s is 'Most seconds from one time to the next; derived.';
-comment on column acme.telemetry_coverage_v2.devices is 'GPUs or nodes that are listed, with samples or without; NULL for server_power, which names none; derived.';
-comment on column acme.telemetry_coverage_v2.unattributed_devices is 'Names that are no address, so that nobody knows whose samples they are; NULL for server_power; derived.';
-comment on column acme.telemetry_coverage_v2.samples is 'Cells with a value, those of unattributed names included; rows of server_power; derived.';
-comment on column acme.telemetry_coverage_v2.empty_samples is 'Cells without a value; 0 for server_power; derived.';
-comment on column acme.telemetry_coverage_v2.published_devices is 'GPUs or nodes of the cluster, as the paper counts them; NULL for server_power; measured.';
-comment on column acme.telemetry_coverage_v2.devices_pct is 'Devices in percent of those; derived.';

@@ -1,4 +1,4 @@
--- When Acme's telemetry was recorded: every time of each metric, and how many cells and samples it has.
+-- Cells and samples of each telemetry metric, by recorded time (Acme).
 -- grain: one row per (cluster, source_table, metric, time)
 -- source: README of AcmeTrace, Resource Utilization
 -- caveat: acme.device_names_vary: device_cells device_samples
@@ -40,8 +40,8 @@ group by cluster, source_table, metric, time;
 comment on column acme.telemetry_time_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.telemetry_time_v1.source_table is 'Base table: gpu_metric or node_metric; derived.';
 comment on column acme.telemetry_time_v1.metric is 'Metric; measured.';
-comment on column acme.telemetry_time_v1.time is 'When it was recorded; NULL where no time can be read; measured.';
+comment on column acme.telemetry_time_v1.time is 'Recorded time; NULL where no time can be parsed; measured.';
 comment on column acme.telemetry_time_v1.cells is 'Cells of the publisher''s table, with a sample or empty; derived.';
 comment on column acme.telemetry_time_v1.samples is 'Cells with a value, those of unattributed names included; derived.';
 comment on column acme.telemetry_time_v1.device_cells is 'Cells of columns whose name is the address of a GPU or node; derived.';
-comment on column acme.telemetry_time_v1.device_samples is 'Those of them with a value; derived.';
+comment on column acme.telemetry_time_v1.device_samples is 'Cells of such columns with a value; derived.';

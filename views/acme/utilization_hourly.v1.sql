@@ -1,4 +1,4 @@
--- How busy Acme's GPUs, their memory and the nodes' processors were, hour by hour.
+-- Hourly utilisation of GPUs, GPU memory and node processors (Acme).
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
 -- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
@@ -80,7 +80,7 @@ from hours;
 
 comment on column acme.utilization_hourly_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.utilization_hourly_v1.metric is 'Metric of utilisation, of GPUs or, where it begins with NODE, of nodes; measured.';
-comment on column acme.utilization_hourly_v1.hour is 'Begin of the hour; derived.';
+comment on column acme.utilization_hourly_v1.hour is 'Start of the hour; derived.';
 comment on column acme.utilization_hourly_v1.devices is 'GPUs or nodes with a sample in the hour; derived.';
 comment on column acme.utilization_hourly_v1.samples is 'Samples in the hour, of all GPUs or nodes; derived.';
 comment on column acme.utilization_hourly_v1.empty_samples is 'Cells of the publisher''s table that hold no sample, in the hour; derived.';

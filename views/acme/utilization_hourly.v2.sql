@@ -1,4 +1,4 @@
--- How busy Acme's GPUs, their memory and the nodes' processors were, hour by hour.
+-- Hourly utilisation of GPUs, GPU memory and node processors (Acme).
 -- grain: one row per (cluster, metric, hour) in which a GPU or node was listed
 -- source: README of AcmeTrace, Resource Utilization; data/generate_utilization_pkl.ipynb for the units
 -- caveat: acme.telemetry_units_by_convention: devices samples empty_samples mean_pct max_pct zero_pct
@@ -79,13 +79,3 @@ select
     largest as max_pct,
     100.0 * zeros / nullif(samples, 0) as zero_pct
 from hours;
-
-comment on column acme.utilization_hourly_v2.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.utilization_hourly_v2.metric is 'Metric of utilisation, of GPUs or, where it begins with NODE, of nodes; measured.';
-comment on column acme.utilization_hourly_v2.hour is 'Begin of the hour; derived.';
-comment on column acme.utilization_hourly_v2.devices is 'GPUs or nodes with a sample in the hour; derived.';
-comment on column acme.utilization_hourly_v2.samples is 'Samples in the hour, of all GPUs or nodes; derived.';
-comment on column acme.utilization_hourly_v2.empty_samples is 'Cells of the publisher''s table that hold no sample, in the hour; derived.';
-comment on column acme.utilization_hourly_v2.mean_pct is 'Mean of the samples; NULL where there is none; derived.';
-comment on column acme.utilization_hourly_v2.max_pct is 'Largest sample; above 100 in Kalos''s processors; derived.';
-comment on column acme.utilization_hourly_v2.zero_pct is 'Share of the samples that are 0; derived.';

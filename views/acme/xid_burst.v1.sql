@@ -1,4 +1,4 @@
--- Errors on Acme's GPUs that came up together: onsets no more than a minute apart.
+-- Bursts of GPU errors: onsets no more than a minute apart (Acme).
 -- grain: one row per (cluster, burst_start)
 -- source: README of AcmeTrace, Resource Utilization; a minute is four samples
 create or replace view acme.xid_burst_v1 as
@@ -67,11 +67,10 @@ select
 from with_most
 group by cluster, burst;
 
-comment on column acme.xid_burst_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.xid_burst_v1.burst_start is 'First onset; more than 60 s after the one before; derived.';
+comment on column acme.xid_burst_v1.burst_start is 'First onset; more than 60 s after the onset before; derived.';
 comment on column acme.xid_burst_v1.burst_end is 'Last onset; derived.';
 comment on column acme.xid_burst_v1.onsets is 'Onsets in the burst; derived.';
 comment on column acme.xid_burst_v1.gpus is 'GPUs with an onset in it; derived.';
-comment on column acme.xid_burst_v1.nodes is 'Nodes of those GPUs; derived.';
-comment on column acme.xid_burst_v1.most_frequent_xid is 'Code with the most onsets, the smallest of equally many; derived.';
-comment on column acme.xid_burst_v1.xids is 'Different codes; derived.';
+comment on column acme.xid_burst_v1.nodes is 'Nodes of these GPUs; derived.';
+comment on column acme.xid_burst_v1.most_frequent_xid is 'Code with the most onsets, the smallest code in a tie; derived.';
+comment on column acme.xid_burst_v1.xids is 'Distinct codes; derived.';

@@ -1,4 +1,4 @@
--- What the error codes of NVIDIA's driver mean, as NVIDIA names them: those that Acme's GPUs had, and other common ones.
+-- Meaning of NVIDIA's XID error codes: those of Acme's GPUs, and other common ones.
 -- grain: one row per xid
 -- source: NVIDIA, XID Errors, listing of codes: https://docs.nvidia.com/deploy/xid-errors/
 create or replace view acme.xid_code_v1 as
@@ -32,4 +32,4 @@ from (
 ) as known (xid, meaning);
 
 comment on column acme.xid_code_v1.xid is 'Code of the error, an XID of NVIDIA''s driver; synthetic.';
-comment on column acme.xid_code_v1.meaning is 'What NVIDIA''s documentation calls it, in sentence case and without its remarks; synthetic.';
+comment on column acme.xid_code_v1.meaning is 'What NVIDIA''s documentation calls it, in sentence case and without remarks; synthetic.';

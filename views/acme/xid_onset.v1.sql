@@ -1,4 +1,4 @@
--- When an error code came up on each of Acme's GPUs.
+-- Onsets of XID error codes, per GPU (Acme).
 -- grain: one row per (cluster, node, gpu, onset_time)
 -- source: README of AcmeTrace, Resource Utilization; XID_ERRORS of DCGM, the last code until it is cleared
 -- caveat: acme.xid_is_a_latch: xid
@@ -76,8 +76,5 @@ where
     errors.time > first_seen.first_time
     and (errors.previous_error_time is null or errors.previous_error_time < steps.previous_time);
 
-comment on column acme.xid_onset_v1.cluster is 'Cluster: seren or kalos; measured.';
-comment on column acme.xid_onset_v1.node is 'IP address of the node; measured.';
-comment on column acme.xid_onset_v1.gpu is 'GPU on its node, from 0; NULL where the publisher names the node only; measured.';
-comment on column acme.xid_onset_v1.onset_time is 'First sample with a code after one that was 0, empty or missing; a GPU''s first sample is none, as nobody knows what was before; derived.';
-comment on column acme.xid_onset_v1.xid is 'Code of the error, an XID of NVIDIA''s driver; a later code that replaces it without a clear sample between is no onset; measured.';
+comment on column acme.xid_onset_v1.onset_time is 'First sample with a code after one that was 0, empty or missing; a GPU''s first sample is not an onset, as the state before it is unknown; derived.';
+comment on column acme.xid_onset_v1.xid is 'Code of the error, an XID of NVIDIA''s driver; a later code that replaces it without a clear sample between is not an onset; measured.';

@@ -1,4 +1,4 @@
--- DLRM's instances as jobs in the field's standard terms.
+-- DLRM instances as jobs in the standard format.
 -- grain: one row per instance
 -- source: README of cluster-trace-gpu-v2025
 -- caveat: dlrm.services_not_jobs

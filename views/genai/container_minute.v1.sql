@@ -1,4 +1,4 @@
--- What GenAI's containers used of GPU and memory, minute by minute.
+-- GPU and memory use of containers, per minute (GenAI).
 -- grain: one row per (container_id, time_s) in which any of them was measured
 -- source: README of cluster-trace-v2026-GenAI, 4; the scale of the clock: views/genai/clocks.csv
 -- caveat: genai.bytes_are_no_whole_numbers: gpu_memory_gib
@@ -55,8 +55,8 @@ cross join catalog.clocks as clock
 where clock.clock = 'genai.telemetry';
 
 comment on column genai.container_minute_v1.container_id is 'Container: hash of its address; measured.';
-comment on column genai.container_minute_v1.time_s is 'Begin of the minute, seconds since 1970 in UTC, the scale undone; derived.';
+comment on column genai.container_minute_v1.time_s is 'Start of the minute, seconds since 1970 in UTC, with the scale removed; derived.';
 comment on column genai.container_minute_v1.hour_of_day is 'Hour of the day where the cluster is; derived.';
-comment on column genai.container_minute_v1.gpu_pct is 'GPU utilisation; NULL where none was measured; measured.';
-comment on column genai.container_minute_v1.gpu_memory_gib is 'GPU memory in use; NULL where none was measured; derived.';
-comment on column genai.container_minute_v1.memory_pct is 'Memory in use; never below 0; NULL where none was measured; derived.';
+comment on column genai.container_minute_v1.gpu_pct is 'GPU utilisation; NULL if not measured; measured.';
+comment on column genai.container_minute_v1.gpu_memory_gib is 'GPU memory in use; NULL if not measured; derived.';
+comment on column genai.container_minute_v1.memory_pct is 'Memory in use; never below 0; NULL if not measured; derived.';

@@ -1,4 +1,4 @@
--- What GenAI's requests ask for, and how long they took: by kind of task, base model and number of adapters.
+-- Requests and their execution times by kind of task, base model and number of adapters (GenAI).
 -- grain: one row per (predict_type, base_model_id, loras)
 -- source: columns as in lora_request_trace, README of cluster-trace-v2026-GenAI, 6
 -- caveat: genai.processed_is_undocumented
@@ -26,10 +26,8 @@ select
 from requests
 group by predict_type, checkpoint_model_version_id, loras;
 
-comment on column genai.request_shape_v1.predict_type is 'Hash of the kind of task; measured.';
-comment on column genai.request_shape_v1.base_model_id is 'Hash of the base model; NULL where none is named; measured.';
 comment on column genai.request_shape_v1.loras is 'LoRA adapters of a request; derived.';
-comment on column genai.request_shape_v1.requests is 'Such requests; derived.';
-comment on column genai.request_shape_v1.images is 'Images that they ask for; NULL where none of them says; derived.';
-comment on column genai.request_shape_v1.mean_run_s is 'Mean of their execution times; derived.';
-comment on column genai.request_shape_v1.max_run_s is 'Longest of their execution times; derived.';
+comment on column genai.request_shape_v1.requests is 'Requests of this shape; derived.';
+comment on column genai.request_shape_v1.images is 'Images that the requests ask for; NULL if none records it; derived.';
+comment on column genai.request_shape_v1.mean_run_s is 'Mean execution time; derived.';
+comment on column genai.request_shape_v1.max_run_s is 'Longest execution time; derived.';

@@ -1,4 +1,4 @@
--- How long the stages of GenAI's serving took, on a clock that runs as time does.
+-- Latency of the serving stages per minute, on a clock in real seconds (GenAI).
 -- grain: one row per (stage, container_id, time_s)
 -- source: README of cluster-trace-v2026-GenAI, 2.2, 3 and 5; the scale of the clock: views/genai/clocks.csv
 -- caveat: genai.cells_are_means: latency_ms
@@ -71,6 +71,6 @@ where clock.clock = 'genai.telemetry';
 
 comment on column genai.stage_latency_v1.stage is 'Stage: queue, pipeline_update, base_model, lora, controlnet, inference or end_to_end; derived.';
 comment on column genai.stage_latency_v1.container_id is 'Container: hash of its address; measured.';
-comment on column genai.stage_latency_v1.time_s is 'Begin of the minute, seconds since 1970 in UTC, the scale undone; derived.';
+comment on column genai.stage_latency_v1.time_s is 'Start of the minute, seconds since 1970 in UTC, with the scale removed; derived.';
 comment on column genai.stage_latency_v1.hour_of_day is 'Hour of the day where the cluster is; derived.';
 comment on column genai.stage_latency_v1.latency_ms is 'Latency in that minute; measured.';

@@ -1,4 +1,4 @@
--- How many GPUs each virtual cluster of Helios has, over the days that are listed.
+-- GPUs of each virtual cluster, mean over the listed days (Helios).
 -- grain: one row per (cluster, partition_name)
 -- source: README of HeliosData, cluster_gpu_number.csv
 -- caveat: helios.gpus_change_daily: gpus
@@ -15,5 +15,5 @@ group by cluster, vc;
 
 comment on column helios.cluster_capacity_v1.cluster is 'Cluster; measured.';
 comment on column helios.cluster_capacity_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';
-comment on column helios.cluster_capacity_v1.gpus is 'Mean over the days of the GPUs that it has, rounded to whole ones; derived.';
-comment on column helios.cluster_capacity_v1.nodes is 'Nodes; NULL, as the trace does not tell; measured.';
+comment on column helios.cluster_capacity_v1.gpus is 'GPUs, mean over the days, rounded to a whole number; derived.';
+comment on column helios.cluster_capacity_v1.nodes is 'Nodes; NULL, as the trace does not record them; measured.';

@@ -1,4 +1,4 @@
--- Helios's jobs in the field's standard terms.
+-- Helios jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of HeliosData, cluster_log.csv
 -- caveat: helios.zone_is_assumed: submit_time submit_s end_s
@@ -59,8 +59,8 @@ select
 from seconds;
 
 comment on column helios.standard_job_v1.job_id is 'Job id, unique within a cluster; measured.';
-comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, if the clusters keep the time of China, for no zone is written; derived.';
+comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, assuming that the clusters keep the time of China, as no zone is recorded; derived.';
 comment on column helios.standard_job_v1.submit_s is 'Submission, seconds since 1970 in local time; measured.';
 comment on column helios.standard_job_v1.end_s is 'End, seconds since 1970 in local time; measured.';
-comment on column helios.standard_job_v1.status is 'completed, cancelled or failed, of which TIMEOUT and NODE_FAIL are; unknown for SUSPENDED; derived.';
+comment on column helios.standard_job_v1.status is 'completed, cancelled or failed, which includes TIMEOUT and NODE_FAIL; unknown for SUSPENDED; derived.';
 comment on column helios.standard_job_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';

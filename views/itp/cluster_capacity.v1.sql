@@ -1,4 +1,4 @@
--- How many GPUs the ElasticFlow simulation gives each ITP cluster, in the terms that all traces share.
+-- GPUs that the ElasticFlow simulation gives each ITP cluster, in the common capacity format.
 -- grain: one row per cluster
 -- source: the simulation scripts of pkusys/ElasticFlow
 -- caveat: itp.capacity_not_published
@@ -12,4 +12,4 @@ select
 from itp.simulated_capacity_v1;
 
 comment on column itp.cluster_capacity_v1.gpus is 'GPUs that the simulation gives the cluster, whose true size is not published; synthetic.';
-comment on column itp.cluster_capacity_v1.nodes is 'Nodes; NULL, as nobody tells; synthetic.';
+comment on column itp.cluster_capacity_v1.nodes is 'Nodes; NULL, as they are not published; synthetic.';

@@ -1,4 +1,4 @@
--- What each ITP cluster was offered: jobs, GPU-hours, mean and peak of the GPUs, beside the simulated capacity.
+-- Offered load of each ITP cluster: jobs, GPU-hours, mean and peak GPUs, and simulated capacity.
 -- grain: one row per cluster
 -- source: README of microsoft/elasticflow-traces; the simulation scripts of pkusys/ElasticFlow for the capacities
 -- caveat: itp.offered_load_not_occupancy: gpu_h first_submit_s last_submit_s arrival_span_s last_end_s peak_offered_gpus peak_at_s mean_offered_gpus offered_utilization exceeds_capacity
@@ -60,7 +60,6 @@ select
     peak_offered_gpus > simulated_gpus as exceeds_capacity
 from loads;
 
-comment on column itp.cluster_load_v1.cluster is 'Cluster: the name of its CSV; measured.';
 comment on column itp.cluster_load_v1.jobs is 'Jobs; derived.';
 comment on column itp.cluster_load_v1.gpu_h is 'GPU-hours of all jobs; derived.';
 comment on column itp.cluster_load_v1.first_submit_s is 'First submission in seconds since the start of the collection; derived.';
@@ -68,8 +67,7 @@ comment on column itp.cluster_load_v1.last_submit_s is 'Last submission in secon
 comment on column itp.cluster_load_v1.arrival_span_s is 'Seconds from the first submission to the last; derived.';
 comment on column itp.cluster_load_v1.last_end_s is 'End of the job that would end last if every job had started when it was submitted; derived.';
 comment on column itp.cluster_load_v1.peak_offered_gpus is 'Most GPUs that jobs would hold at once; derived.';
-comment on column itp.cluster_load_v1.peak_at_s is 'Second since the start of the collection at which that many are held first; derived.';
+comment on column itp.cluster_load_v1.peak_at_s is 'Second since the start of the collection at which the peak is reached first; derived.';
 comment on column itp.cluster_load_v1.mean_offered_gpus is 'GPU-seconds of all jobs over the arrival span, although the last jobs end after it; derived.';
-comment on column itp.cluster_load_v1.simulated_gpus is 'GPUs that the ElasticFlow simulation gives the cluster; synthetic.';
 comment on column itp.cluster_load_v1.offered_utilization is 'mean_offered_gpus over simulated_gpus, from 0; synthetic.';
 comment on column itp.cluster_load_v1.exceeds_capacity is 'Whether the peak is more than the simulated GPUs; synthetic.';

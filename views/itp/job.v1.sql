@@ -1,4 +1,4 @@
--- Every ITP job: how long it ran on how many GPUs, and how tight its generated deadline is.
+-- ITP jobs: run, GPUs, and how tight the generated deadline is.
 -- grain: one row per (cluster, job_id); the jobs of 195job, a selection from cluster02, are not repeated
 -- source: README of microsoft/elasticflow-traces; tightness as in its ElasticFlow simulation
 -- caveat: itp.deadline_synthetic: deadline_s slack_s tightness is_feasible_as_requested needed_speedup
@@ -34,17 +34,8 @@ select
 from itp.raw_job as raw
 left join generated on raw.source_file = generated.source_file and raw.job_id = generated.job_id;
 
-comment on column itp.job_v1.cluster is 'Cluster that ran the job: the name of its CSV; measured.';
-comment on column itp.job_v1.job_id is 'Job id, unique within a cluster; measured.';
-comment on column itp.job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';
-comment on column itp.job_v1.run_s is 'How long the job ran, in seconds; no queue is part of it; measured.';
-comment on column itp.job_v1.requested_gpus is 'GPUs requested or used: the publisher does not tell them apart; measured.';
 comment on column itp.job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
-comment on column itp.job_v1.model_name is 'Model, drawn at random by the publisher; synthetic.';
-comment on column itp.job_v1.batch_size is 'Training batch size, drawn at random by the publisher; synthetic.';
-comment on column itp.job_v1.num_iteration is 'Training iterations, generated from run and a throughput table; synthetic.';
-comment on column itp.job_v1.iterations_per_s is 'Throughput that the generated iterations imply; synthetic.';
-comment on column itp.job_v1.deadline_s is 'Generated deadline in seconds since the start of the collection; synthetic.';
+comment on column itp.job_v1.iterations_per_s is 'Iterations per second, from the generated iterations and the run; synthetic.';
 comment on column itp.job_v1.slack_s is 'Seconds between the end of a run started at submission and the deadline; negative where it cannot be met; synthetic.';
 comment on column itp.job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few; synthetic.';
 comment on column itp.job_v1.is_feasible_as_requested is 'Whether a run started at submission meets the deadline; synthetic.';

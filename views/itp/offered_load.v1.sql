@@ -1,4 +1,4 @@
--- GPUs that each ITP cluster's jobs would hold over time if every job had started when it was submitted.
+-- GPUs that each ITP cluster's jobs would hold over time if every job started when it was submitted.
 -- grain: one row per (cluster, from_s), a second in which a job of the cluster starts or ends
 -- source: README of microsoft/elasticflow-traces: num_gpu over [submission_time, submission_time + duration)
 -- caveat: itp.offered_load_not_occupancy: from_s to_s offered_gpus
@@ -43,8 +43,7 @@ select
 from changes
 window so_far as (partition by cluster order by at_s rows between unbounded preceding and current row);
 
-comment on column itp.offered_load_v1.cluster is 'Cluster: the name of its CSV; measured.';
 comment on column itp.offered_load_v1.from_s is 'Second since the start of the collection at which a job starts or ends; derived.';
-comment on column itp.offered_load_v1.to_s is 'The next such second, up to which the row holds; NULL at the last; derived.';
+comment on column itp.offered_load_v1.to_s is 'Next second at which a job starts or ends, until which the row is valid; NULL in the last row; derived.';
 comment on column itp.offered_load_v1.jobs is 'Jobs between submission and submission plus run, after all that happens at from_s; derived.';
-comment on column itp.offered_load_v1.offered_gpus is 'GPUs of those jobs; derived.';
+comment on column itp.offered_load_v1.offered_gpus is 'GPUs that these jobs would hold; derived.';

@@ -1,4 +1,4 @@
--- How many GPUs the ElasticFlow simulation gives each ITP cluster, whose true size nobody published.
+-- GPUs that the ElasticFlow simulation gives each ITP cluster, whose true size is not published.
 -- grain: one row per cluster
 -- source: the simulation scripts of pkusys/ElasticFlow
 -- caveat: itp.capacity_not_published

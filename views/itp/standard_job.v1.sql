@@ -1,4 +1,4 @@
--- ITP's jobs in the field's standard terms.
+-- ITP jobs in the standard format.
 -- grain: one row per (cluster, job_id)
 -- source: README of microsoft/elasticflow-traces
 -- caveat: itp.no_wait: wait_s

@@ -1,4 +1,4 @@
--- The jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline that it gave them there.
+-- Jobs of cluster02 that ElasticFlow ran on its testbed, with the model and deadline generated there (ITP).
 -- grain: one row per job of 195job
 -- source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces; tightness as in its ElasticFlow simulation
 -- caveat: itp.job_id_not_unique: job_id
@@ -71,18 +71,11 @@ left join collected
 left join generated on testbed.job_id = generated.job_id;
 
 comment on column itp.testbed_job_v1.job_id is 'Job id; the same job has it in cluster02; measured.';
-comment on column itp.testbed_job_v1.submit_s is 'Submission in seconds since the start of the collection; measured.';
-comment on column itp.testbed_job_v1.run_s is 'How long the job ran on its cluster, in seconds; no queue is part of it; measured.';
-comment on column itp.testbed_job_v1.requested_gpus is 'GPUs requested or used: the publisher does not tell them apart; measured.';
 comment on column itp.testbed_job_v1.gpu_h is 'GPU-hours: GPUs times run; derived.';
-comment on column itp.testbed_job_v1.model_name is 'Model, drawn at random by the publisher; synthetic.';
-comment on column itp.testbed_job_v1.batch_size is 'Training batch size, drawn at random by the publisher; synthetic.';
-comment on column itp.testbed_job_v1.num_iteration is 'Training iterations, generated from run and a throughput table; synthetic.';
-comment on column itp.testbed_job_v1.iterations_per_s is 'Throughput that the generated iterations imply; synthetic.';
-comment on column itp.testbed_job_v1.deadline_s is 'Generated deadline in seconds since the start of the collection; synthetic.';
+comment on column itp.testbed_job_v1.iterations_per_s is 'Iterations per second, from the generated iterations and the run; synthetic.';
 comment on column itp.testbed_job_v1.slack_s is 'Seconds between the end of a run started at submission and the deadline; negative where it cannot be met; synthetic.';
 comment on column itp.testbed_job_v1.tightness is 'Time from submission to deadline over run; below 1, the requested GPUs are too few; synthetic.';
 comment on column itp.testbed_job_v1.is_feasible_as_requested is 'Whether a run started at submission meets the deadline; synthetic.';
 comment on column itp.testbed_job_v1.needed_speedup is 'How many times faster than on the requested GPUs the job must run to meet its deadline; synthetic.';
-comment on column itp.testbed_job_v1.is_in_cluster02 is 'Whether the jobs collected from cluster02 have one of this id, submission, run and GPUs; derived.';
-comment on column itp.testbed_job_v1.generated_differs is 'Whether model, batch size, iterations or deadline are others than those generated for this job of cluster02; NULL if it has none there; synthetic.';
+comment on column itp.testbed_job_v1.is_in_cluster02 is 'Whether cluster02 has a job of the same id, submission, run and GPUs; derived.';
+comment on column itp.testbed_job_v1.generated_differs is 'Whether model, batch size, iterations or deadline differ from those generated for this job of cluster02; NULL if none were generated there; synthetic.';

@@ -1,4 +1,4 @@
--- What openb's GPU pods requested beside what the GPU nodes have: per last phase, and all together.
+-- GPU requests compared with GPU capacity, by last pod phase and in total (openb).
 -- grain: one row per (variant, pod_phase), and one per variant with pod_phase 'all'; without phases only that
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_gpu_node.csv
 -- caveat: openb.not_a_snapshot: pod_phase
@@ -40,10 +40,9 @@ cross join capacity
 -- A list without phases has but its sum.
 where requested.is_all or requested.pod_phase is not null;
 
-comment on column openb.allocation_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.allocation_v1.pod_phase is 'The last phase that the pods were seen in, or all for the pods of every phase; measured.';
+comment on column openb.allocation_v1.pod_phase is 'The last phase that the pods were seen in, or all for pods of every phase; measured.';
 comment on column openb.allocation_v1.gpu_pods is 'Pods that request a GPU; derived.';
-comment on column openb.allocation_v1.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, as is done by mistake; derived.';
+comment on column openb.allocation_v1.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, a common mistake; derived.';
 comment on column openb.allocation_v1.milli is 'Thousandths of a GPU requested, over all the GPUs of each pod; pods of one phase did not all run at once; derived.';
 comment on column openb.allocation_v1.capacity_milli is 'Thousandths of a GPU that the GPU nodes have; derived.';
 comment on column openb.allocation_v1.by_card_pct is 'milli_by_card in percent of capacity_milli; derived.';

@@ -1,4 +1,4 @@
--- What openb's GPU pods requested beside what the GPU nodes have, per last phase.
+-- GPU requests compared with GPU capacity, by last pod phase (openb).
 -- grain: one row per (variant, pod_phase); a list without phases has one row, whose pod_phase is NULL
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_gpu_node.csv
 -- caveat: openb.not_a_snapshot: pod_phase
@@ -39,11 +39,5 @@ select
 from requested
 cross join capacity;
 
-comment on column openb.allocation_v2.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
 comment on column openb.allocation_v2.pod_phase is 'The last phase that the pods were seen in; NULL in a list without phases; measured.';
-comment on column openb.allocation_v2.gpu_pods is 'Pods that request a GPU; derived.';
-comment on column openb.allocation_v2.milli_by_card is 'Thousandths of a GPU requested if every pod had one GPU: gpu_milli summed alone, as is done by mistake; derived.';
-comment on column openb.allocation_v2.milli is 'Thousandths of a GPU requested, over all the GPUs of each pod; pods of one phase did not all run at once; derived.';
-comment on column openb.allocation_v2.capacity_milli is 'Thousandths of a GPU that the GPU nodes have; derived.';
-comment on column openb.allocation_v2.by_card_pct is 'milli_by_card in percent of capacity_milli; derived.';
-comment on column openb.allocation_v2.pct is 'milli in percent of capacity_milli; over 100 where the pods of a list request more than the nodes have, be they added to the default list''s or drawn anew; derived.';
+comment on column openb.allocation_v2.pct is 'milli in percent of capacity_milli; over 100 where the pods of a list request more than the nodes have, whether pods were added to the default list or drawn again; derived.';

@@ -1,4 +1,4 @@
--- What the openb cluster has: nodes, GPUs, CPU and memory per GPU model.
+-- Nodes, GPUs, CPU and memory of the cluster, by GPU model (openb).
 -- grain: one row per (node_list, model); model is NULL for nodes without a GPU
 -- source: README of cluster-trace-gpu-v2023, node lists
 -- caveat: openb.node_lists_overlap: node_list
@@ -14,8 +14,6 @@ select
 from openb.node
 group by node_list, model;
 
-comment on column openb.capacity_v1.node_list is 'Node list: all_node, or gpu_node for those with GPUs; never add the two; measured.';
-comment on column openb.capacity_v1.model is 'GPU model, some under other names; NULL for nodes without a GPU; measured.';
 comment on column openb.capacity_v1.nodes is 'Nodes; derived.';
 comment on column openb.capacity_v1.gpus is 'GPUs; derived.';
 comment on column openb.capacity_v1.gpu_milli is 'Thousandths of a GPU, the unit of requests; derived.';

@@ -1,4 +1,4 @@
--- How many of openb's pods ran at once, and the GPUs that they held, from each start or end of a pod to the next.
+-- Pods that ran at once and the GPUs that they held, at each start or end of a pod (openb).
 -- grain: one row per (variant, from_s), at which a pod is scheduled or deleted
 -- source: README of cluster-trace-gpu-v2023, pod lists: scheduled_time and deletion_time
 -- caveat: openb.times_from_first_pod: from_s to_s
@@ -58,9 +58,8 @@ select
 from changes
 window so_far as (partition by variant order by from_s rows between unbounded preceding and current row);
 
-comment on column openb.concurrency_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.concurrency_v1.from_s is 'When a pod was scheduled or deleted, in seconds since the first pod; measured.';
-comment on column openb.concurrency_v1.to_s is 'When the next one was; NULL at the last; derived.';
+comment on column openb.concurrency_v1.from_s is 'Time at which a pod was scheduled or deleted, in seconds since the first pod; measured.';
+comment on column openb.concurrency_v1.to_s is 'Time of the next such event; NULL in the last row; derived.';
 comment on column openb.concurrency_v1.pods is 'Pods that ran from from_s to to_s; derived.';
-comment on column openb.concurrency_v1.gpu_pods is 'Those of them that request a GPU; derived.';
-comment on column openb.concurrency_v1.used_gpus is 'GPUs that they hold, fractions included; derived.';
+comment on column openb.concurrency_v1.gpu_pods is 'Running pods that request a GPU; derived.';
+comment on column openb.concurrency_v1.used_gpus is 'GPUs that the running pods hold, fractions included; derived.';

@@ -1,4 +1,4 @@
--- What is free on each GPU of openb's GPU nodes while no pod runs: everything.
+-- Free resources of each GPU of the GPU nodes while no pod runs: all of them (openb).
 -- grain: one row per (sn, gpu_number)
 -- source: README of cluster-trace-gpu-v2023, openb_node_list_gpu_node.csv
 -- caveat: openb.no_placement
@@ -22,8 +22,7 @@ select
     cast(1000 as bigint) as free_gpu_milli
 from gpus;
 
-comment on column openb.empty_residual_v1.sn is 'Node, as the list of GPU nodes names it; measured.';
-comment on column openb.empty_residual_v1.model is 'GPU model; measured.';
+comment on column openb.empty_residual_v1.sn is 'Node, as named in the list of GPU nodes; measured.';
 comment on column openb.empty_residual_v1.gpu_number is 'GPU of the node, from 0; derived.';
-comment on column openb.empty_residual_v1.free_cpu_milli is 'CPU free on the node, in thousandths of a core: the same on each row of the node; derived.';
-comment on column openb.empty_residual_v1.free_gpu_milli is 'What is free of the GPU, in thousandths; derived.';
+comment on column openb.empty_residual_v1.free_cpu_milli is 'CPU free on the node, in thousandths of a core, repeated in each row of the node; derived.';
+comment on column openb.empty_residual_v1.free_gpu_milli is 'Free share of the GPU, in thousandths; derived.';

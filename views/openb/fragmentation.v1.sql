@@ -1,4 +1,4 @@
--- How many GPUs of each of openb's GPU nodes, empty, are fragmented for the pods to be expected, by FGD's measure.
+-- Fragmented GPUs of each empty GPU node for the expected pods, by FGD's measure (openb).
 -- grain: one row per (variant, sn)
 -- source: Beware of Fragmentation (ATC 2023), F_n(M)
 -- caveat: openb.no_placement
@@ -33,9 +33,7 @@ inner join expected
         and node.cpu_milli is not distinct from expected.cpu_milli
 where node.node_list = 'gpu_node';
 
-comment on column openb.fragmentation_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.fragmentation_v1.sn is 'Node, as the list of GPU nodes names it; measured.';
-comment on column openb.fragmentation_v1.model is 'GPU model; measured.';
-comment on column openb.fragmentation_v1.free_gpus is 'GPUs that are free: all of the node; derived.';
-comment on column openb.fragmentation_v1.fragmented_gpus is 'GPUs of no use to the next pod, expected over the task classes by their popularity, F_n(M); derived.';
-comment on column openb.fragmentation_v1.fragmentation_rate is 'The same as a share of free_gpus, from 0 to 1; derived.';
+comment on column openb.fragmentation_v1.sn is 'Node, as named in the list of GPU nodes; measured.';
+comment on column openb.fragmentation_v1.free_gpus is 'Free GPUs: all GPUs of the node; derived.';
+comment on column openb.fragmentation_v1.fragmented_gpus is 'GPUs that the next pod cannot use, expected over the task classes by their popularity, F_n(M); derived.';
+comment on column openb.fragmentation_v1.fragmentation_rate is 'Share of free_gpus that is fragmented, from 0 to 1; derived.';

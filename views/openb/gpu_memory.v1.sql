@@ -1,4 +1,4 @@
--- How much memory each of openb's GPU models is taken to have, where a figure needs it: the trace does not say.
+-- Memory assumed for each GPU model, where a figure needs it; the trace does not record it (openb).
 -- grain: one row per model
 -- source: this project; sizes under which a third party's total of 145,280 GB comes out
 -- caveat: openb.gpu_models_undisclosed
@@ -17,5 +17,5 @@ from (
     ('V100M32', 32)
 ) as assumed (model, assumed_memory_gb);
 
-comment on column openb.gpu_memory_v1.model is 'GPU model, as the node lists name it; measured.';
+comment on column openb.gpu_memory_v1.model is 'GPU model, as named in the node lists; measured.';
 comment on column openb.gpu_memory_v1.assumed_memory_gb is 'Memory of one GPU in GB: assumed, as G2 and G3 are undisclosed and an A10 is sold with 24; synthetic.';

@@ -1,4 +1,4 @@
--- Which of FGD's task classes each type of openb's GPU nodes can run while empty, and the GPUs that are fragmented for it.
+-- FGD task classes that each type of empty GPU node can run, and the GPUs fragmented for them (openb).
 -- grain: one row per (variant, class_number, model, gpus, cpu_milli)
 -- source: Beware of Fragmentation (ATC 2023), F_n(m); kubernetes-scheduler-simulator, pkg/utils/frag.go
 -- caveat: openb.no_placement
@@ -49,11 +49,8 @@ select
     cast(case when can_run then 0 else gpus end as double) as fragmented_gpus_per_node
 from fits;
 
-comment on column openb.node_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.node_class_v1.class_number is 'Task class, as in openb.task_class; derived.';
-comment on column openb.node_class_v1.model is 'GPU model of the nodes; measured.';
-comment on column openb.node_class_v1.gpus is 'GPUs in each of them; measured.';
-comment on column openb.node_class_v1.cpu_milli is 'CPU of each of them, in thousandths of a core; measured.';
+comment on column openb.node_class_v1.gpus is 'GPUs of each node of this type; measured.';
+comment on column openb.node_class_v1.cpu_milli is 'CPU of each node of this type, in thousandths of a core; measured.';
 comment on column openb.node_class_v1.nodes is 'Nodes of this type in the list of GPU nodes; derived.';
-comment on column openb.node_class_v1.can_run is 'Whether such a node, empty, has the GPUs, the model and the CPU for a pod of the class; false for classes without a GPU, which use none; derived.';
-comment on column openb.node_class_v1.fragmented_gpus_per_node is 'GPUs of one such node that are of no use to the class, F_n(m): all, or none; derived.';
+comment on column openb.node_class_v1.can_run is 'Whether such a node has, when empty, the GPUs, the model and the CPU for a pod of the class; false for classes without a GPU, which use no GPU; derived.';
+comment on column openb.node_class_v1.fragmented_gpus_per_node is 'GPUs of one such node that the class cannot use, F_n(m): all or none; derived.';

@@ -1,4 +1,4 @@
--- How openb's pods ended: pods and the GPUs that they requested per quality of service and last phase.
+-- Pods and the GPUs that they requested, by quality of service and last phase (openb).
 -- grain: one row per (variant, qos, pod_phase); the multigpu variants record neither
 -- source: README of cluster-trace-gpu-v2023, pod lists
 create or replace view openb.phase_v1 as
@@ -12,9 +12,6 @@ select
 from openb.pod_lifecycle_v1
 group by variant, qos, pod_phase;
 
-comment on column openb.phase_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.phase_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';
-comment on column openb.phase_v1.pod_phase is 'The last phase that a pod was seen in; measured.';
 comment on column openb.phase_v1.pods is 'Pods; derived.';
 comment on column openb.phase_v1.gpu_pods is 'Pods that request a GPU; derived.';
 comment on column openb.phase_v1.requested_gpus is 'GPUs requested, fractions included; pods of one phase did not all run at once; derived.';

@@ -1,4 +1,4 @@
--- Every openb pod: what it requested, in which tier of GPU sharing, how long it waited and ran.
+-- openb pods: requests, tier of GPU sharing, wait and run.
 -- grain: one row per (variant, name)
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: pod_phase
@@ -29,18 +29,13 @@ select
     deletion_time - scheduled_time as run_s
 from openb.pod;
 
-comment on column openb.pod_lifecycle_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.pod_lifecycle_v1.name is 'Pod, numbered anew in each variant; measured.';
-comment on column openb.pod_lifecycle_v1.qos is 'Quality-of-service class: LS, BE, Burstable or Guaranteed; measured.';
-comment on column openb.pod_lifecycle_v1.pod_phase is 'The last phase that the pod was seen in, not its phase at one moment; measured.';
-comment on column openb.pod_lifecycle_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
+comment on column openb.pod_lifecycle_v1.gpu_spec is 'Acceptable GPU models, joined by |; NULL for any; measured.';
 comment on column openb.pod_lifecycle_v1.requested_cpus is 'CPU cores requested; derived.';
 comment on column openb.pod_lifecycle_v1.requested_memory_gib is 'Main memory requested in GiB; derived.';
 comment on column openb.pod_lifecycle_v1.requested_gpu_milli is 'Thousandths of a GPU requested, over all the pod''s GPUs; derived.';
 comment on column openb.pod_lifecycle_v1.requested_gpus is 'GPUs requested, fractions included; derived.';
-comment on column openb.pod_lifecycle_v1.gpu_tier is 'Share of one GPU that is requested, in the bands of the sharing analysis; derived.';
-comment on column openb.pod_lifecycle_v1.residual_gpu_milli is 'What the request leaves free on each of its cards, in thousandths; NULL without a GPU; derived.';
-comment on column openb.pod_lifecycle_v1.submit_s is 'Creation in seconds since the first pod; measured.';
+comment on column openb.pod_lifecycle_v1.gpu_tier is 'Share of one GPU that is requested, in bands; derived.';
+comment on column openb.pod_lifecycle_v1.residual_gpu_milli is 'Share that the request leaves free on each of its GPUs, in thousandths; NULL without a GPU; derived.';
 comment on column openb.pod_lifecycle_v1.end_s is 'Deletion in seconds since the first pod, also of pods that were never scheduled; measured.';
-comment on column openb.pod_lifecycle_v1.wait_s is 'Seconds from creation to scheduling; NULL where it was never scheduled; derived.';
-comment on column openb.pod_lifecycle_v1.run_s is 'Seconds from scheduling to deletion; NULL where it was never scheduled; derived.';
+comment on column openb.pod_lifecycle_v1.wait_s is 'Seconds from creation to scheduling; NULL if it was never scheduled; derived.';
+comment on column openb.pod_lifecycle_v1.run_s is 'Seconds from scheduling to deletion; NULL if it was never scheduled; derived.';

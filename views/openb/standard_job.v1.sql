@@ -1,4 +1,4 @@
--- openb's pods as jobs in the field's standard terms.
+-- openb pods as jobs in the standard format.
 -- grain: one row per pod of the default list
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status

@@ -1,4 +1,4 @@
--- FGD's task classes: the requests that most of openb's pods make, and how often.
+-- FGD task classes: the most frequent requests of pods, and their frequencies (openb).
 -- grain: one row per (variant, class_number)
 -- source: Beware of Fragmentation (ATC 2023); kubernetes-scheduler-simulator, pkg/utils/frag.go, GetTypicalPods
 -- caveat: openb.variants_are_resampled: variant popularity
@@ -69,11 +69,7 @@ select
     pods / sum(pods) over (partition by variant) as popularity
 from kept;
 
-comment on column openb.task_class_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.task_class_v1.class_number is 'Place among the classes of the list, from 1: most pods first, then by least requests; derived.';
-comment on column openb.task_class_v1.cpu_milli is 'CPU that a pod of the class requests, in thousandths of a core; measured.';
-comment on column openb.task_class_v1.gpu_milli is 'Share that it requests of each GPU, in thousandths; 0 without a GPU; measured.';
-comment on column openb.task_class_v1.num_gpu is 'GPUs that it requests; measured.';
-comment on column openb.task_class_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
+comment on column openb.task_class_v1.class_number is 'Rank among the classes of the list, from 1: most pods first, then smallest requests; derived.';
+comment on column openb.task_class_v1.gpu_spec is 'Acceptable GPU models, joined by |; NULL for any; measured.';
 comment on column openb.task_class_v1.pods is 'Pods of the class; derived.';
-comment on column openb.task_class_v1.popularity is 'The same as a share, from 0 to 1, of the pods of the classes kept; derived.';
+comment on column openb.task_class_v1.popularity is 'Share of the pods of the listed classes, from 0 to 1; derived.';

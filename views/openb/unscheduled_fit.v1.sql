@@ -1,4 +1,4 @@
--- Which of openb's nodes could take the pods that were never scheduled, if nothing else ran on them.
+-- Nodes that could take the pods that were never scheduled, if nothing else ran on them (openb).
 -- grain: one row per (variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model); model is NULL for nodes without a GPU
 -- source: README of cluster-trace-gpu-v2023, pod lists and openb_node_list_all_node.csv
 -- caveat: openb.no_placement: fitting_nodes
@@ -73,13 +73,7 @@ select
 from fits
 group by variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model;
 
-comment on column openb.unscheduled_fit_v1.variant is 'Pod list: default is the trace, the others are resampled from it; measured.';
-comment on column openb.unscheduled_fit_v1.num_gpu is 'GPUs that a pod of the class requests; measured.';
-comment on column openb.unscheduled_fit_v1.gpu_milli is 'Share that it requests of each GPU, in thousandths; 0 without a GPU; measured.';
-comment on column openb.unscheduled_fit_v1.gpu_spec is 'GPU models that will do, joined by |; NULL: any; measured.';
-comment on column openb.unscheduled_fit_v1.cpu_milli is 'CPU that it requests, in thousandths of a core; measured.';
-comment on column openb.unscheduled_fit_v1.memory_mib is 'Main memory that it requests in MiB; measured.';
-comment on column openb.unscheduled_fit_v1.model is 'GPU model of the nodes; NULL for nodes without a GPU; measured.';
-comment on column openb.unscheduled_fit_v1.unscheduled_pods is 'Pods of the class that were created and never scheduled: the same in each of its rows; derived.';
+comment on column openb.unscheduled_fit_v1.gpu_spec is 'Acceptable GPU models, joined by |; NULL for any; measured.';
+comment on column openb.unscheduled_fit_v1.unscheduled_pods is 'Pods of the class that were created and never scheduled, repeated in each of its rows; derived.';
 comment on column openb.unscheduled_fit_v1.nodes is 'Nodes of the model in the list of all nodes; derived.';
-comment on column openb.unscheduled_fit_v1.fitting_nodes is 'Those of them that, empty, have the GPUs, the model, the CPU and the memory for a pod of the class; derived.';
+comment on column openb.unscheduled_fit_v1.fitting_nodes is 'Nodes that, when empty, have the GPUs, the model, the CPU and the memory for a pod of the class; derived.';

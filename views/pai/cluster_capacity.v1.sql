@@ -1,4 +1,4 @@
--- How many GPUs and machines with GPUs PAI has of each type, in the terms that all traces share.
+-- GPUs and GPU machines of PAI by type, in the common capacity format.
 -- grain: one row per GPU type
 -- source: README of cluster-trace-gpu-v2020, pai_machine_spec
 create or replace view pai.cluster_capacity_v1 as

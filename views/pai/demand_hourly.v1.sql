@@ -1,4 +1,4 @@
--- What PAI's running instances held of their tasks' plans, hour by hour: CPU cores, memory and GPUs, shared and whole.
+-- Hourly plans of running instances: CPU cores, memory and GPUs, shared and whole (PAI).
 -- grain: one row per hour of the shifted clock, from the first start to the last end, idle hours too
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table; MLaaS in the Wild (NSDI 2022) for whole GPUs
 -- caveat: pai.shifted_clock: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
@@ -140,15 +140,15 @@ select
     cast(unended_instances as bigint) as unended_instances
 from running;
 
-comment on column pai.demand_hourly_v1.hour is 'Hour of the shifted clock, counted from its zero; derived.';
-comment on column pai.demand_hourly_v1.hour_start_s is 'Begin of the hour in seconds of the shifted clock; derived.';
-comment on column pai.demand_hourly_v1.weekday is 'Day of the week in China, 1 Monday to 7 Sunday, which is true although the date is not; derived.';
-comment on column pai.demand_hourly_v1.hour_of_day is 'Hour of the day in China, 0 to 23, which is true although the date is not; derived.';
+comment on column pai.demand_hourly_v1.hour is 'Hour of the shifted clock, counted from 0; derived.';
+comment on column pai.demand_hourly_v1.hour_start_s is 'Start of the hour in seconds of the shifted clock; derived.';
+comment on column pai.demand_hourly_v1.weekday is 'Day of the week in China, 1 Monday to 7 Sunday, which is true although dates are shifted; derived.';
+comment on column pai.demand_hourly_v1.hour_of_day is 'Hour of the day in China, 0 to 23, which is true although dates are shifted; derived.';
 comment on column pai.demand_hourly_v1.running_instances is 'Instances running, mean over the hour, of those that have a start, an end after it and a task; derived.';
 comment on column pai.demand_hourly_v1.requested_cpus is 'CPU cores planned for the running instances, mean over the hour; derived.';
 comment on column pai.demand_hourly_v1.requested_memory_gb is 'Main memory planned for the running instances in GB, mean over the hour; derived.';
 comment on column pai.demand_hourly_v1.requested_gpus is 'GPUs planned for the running instances, fractions included, mean over the hour; derived.';
-comment on column pai.demand_hourly_v1.sharing_gpus is 'The part of requested_gpus of instances that planned less than one GPU; derived.';
-comment on column pai.demand_hourly_v1.whole_gpus is 'The part of requested_gpus of instances that planned one GPU or more; derived.';
+comment on column pai.demand_hourly_v1.sharing_gpus is 'Part of requested_gpus from instances that planned less than one GPU; derived.';
+comment on column pai.demand_hourly_v1.whole_gpus is 'Part of requested_gpus from instances that planned one GPU or more; derived.';
 comment on column pai.demand_hourly_v1.requested_gpus_if_whole is 'GPUs that the same instances would hold if none could be shared, each plan rounded up, mean over the hour; derived.';
-comment on column pai.demand_hourly_v1.unended_instances is 'Instances that started in this hour and have no end after it: left out of all that is here; derived.';
+comment on column pai.demand_hourly_v1.unended_instances is 'Instances that started in this hour and have no end after it: excluded from the other columns; derived.';

@@ -1,4 +1,4 @@
--- How many instances PAI's tasks launch together: gangs by size, with a GPU and without.
+-- Instances that tasks launch together: gangs by size, with and without GPUs (PAI).
 -- grain: one row per (requests_gpu, gang_size)
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: inst_num; analysis notebook, instances by gang size
 -- caveat: pai.plan_gpu_null_is_cpu_task: requests_gpu
@@ -19,6 +19,6 @@ from sized
 group by requests_gpu, gang_size;
 
 comment on column pai.gang_v1.requests_gpu is 'Whether the tasks request a GPU or a part of one; derived.';
-comment on column pai.gang_v1.gang_size is 'Instances that a task launches; NULL where it does not say; measured.';
+comment on column pai.gang_v1.gang_size is 'Instances that a task launches; NULL if the task does not record it; measured.';
 comment on column pai.gang_v1.tasks is 'Tasks of that size; derived.';
-comment on column pai.gang_v1.instances is 'Instances that these tasks launch together; 0 where the size is not known; derived.';
+comment on column pai.gang_v1.instances is 'Instances that these tasks launch together; 0 if the size is not known; derived.';

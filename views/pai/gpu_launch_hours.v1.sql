@@ -1,4 +1,4 @@
--- What launches of instances held of PAI's GPUs, by the hours of their starts and ends.
+-- GPU time of launched instances by the hours of their starts and ends (PAI).
 -- grain: one row per (gpu_type, start_hour, end_hour) of the launches that start, of tasks that request a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
 -- caveat: pai.shifted_clock: start_hour end_hour
@@ -50,10 +50,9 @@ select
 from placed
 group by gpu_type, start_hour, end_hour;
 
-comment on column pai.gpu_launch_hours_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
 comment on column pai.gpu_launch_hours_v1.start_hour is 'Hour of the shifted clock in which the launches start; derived.';
-comment on column pai.gpu_launch_hours_v1.end_hour is 'Hour in which they end; NULL for those without an end after their start; derived.';
+comment on column pai.gpu_launch_hours_v1.end_hour is 'Hour in which the launches end; NULL without an end after the start; derived.';
 comment on column pai.gpu_launch_hours_v1.instances is 'Launches of instances, re-runs included; derived.';
-comment on column pai.gpu_launch_hours_v1.gpus is 'GPUs that they hold together, as planned; derived.';
-comment on column pai.gpu_launch_hours_v1.first_gpu_s is 'GPU-seconds that they hold in the hour in which they start; NULL without an end; derived.';
-comment on column pai.gpu_launch_hours_v1.last_gpu_s is 'GPU-seconds that they hold in the hour in which they end, 0 where they start in it too; NULL without an end; derived.';
+comment on column pai.gpu_launch_hours_v1.gpus is 'GPUs that the launches hold together, as planned; derived.';
+comment on column pai.gpu_launch_hours_v1.first_gpu_s is 'GPU-seconds that the launches hold in the hour in which they start; NULL without an end; derived.';
+comment on column pai.gpu_launch_hours_v1.last_gpu_s is 'GPU-seconds that the launches hold in the hour in which they end, 0 if they start in the same hour; NULL without an end; derived.';

@@ -1,4 +1,4 @@
--- Pairs of PAI workers that ran on the same GPU at the same time.
+-- Pairs of workers that ran on the same GPU at the same time (PAI).
 -- grain: one row per (worker_name, other_worker_name), in the order of their names
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; the maintainer in alibaba/clusterdata issue 185
 -- caveat: pai.gpu_sharing_needs_device: machine gpu_name
@@ -69,13 +69,11 @@ select
     earlier_job = later_job as is_same_job
 from overlapping;
 
-comment on column pai.gpu_sharing_v1.machine is 'Machine of the GPU, as its sensors say; measured.';
-comment on column pai.gpu_sharing_v1.gpu_name is 'Device of the GPU on its machine; measured.';
 comment on column pai.gpu_sharing_v1.worker_name is 'Worker of the pair whose name comes first; measured.';
 comment on column pai.gpu_sharing_v1.other_worker_name is 'The other worker; measured.';
 comment on column pai.gpu_sharing_v1.job_name is 'Job of the first worker; measured.';
 comment on column pai.gpu_sharing_v1.other_job_name is 'Job of the other worker; measured.';
-comment on column pai.gpu_sharing_v1.overlap_start_s is 'Start of the later of the two in seconds of the shifted clock; derived.';
-comment on column pai.gpu_sharing_v1.overlap_end_s is 'End of the one that ended first in seconds of the shifted clock; derived.';
-comment on column pai.gpu_sharing_v1.overlap_s is 'Seconds that both ran, by start and end of the runs that the publisher''s rule keeps; derived.';
+comment on column pai.gpu_sharing_v1.overlap_start_s is 'Start of the worker that started later, in seconds of the shifted clock; derived.';
+comment on column pai.gpu_sharing_v1.overlap_end_s is 'End of the worker that ended first, in seconds of the shifted clock; derived.';
+comment on column pai.gpu_sharing_v1.overlap_s is 'Seconds in which both ran, by the runs that the publisher''s rule keeps; derived.';
 comment on column pai.gpu_sharing_v1.is_same_job is 'Whether the two are workers of one job; derived.';

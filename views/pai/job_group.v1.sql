@@ -1,4 +1,4 @@
--- Each PAI job with its group tag: the recurring group, the requested GPU type and the workload.
+-- PAI jobs with their group tags: recurring group, requested GPU type and workload.
 -- grain: one row per job_name
 -- source: README of cluster-trace-gpu-v2020, pai_group_tag_table; group or user as in its utils.py
 -- caveat: pai.group_falls_back_to_user: group_id is_group_from_user
@@ -19,13 +19,7 @@ select
 from pai.job as job
 left join pai.group_tag as tag on job.inst_id = tag.inst_id;
 
-comment on column pai.job_group_v1.job_name is 'Job; measured.';
-comment on column pai.job_group_v1.inst_id is 'Id of the job, despite its name; measured.';
-comment on column pai.job_group_v1.user_id is 'User; measured.';
-comment on column pai.job_group_v1.status is 'Final status of the job; measured.';
 comment on column pai.job_group_v1.submit_s is 'Start of the job, which the publisher calls its submission, in seconds of the shifted clock; measured.';
 comment on column pai.job_group_v1.is_tagged is 'Whether the job has a group tag; derived.';
-comment on column pai.job_group_v1.group_id is 'Group of jobs with similar inputs; the user where there is no group; derived.';
-comment on column pai.job_group_v1.is_group_from_user is 'Whether the group is the user, for want of one; derived.';
-comment on column pai.job_group_v1.requested_gpu_type is 'Type of GPU that the job asked for; NULL: any; measured.';
-comment on column pai.job_group_v1.workload is 'Kind of deep-learning work, which few jobs are tagged with; derived.';
+comment on column pai.job_group_v1.group_id is 'Group of jobs with similar inputs; the user if there is no group; derived.';
+comment on column pai.job_group_v1.is_group_from_user is 'Whether group_id is the user, as the job has no group; derived.';

@@ -1,4 +1,4 @@
--- How many rows each documented join of PAI's tables matches, on either side: nothing is lost unseen.
+-- Rows that each documented join of PAI's tables matches, on either side.
 -- grain: one row per join
 -- source: README of cluster-trace-gpu-v2020, class diagram of section 2, for the keys and cardinalities
 -- caveat: pai.worker_name_repeats: left_rows left_without_key left_matched left_unmatched left_multiply_matched right_without_key right_matched right_unmatched right_multiply_matched joined_rows
@@ -312,15 +312,15 @@ comment on column pai.join_coverage_v1.join_name is 'Name of the join: its two t
 comment on column pai.join_coverage_v1.left_table is 'Table or view on the left; derived.';
 comment on column pai.join_coverage_v1.right_table is 'Table on the right; derived.';
 comment on column pai.join_coverage_v1.join_key is 'Columns that both sides share; derived.';
-comment on column pai.join_coverage_v1.documented_cardinality is 'Rows on the left to rows on the right for one key, as the publisher describes them; N:0..1 where not each has a partner; derived.';
-comment on column pai.join_coverage_v1.left_rows is 'Rows on the left: those without a key, matched and unmatched; derived.';
+comment on column pai.join_coverage_v1.documented_cardinality is 'Rows on the left to rows on the right for one key, as documented by the publisher; N:0..1 if some have no partner; derived.';
+comment on column pai.join_coverage_v1.left_rows is 'Rows on the left: without a key, matched and unmatched; derived.';
 comment on column pai.join_coverage_v1.left_without_key is 'Rows on the left with an empty column in the key; derived.';
-comment on column pai.join_coverage_v1.left_matched is 'Rows on the left with a partner, or several; derived.';
-comment on column pai.join_coverage_v1.left_unmatched is 'Rows on the left with a key, and without a partner; derived.';
-comment on column pai.join_coverage_v1.left_multiply_matched is 'Those of the matched rows on the left that have several partners: the join repeats them; derived.';
-comment on column pai.join_coverage_v1.right_rows is 'Rows on the right: those without a key, matched and unmatched; derived.';
+comment on column pai.join_coverage_v1.left_matched is 'Rows on the left with one or several partners; derived.';
+comment on column pai.join_coverage_v1.left_unmatched is 'Rows on the left with a key but without a partner; derived.';
+comment on column pai.join_coverage_v1.left_multiply_matched is 'Matched rows on the left with several partners, which the join repeats; derived.';
+comment on column pai.join_coverage_v1.right_rows is 'Rows on the right: without a key, matched and unmatched; derived.';
 comment on column pai.join_coverage_v1.right_without_key is 'Rows on the right with an empty column in the key; derived.';
-comment on column pai.join_coverage_v1.right_matched is 'Rows on the right with a partner, or several; derived.';
-comment on column pai.join_coverage_v1.right_unmatched is 'Rows on the right with a key, and without a partner; derived.';
-comment on column pai.join_coverage_v1.right_multiply_matched is 'Those of the matched rows on the right that have several partners: the join repeats them; derived.';
+comment on column pai.join_coverage_v1.right_matched is 'Rows on the right with one or several partners; derived.';
+comment on column pai.join_coverage_v1.right_unmatched is 'Rows on the right with a key but without a partner; derived.';
+comment on column pai.join_coverage_v1.right_multiply_matched is 'Matched rows on the right with several partners, which the join repeats; derived.';
 comment on column pai.join_coverage_v1.joined_rows is 'Rows of the inner join; derived.';

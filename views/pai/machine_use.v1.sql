@@ -1,4 +1,4 @@
--- How busy PAI's machines are while workers run on them, per type of GPU.
+-- Utilisation of machines while workers run on them, by GPU type (PAI).
 -- grain: one row per GPU type of the machines
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
 -- caveat: pai.machine_metric_is_host_level
@@ -117,10 +117,10 @@ from machines
 left join pai.machine_spec as spec on machines.machine = spec.machine
 group by spec.gpu_type;
 
-comment on column pai.machine_use_v1.gpu_type is 'Type of the machine''s GPUs, CPU for machines without one; NULL for machines that machine_spec lacks; measured.';
-comment on column pai.machine_use_v1.machines is 'Machines that workers were seen on; derived.';
-comment on column pai.machine_use_v1.workers is 'Workers that the machines were seen by: those with a start, an end after it, and an instance; derived.';
-comment on column pai.machine_use_v1.observed_machine_h is 'Machine-hours seen: a second counts once, however many workers ran on the machine then; derived.';
-comment on column pai.machine_use_v1.mean_cpu_pct is 'CPU use of a machine in percent of a core, mean over the time seen; derived.';
-comment on column pai.machine_use_v1.mean_gpu_pct is 'Use of one of a machine''s GPUs in percent, mean over the time seen; NULL without GPUs; derived.';
-comment on column pai.machine_use_v1.mean_load is 'Load of a machine over one minute, mean over the time seen; derived.';
+comment on column pai.machine_use_v1.gpu_type is 'Type of the machine''s GPUs, CPU for machines without one; NULL for machines that are not in machine_spec; measured.';
+comment on column pai.machine_use_v1.machines is 'Machines with an observed worker; derived.';
+comment on column pai.machine_use_v1.workers is 'Observed workers: those with a start, an end after it, and an instance; derived.';
+comment on column pai.machine_use_v1.observed_machine_h is 'Observed machine-hours: a second counts once, no matter how many workers ran on the machine; derived.';
+comment on column pai.machine_use_v1.mean_cpu_pct is 'CPU use of a machine in percent of a core, mean over the observed time; derived.';
+comment on column pai.machine_use_v1.mean_gpu_pct is 'Use of one of a machine''s GPUs in percent, mean over the observed time; NULL without GPUs; derived.';
+comment on column pai.machine_use_v1.mean_load is 'Load of a machine over one minute, mean over the observed time; derived.';

@@ -1,4 +1,4 @@
--- Scheduling latency of PAI jobs as the publisher defines it: from the job's start to its first task's.
+-- Scheduling latency of jobs as the publisher defines it: from the job's start to its first task's (PAI).
 -- grain: one row per job that started and has a task that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table: start_time
 -- caveat: pai.scheduling_latency_zero: submit_s scheduling_latency_s
@@ -22,7 +22,5 @@ from pai.job as job
 inner join first_task on job.job_name = first_task.job_name
 where job.start_time > 0;
 
-comment on column pai.scheduling_latency_v1.job_name is 'Job; measured.';
-comment on column pai.scheduling_latency_v1.status is 'Final status of the job; measured.';
 comment on column pai.scheduling_latency_v1.submit_s is 'Start of the job, which the publisher calls its submission, in seconds of the shifted clock; measured.';
-comment on column pai.scheduling_latency_v1.scheduling_latency_s is 'Seconds from the job''s start to its first task''s; 0 wherever it was ever looked at; derived.';
+comment on column pai.scheduling_latency_v1.scheduling_latency_s is 'Seconds from the job''s start to its first task''s; 0 in every job checked so far; derived.';

@@ -1,4 +1,4 @@
--- What the sensors saw of each PAI worker, beside the plan of its task: no names of workers, so that it is small.
+-- Sensor readings of each worker and the plan of its task, without worker names to keep it small (PAI).
 -- grain: one row per worker of pai.worker that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table and pai_task_table
 -- caveat: pai.sensor_covers_two_fifths
@@ -50,19 +50,10 @@ select
 from sensed
 left join pai.task as task on sensed.job_name = task.job_name and sensed.task_name = task.task_name;
 
-comment on column pai.sensed_worker_v1.job_name is 'Job of the run that the publisher''s rule keeps of the worker; measured.';
-comment on column pai.sensed_worker_v1.task_name is 'Task of that run, its role in the job; measured.';
-comment on column pai.sensed_worker_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
+comment on column pai.sensed_worker_v1.job_name is 'Job of the worker''s run that the publisher''s rule keeps; measured.';
+comment on column pai.sensed_worker_v1.task_name is 'Task of the kept run, its role in the job; measured.';
 comment on column pai.sensed_worker_v1.machine is 'Machine that the sensor names; measured.';
 comment on column pai.sensed_worker_v1.is_device_known is 'Whether the sensor names a GPU of the machine; derived.';
-comment on column pai.sensed_worker_v1.run_s is 'Seconds from start to end of that run; NULL unless it has both; derived.';
-comment on column pai.sensed_worker_v1.plan_cpu_pct is 'CPU that the task plans for each instance, in percent of one core; measured.';
-comment on column pai.sensed_worker_v1.plan_gpu_pct is 'GPU that the task plans for each instance, in percent of one GPU; NULL for tasks without a GPU; measured.';
-comment on column pai.sensed_worker_v1.plan_memory_gb is 'Main memory that the task plans for each instance; measured.';
-comment on column pai.sensed_worker_v1.cpu_pct is 'CPU used, in percent of one core, mean over the life of the worker; measured.';
-comment on column pai.sensed_worker_v1.gpu_pct is 'GPU used, in percent of one GPU, mean over the life of the worker; measured.';
-comment on column pai.sensed_worker_v1.memory_gb is 'Main memory used, mean over the life of the worker; measured.';
-comment on column pai.sensed_worker_v1.gpu_memory_gb is 'GPU memory used, mean over the life of the worker; measured.';
-comment on column pai.sensed_worker_v1.peak_gpu_memory_gb is 'Greatest GPU memory used in the life of the worker; measured.';
-comment on column pai.sensed_worker_v1.read_bytes is 'Bytes read from the network, mean over the life of the worker, of an interval that the publisher does not name; measured.';
-comment on column pai.sensed_worker_v1.write_bytes is 'Bytes written to the network, mean over the life of the worker, of an interval that the publisher does not name; measured.';
+comment on column pai.sensed_worker_v1.run_s is 'Seconds from start to end of the kept run; NULL unless it has both; derived.';
+comment on column pai.sensed_worker_v1.read_bytes is 'Bytes read from the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';
+comment on column pai.sensed_worker_v1.write_bytes is 'Bytes written to the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';

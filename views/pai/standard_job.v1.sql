@@ -1,4 +1,4 @@
--- PAI's tasks as jobs in the field's standard terms.
+-- PAI tasks as jobs in the standard format.
 -- grain: one row per (job_name, task_name), as the literature counts PAI's jobs
 -- source: README and utils.py of cluster-trace-gpu-v2020
 -- caveat: pai.job_means_task_elsewhere

@@ -1,4 +1,4 @@
--- How PAI's jobs, tasks and instances ended: each status, counted at each level.
+-- Final statuses of jobs, tasks and instances (PAI).
 -- grain: one row per (level, status)
 -- source: README of cluster-trace-gpu-v2020, pai_job_table, pai_task_table and pai_instance_table: status
 -- caveat: pai.terminated_is_success: status
@@ -36,6 +36,6 @@ select
 from counted;
 
 comment on column pai.status_by_level_v1.level is 'What is counted: job, task or instance; derived.';
-comment on column pai.status_by_level_v1.status is 'Status; only Terminated is a success; NULL where none is recorded; measured.';
+comment on column pai.status_by_level_v1.status is 'Status; only Terminated is a success; NULL if none is recorded; measured.';
 comment on column pai.status_by_level_v1.entries is 'Rows with that status; derived.';
-comment on column pai.status_by_level_v1.share_pct is 'Their share of the level''s rows in percent; derived.';
+comment on column pai.status_by_level_v1.share_pct is 'Share of the level''s rows in percent; derived.';

@@ -1,4 +1,4 @@
--- What GPU time each PAI task held, and how much of it its workers used, as far as the sensors saw them.
+-- GPU time that each task held and that its workers used, as far as sensors recorded it (PAI).
 -- grain: one row per (job_name, task_name) that requests a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table, pai_instance_table and pai_sensor_table
 -- caveat: pai.sensor_covers_two_fifths: measured_workers measured_gpu_s used_gpu_s wasted_gpu_s over_plan_gpu_s
@@ -55,16 +55,12 @@ left join launched on task.job_name = launched.job_name and task.task_name = lau
 left join measured on task.job_name = measured.job_name and task.task_name = measured.task_name
 where task.requested_gpus_per_instance > 0;
 
-comment on column pai.task_gpu_time_v1.job_name is 'Job; measured.';
-comment on column pai.task_gpu_time_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.task_gpu_time_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
-comment on column pai.task_gpu_time_v1.user_id is 'User; measured.';
-comment on column pai.task_gpu_time_v1.group_id is 'Group of jobs with similar inputs; NULL where the job has none, and not the user; measured.';
-comment on column pai.task_gpu_time_v1.workload is 'Kind of deep-learning work, which few jobs are tagged with; derived.';
-comment on column pai.task_gpu_time_v1.held_gpu_s is 'GPUs planned per instance times the seconds from start to end, added up over all launches that have a start and a later end, re-runs included; NULL where there is none; derived.';
-comment on column pai.task_gpu_time_v1.workers is 'Workers that the task launched, each counted once, by the run that the publisher''s rule keeps of it; derived.';
+comment on column pai.task_gpu_time_v1.group_id is 'Group of jobs with similar inputs; NULL where the job has none, not the user; measured.';
+comment on column pai.task_gpu_time_v1.workload is 'Kind of deep-learning work, a tag that few jobs have; derived.';
+comment on column pai.task_gpu_time_v1.held_gpu_s is 'GPUs planned per instance times the seconds from start to end, summed over all launches that have a start and a later end, re-runs included; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.workers is 'Workers that the task launched, each counted once, by its run that the publisher''s rule keeps; derived.';
 comment on column pai.task_gpu_time_v1.measured_workers is 'Workers of the task whose GPU use the sensors measured and whose kept run, by the publisher''s rule, has a start and a later end; derived.';
-comment on column pai.task_gpu_time_v1.measured_gpu_s is 'The part of held_gpu_s of the kept runs of those workers, one run each; NULL where there is none; derived.';
-comment on column pai.task_gpu_time_v1.used_gpu_s is 'GPUs used, mean over the worker''s life, times the seconds of its kept run, added up over those workers; NULL where there is none; derived.';
-comment on column pai.task_gpu_time_v1.wasted_gpu_s is 'Planned less used GPU time, added up over those workers that used less than planned; NULL where none was measured; derived.';
-comment on column pai.task_gpu_time_v1.over_plan_gpu_s is 'Used less planned GPU time, added up over those workers that used more than planned, so that measured_gpu_s + over_plan_gpu_s = used_gpu_s + wasted_gpu_s; NULL where none was measured; derived.';
+comment on column pai.task_gpu_time_v1.measured_gpu_s is 'Part of held_gpu_s from the kept runs of the measured workers, one run each; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.used_gpu_s is 'GPUs used, mean over the worker''s life, times the seconds of its kept run, summed over the measured workers; NULL where there is none; derived.';
+comment on column pai.task_gpu_time_v1.wasted_gpu_s is 'Planned less used GPU time, summed over the measured workers that used less than planned; NULL if not measured; derived.';
+comment on column pai.task_gpu_time_v1.over_plan_gpu_s is 'Used less planned GPU time, summed over the measured workers that used more than planned, so that measured_gpu_s + over_plan_gpu_s = used_gpu_s + wasted_gpu_s; NULL if not measured; derived.';

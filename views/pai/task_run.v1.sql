@@ -1,4 +1,4 @@
--- How long the instances of each PAI task ran, and whether all of them are in that time.
+-- Run of each task over its instances, and whether all of them are in it (PAI).
 -- grain: one row per (job_name, task_name)
 -- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included
 -- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
@@ -46,16 +46,11 @@ select
 from pai.task as task
 left join launched on task.job_name = launched.job_name and task.task_name = launched.task_name;
 
-comment on column pai.task_run_v1.job_name is 'Job; measured.';
-comment on column pai.task_run_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.task_run_v1.status is 'Final status of the task; measured.';
-comment on column pai.task_run_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
-comment on column pai.task_run_v1.instances is 'Instances that the task launches; measured.';
-comment on column pai.task_run_v1.launched_instances is 'Rows that the task has in pai.instance, one for each launch of an instance; derived.';
+comment on column pai.task_run_v1.launched_instances is 'Rows of the task in pai.instance, one for each launch of an instance; derived.';
 comment on column pai.task_run_v1.started_instances is 'Launches with a start; derived.';
 comment on column pai.task_run_v1.ended_instances is 'Launches with a start and an end; derived.';
-comment on column pai.task_run_v1.first_start_s is 'First start of an instance, in seconds of the shifted clock; NULL where none started; derived.';
-comment on column pai.task_run_v1.last_end_s is 'Last end of an instance that has a start, in seconds of the shifted clock; NULL where none ended; derived.';
+comment on column pai.task_run_v1.first_start_s is 'First start of an instance, in seconds of the shifted clock; NULL if none started; derived.';
+comment on column pai.task_run_v1.last_end_s is 'Last end of an instance that has a start, in seconds of the shifted clock; NULL if none ended; derived.';
 comment on column pai.task_run_v1.run_s is 'Seconds from the first start to the last end; derived.';
 comment on column pai.task_run_v1.instance_run_s is 'Seconds from start to end, mean of the launches that have both; derived.';
-comment on column pai.task_run_v1.is_run_whole is 'Whether every launch ended; where not, run_s may be that of a part of the instances, or too short; derived.';
+comment on column pai.task_run_v1.is_run_whole is 'Whether every launch ended; if not, run_s may cover only some instances, or be too short; derived.';

@@ -1,4 +1,4 @@
--- What each PAI task planned against what its workers used: CPU, GPU and memory.
+-- CPU, GPU and memory that each task planned and that its workers used (PAI).
 -- grain: one row per (job_name, task_name) that has a sensor row
 -- source: analysis notebook of cluster-trace-gpu-v2020, after figure 6: (plan - usage) / capacity per worker
 -- caveat: pai.sensor_covers_two_fifths
@@ -46,20 +46,3 @@ select
     favg(memory_margin) as memory_margin_of_capacity
 from worker
 group by job_name, task_name, gpu_type, plan_cpu, plan_gpu, plan_mem;
-
-comment on column pai.task_usage_v2.job_name is 'Job; measured.';
-comment on column pai.task_usage_v2.task_name is 'Task, its role in the job; measured.';
-comment on column pai.task_usage_v2.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
-comment on column pai.task_usage_v2.workers is 'Workers of the task that the sensors saw; derived.';
-comment on column pai.task_usage_v2.requested_cpus is 'CPU cores planned per instance; derived.';
-comment on column pai.task_usage_v2.used_cpus is 'CPU cores used, mean of the workers'' lifetime averages; derived.';
-comment on column pai.task_usage_v2.requested_gpus is 'GPUs planned per instance, fractions included; NULL for tasks without a GPU; derived.';
-comment on column pai.task_usage_v2.used_gpus is 'GPUs used, mean of the workers'' lifetime averages, each summed over the worker''s GPUs; derived.';
-comment on column pai.task_usage_v2.requested_memory_gb is 'Main memory planned per instance in GB; measured.';
-comment on column pai.task_usage_v2.used_memory_gb is 'Main memory used in GB, mean of the workers'' lifetime averages; derived.';
-comment on column pai.task_usage_v2.cpu_use_of_plan is 'Used over planned CPU, mean of the workers; above 1: more used than planned; derived.';
-comment on column pai.task_usage_v2.gpu_use_of_plan is 'Used over planned GPU, mean of the workers; NULL where none was planned; derived.';
-comment on column pai.task_usage_v2.memory_use_of_plan is 'Used over planned main memory, mean of the workers; derived.';
-comment on column pai.task_usage_v2.cpu_margin_of_capacity is 'Planned less used CPU over the machine''s, mean of the workers; negative: more used than planned; derived.';
-comment on column pai.task_usage_v2.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s, mean of the workers; NULL where there is no GPU; derived.';
-comment on column pai.task_usage_v2.memory_margin_of_capacity is 'Planned less used memory over the machine''s, mean of the workers; derived.';

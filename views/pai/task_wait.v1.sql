@@ -1,4 +1,4 @@
--- How long each PAI task waited for its first instance.
+-- Wait of each task for its first instance (PAI).
 -- grain: one row per (job_name, task_name) that started and has an instance that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
 -- caveat: pai.sentinel_zero_start: submit_s wait_s
@@ -28,11 +28,5 @@ inner join first_instance
     on task.job_name = first_instance.job_name and task.task_name = first_instance.task_name
 where task.start_time > 0;
 
-comment on column pai.task_wait_v1.job_name is 'Job; measured.';
-comment on column pai.task_wait_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.task_wait_v1.status is 'Final status of the task; measured.';
-comment on column pai.task_wait_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
-comment on column pai.task_wait_v1.instances is 'Instances that the task launches; measured.';
 comment on column pai.task_wait_v1.requested_gpus_per_instance is 'GPUs requested for each instance, fractions included; NULL for tasks without a GPU; derived.';
-comment on column pai.task_wait_v1.submit_s is 'Launch of the task in seconds of the shifted clock; measured.';
 comment on column pai.task_wait_v1.wait_s is 'Seconds from the task''s launch to its first instance''s launch; derived.';

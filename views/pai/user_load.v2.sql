@@ -1,4 +1,4 @@
--- What each PAI user ran: jobs, tasks, instances and GPU-hours, and the user's rank by instances.
+-- Jobs, tasks, instances and GPU-hours of each user, and the user's rank by instances (PAI).
 -- grain: one row per user of pai.job
 -- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
 -- caveat: pai.sentinel_zero_start: gpu_h
@@ -63,12 +63,3 @@ select
     failed_jobs,
     row_number() over (order by instances desc, user_id asc) as instance_rank
 from totals;
-
-comment on column pai.user_load_v2.user_id is 'User; measured.';
-comment on column pai.user_load_v2.jobs is 'Jobs of the user; derived.';
-comment on column pai.user_load_v2.tasks is 'Tasks of those jobs; derived.';
-comment on column pai.user_load_v2.gpu_tasks is 'Those of the tasks that request a GPU or a part of one; derived.';
-comment on column pai.user_load_v2.instances is 'Rows that those jobs have in pai.instance, one for each launch of an instance; derived.';
-comment on column pai.user_load_v2.gpu_h is 'GPU-hours requested, fractions of GPUs included, over the launches with a start and a later end; derived.';
-comment on column pai.user_load_v2.failed_jobs is 'Jobs with the status Failed; derived.';
-comment on column pai.user_load_v2.instance_rank is 'Place of the user by instances, 1 for the most; users with the same number stand in the order of their names; derived.';

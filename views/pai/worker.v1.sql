@@ -1,4 +1,4 @@
--- One row for each PAI worker, re-runs removed by the publisher's own rule.
+-- PAI workers, one row each: re-runs are removed by the publisher's rule.
 -- grain: one row per worker_name
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
 -- caveat: pai.worker_name_repeats: worker_name
@@ -109,14 +109,9 @@ select
 from timed;
 
 comment on column pai.worker_v1.worker_name is 'Worker; measured.';
-comment on column pai.worker_v1.job_name is 'Job; measured.';
-comment on column pai.worker_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.worker_v1.inst_name is 'Instance of the task; measured.';
-comment on column pai.worker_v1.inst_id is 'Id of the job, despite its name; measured.';
-comment on column pai.worker_v1.machine is 'Machine that the worker ran on; measured.';
-comment on column pai.worker_v1.status is 'Status of the run that the rule keeps; measured.';
-comment on column pai.worker_v1.start_s is 'Start in seconds of the shifted clock; NULL where it never started; measured.';
-comment on column pai.worker_v1.end_s is 'End in seconds of the shifted clock; NULL where it never ended; measured.';
-comment on column pai.worker_v1.run_s is 'Seconds from start to end; NULL where either is missing; derived.';
-comment on column pai.worker_v1.runs is 'Rows that the worker has in pai.instance; derived.';
+comment on column pai.worker_v1.status is 'Status of the run that the publisher''s rule keeps; measured.';
+comment on column pai.worker_v1.start_s is 'Start in seconds of the shifted clock; NULL if it never started; measured.';
+comment on column pai.worker_v1.end_s is 'End in seconds of the shifted clock; NULL if it never ended; measured.';
+comment on column pai.worker_v1.run_s is 'Seconds from start to end; NULL if either is missing; derived.';
+comment on column pai.worker_v1.runs is 'Rows of the worker in pai.instance; derived.';
 comment on column pai.worker_v1.is_waiting_over_terminated is 'Whether the rule kept a waiting run although another had terminated, as Waiting sorts last; derived.';

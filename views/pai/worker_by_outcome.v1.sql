@@ -1,4 +1,4 @@
--- One row for each PAI worker, re-runs removed by their outcome: the run that came furthest is kept.
+-- PAI workers, one row each: of re-runs, the run with the best outcome is kept.
 -- grain: one row per worker_name
 -- source: this project; the publisher's rule, which sorts statuses as words, is that of pai.worker
 -- caveat: pai.worker_name_repeats: worker_name
@@ -124,11 +124,10 @@ comment on column pai.worker_by_outcome_v1.worker_name is 'Worker; measured.';
 comment on column pai.worker_by_outcome_v1.job_name is 'Job; measured.';
 comment on column pai.worker_by_outcome_v1.task_name is 'Task, its role in the job; measured.';
 comment on column pai.worker_by_outcome_v1.inst_name is 'Instance of the task; measured.';
-comment on column pai.worker_by_outcome_v1.inst_id is 'Id of the job, despite its name; measured.';
-comment on column pai.worker_by_outcome_v1.machine is 'Machine that the kept run was on; measured.';
+comment on column pai.worker_by_outcome_v1.inst_id is 'Id of the job, in spite of its name; measured.';
+comment on column pai.worker_by_outcome_v1.machine is 'Machine of the kept run; measured.';
 comment on column pai.worker_by_outcome_v1.status is 'Status of the kept run: the best one, of Terminated, Failed, Running and Waiting in this order; measured.';
-comment on column pai.worker_by_outcome_v1.start_s is 'Start in seconds of the shifted clock; NULL where it never started; measured.';
-comment on column pai.worker_by_outcome_v1.end_s is 'End in seconds of the shifted clock; NULL where it never ended; measured.';
-comment on column pai.worker_by_outcome_v1.run_s is 'Seconds from start to end; NULL where either is missing; derived.';
-comment on column pai.worker_by_outcome_v1.runs is 'Rows that the worker has in pai.instance; derived.';
-comment on column pai.worker_by_outcome_v1.is_publishers_choice is 'Whether the publisher''s rule, that of pai.worker, keeps a run of the same status, start and end; derived.';
+comment on column pai.worker_by_outcome_v1.start_s is 'Start in seconds of the shifted clock; NULL if it never started; measured.';
+comment on column pai.worker_by_outcome_v1.end_s is 'End in seconds of the shifted clock; NULL if it never ended; measured.';
+comment on column pai.worker_by_outcome_v1.run_s is 'Seconds from start to end; NULL if either is missing; derived.';
+comment on column pai.worker_by_outcome_v1.is_publishers_choice is 'Whether the publisher''s rule, as in pai.worker, keeps a run of the same status, start and end; derived.';

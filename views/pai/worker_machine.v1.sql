@@ -1,4 +1,4 @@
--- Each PAI worker with what its machine did while it ran: CPU, GPU, load and network of the whole host.
+-- CPU, GPU, load and network of the machine of each worker while it ran (PAI).
 -- grain: one row per worker_name that has machine metrics
 -- source: README of cluster-trace-gpu-v2020, pai_machine_metric and pai_machine_spec
 -- caveat: pai.machine_metric_is_host_level
@@ -26,16 +26,8 @@ from pai.machine_metric as metric
 inner join pai.worker_v1 as worker on metric.worker_name = worker.worker_name
 left join pai.machine_spec as spec on metric.machine = spec.machine;
 
-comment on column pai.worker_machine_v1.worker_name is 'Worker; measured.';
-comment on column pai.worker_machine_v1.job_name is 'Job; measured.';
-comment on column pai.worker_machine_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.worker_machine_v1.machine is 'Machine; measured.';
-comment on column pai.worker_machine_v1.gpu_type is 'Type of the machine''s GPUs, CPU where it has none; NULL where the machine is not specified; measured.';
+comment on column pai.worker_machine_v1.gpu_type is 'Type of the machine''s GPUs, CPU if it has none; NULL if the machine is not in machine_spec; measured.';
 comment on column pai.worker_machine_v1.machine_gpus is 'GPUs of the machine; measured.';
 comment on column pai.worker_machine_v1.machine_cpus is 'CPU cores of the machine; measured.';
-comment on column pai.worker_machine_v1.observed_s is 'Seconds that the averages are over, the worker''s life; NULL where its start or end is missing; derived.';
-comment on column pai.worker_machine_v1.machine_cpu_pct is 'CPU use of the machine in percent, waiting for I/O counted as use; measured.';
-comment on column pai.worker_machine_v1.machine_gpu_pct is 'GPU use of the machine in percent; sums over GPUs may pass 100; measured.';
-comment on column pai.worker_machine_v1.machine_load is 'Load average of the machine over one minute; measured.';
-comment on column pai.worker_machine_v1.received_bytes is 'Bytes that the machine received over the network, an average whose interval the publisher does not name; measured.';
-comment on column pai.worker_machine_v1.workers_on_machine is 'Workers on the machine, on average; measured.';
+comment on column pai.worker_machine_v1.observed_s is 'Seconds that the averages cover, the worker''s life; NULL where its start or end is missing; derived.';
+comment on column pai.worker_machine_v1.received_bytes is 'Bytes that the machine received over the network, averaged over an interval that the publisher does not document; measured.';

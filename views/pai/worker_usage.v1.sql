@@ -1,4 +1,4 @@
--- What each PAI worker planned against what it used: CPU, GPU, main memory and GPU memory.
+-- CPU, GPU, main memory and GPU memory that each worker planned and used (PAI).
 -- grain: one row per worker_name that has a sensor row
 -- source: README of cluster-trace-gpu-v2020, pai_sensor_table; margins as in its analysis notebook, after figure 6
 -- caveat: pai.sensor_covers_two_fifths
@@ -39,14 +39,7 @@ left join pai.task as task
     on worker.job_name = task.job_name and worker.task_name = task.task_name
 left join pai.machine_spec as spec on sensor.machine = spec.machine;
 
-comment on column pai.worker_usage_v1.worker_name is 'Worker; measured.';
-comment on column pai.worker_usage_v1.job_name is 'Job; measured.';
-comment on column pai.worker_usage_v1.task_name is 'Task, its role in the job; measured.';
-comment on column pai.worker_usage_v1.machine is 'Machine, as its sensors say; measured.';
-comment on column pai.worker_usage_v1.gpu_name is 'Device of the worker''s GPU on its machine; NULL where it has none; measured.';
-comment on column pai.worker_usage_v1.status is 'Status of the run that the publisher''s rule keeps; measured.';
-comment on column pai.worker_usage_v1.gpu_type is 'Type of GPU that the task was assigned; NULL for some tasks; measured.';
-comment on column pai.worker_usage_v1.run_s is 'Seconds from start to end; NULL where either is missing; derived.';
+comment on column pai.worker_usage_v1.machine is 'Machine, as recorded by its sensors; measured.';
 comment on column pai.worker_usage_v1.requested_cpus is 'CPU cores planned per instance of the task; derived.';
 comment on column pai.worker_usage_v1.used_cpus is 'CPU cores used, mean over the worker''s life; derived.';
 comment on column pai.worker_usage_v1.cpu_use_of_plan is 'Used over planned CPU; above 1: more used than planned; derived.';
@@ -55,11 +48,6 @@ comment on column pai.worker_usage_v1.requested_gpus is 'GPUs planned per instan
 comment on column pai.worker_usage_v1.used_gpus is 'GPUs used, mean over the worker''s life, summed over its GPUs; derived.';
 comment on column pai.worker_usage_v1.gpu_use_of_plan is 'Used over planned GPU; NULL where none was planned; derived.';
 comment on column pai.worker_usage_v1.gpu_margin_of_capacity is 'Planned less used GPU over the machine''s; NULL where there is no GPU; derived.';
-comment on column pai.worker_usage_v1.requested_memory_gb is 'Main memory planned per instance of the task in GB; measured.';
-comment on column pai.worker_usage_v1.used_memory_gb is 'Main memory used in GB, mean over the worker''s life; measured.';
-comment on column pai.worker_usage_v1.max_memory_gb is 'Main memory used in GB, maximum; measured.';
 comment on column pai.worker_usage_v1.memory_use_of_plan is 'Used over planned main memory, mean over the worker''s life; derived.';
 comment on column pai.worker_usage_v1.memory_margin_of_capacity is 'Planned less used main memory over the machine''s; derived.';
-comment on column pai.worker_usage_v1.used_gpu_memory_gb is 'GPU memory used in GB, mean over the worker''s life; measured.';
-comment on column pai.worker_usage_v1.max_gpu_memory_gb is 'GPU memory used in GB, maximum; measured.';
-comment on column pai.worker_usage_v1.is_machine_specified is 'Whether pai.machine_spec has the machine; margins are NULL where it has not; derived.';
+comment on column pai.worker_usage_v1.is_machine_specified is 'Whether pai.machine_spec has the machine; margins are NULL if not; derived.';

@@ -1,4 +1,4 @@
--- Philly's attempts to run a job: when each ran, on how many GPUs of how many machines.
+-- Attempts to run a job: times, GPUs and machines (Philly).
 -- grain: one row per (job_id, attempt)
 -- source: README of msr-fiddle/philly-traces, cluster_job_log
 -- caveat: philly.log_has_no_zone: start_s end_s
@@ -63,11 +63,9 @@ left join gpus on seconds.jobid = gpus.jobid and seconds.attempt = gpus.attempt
 left join machines on seconds.jobid = machines.jobid and seconds.attempt = machines.attempt
 left join last_attempts on seconds.jobid = last_attempts.jobid;
 
-comment on column philly.attempt_run_v1.job_id is 'Job; measured.';
-comment on column philly.attempt_run_v1.attempt is 'Place of the attempt among the job''s, from 1; derived.';
 comment on column philly.attempt_run_v1.is_last is 'Whether the job has no later attempt; derived.';
-comment on column philly.attempt_run_v1.start_s is 'Start, seconds since 1970 on the log''s clock; NULL where it was not logged; measured.';
-comment on column philly.attempt_run_v1.end_s is 'End, seconds since 1970 on the log''s clock; NULL where it was not logged, or the job still ran; measured.';
+comment on column philly.attempt_run_v1.start_s is 'Start, seconds since 1970 on the log''s clock; NULL if it was not logged; measured.';
+comment on column philly.attempt_run_v1.end_s is 'End, seconds since 1970 on the log''s clock; NULL if it was not logged or the job was still running; measured.';
 comment on column philly.attempt_run_v1.run_s is 'Seconds from start to end; derived.';
 comment on column philly.attempt_run_v1.allocated_gpus is 'GPUs that the attempt used, on all its machines; derived.';
 comment on column philly.attempt_run_v1.machines is 'Machines that the attempt was placed on; derived.';

@@ -1,4 +1,4 @@
--- How busy the GPUs of each of Philly's attempts were while it ran.
+-- GPU utilisation of each attempt while it ran (Philly).
 -- grain: one row per (job_id, attempt) with a start, an end and a measured minute of one of its GPUs
 -- source: README of msr-fiddle/philly-traces; its notebook, which joins both as they are written
 -- caveat: philly.log_has_no_zone
@@ -112,8 +112,6 @@ select
 from sums
 where gpu_minutes > 0;
 
-comment on column philly.attempt_utilization_v1.job_id is 'Job; measured.';
-comment on column philly.attempt_utilization_v1.attempt is 'Place of the attempt among the job''s, from 1; derived.';
-comment on column philly.attempt_utilization_v1.gpu_minutes is 'Minutes of its GPUs, that begin while it runs, with a measured use; derived.';
-comment on column philly.attempt_utilization_v1.mean_gpu_pct is 'Mean use of its GPUs over these; derived.';
-comment on column philly.attempt_utilization_v1.idle_gpu_pct is 'Share of these whose use is 0; derived.';
+comment on column philly.attempt_utilization_v1.gpu_minutes is 'GPU-minutes that begin while the attempt runs and have a measured use; derived.';
+comment on column philly.attempt_utilization_v1.mean_gpu_pct is 'Mean use of the attempt''s GPUs over these minutes; derived.';
+comment on column philly.attempt_utilization_v1.idle_gpu_pct is 'Share of these minutes whose use is 0; derived.';

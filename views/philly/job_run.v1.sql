@@ -1,4 +1,4 @@
--- Philly's jobs, each with its attempts put together as the publisher's notebook does.
+-- Philly jobs, their attempts combined as in the publisher's notebook.
 -- grain: one row per job
 -- source: README of msr-fiddle/philly-traces, and its notebook, Philly Trace Analysis.ipynb, for wait, run and GPUs
 -- caveat: philly.log_has_no_zone: submit_s end_s
@@ -62,18 +62,14 @@ left join first_attempts on job.jobid = first_attempts.job_id
 left join last_attempts on job.jobid = last_attempts.job_id
 left join sums on job.jobid = sums.job_id;
 
-comment on column philly.job_run_v1.job_id is 'Job; measured.';
-comment on column philly.job_run_v1.vc is 'Hashed virtual cluster; measured.';
-comment on column philly.job_run_v1.user_id is 'Hashed user; measured.';
-comment on column philly.job_run_v1.published_status is 'Status upon completion as published: Pass, Killed or Failed; measured.';
 comment on column philly.job_run_v1.submit_s is 'Submission, seconds since 1970 on the log''s clock; measured.';
 comment on column philly.job_run_v1.wait_s is 'Seconds from submission to the start of the first attempt; derived.';
-comment on column philly.job_run_v1.run_s is 'Seconds from the start of the first attempt to the end of the last, what lies between them included; derived.';
+comment on column philly.job_run_v1.run_s is 'Seconds from the start of the first attempt to the end of the last, including the time between attempts; derived.';
 comment on column philly.job_run_v1.end_s is 'End of the last attempt, seconds since 1970 on the log''s clock; measured.';
-comment on column philly.job_run_v1.attempts is 'Attempts to run it; 0 where none is recorded; derived.';
+comment on column philly.job_run_v1.attempts is 'Attempts to run the job; 0 if none is recorded; derived.';
 comment on column philly.job_run_v1.allocated_gpus is 'GPUs that the first attempt used; NULL without an attempt; derived.';
-comment on column philly.job_run_v1.gpu_band is 'Band of these GPUs, as the publisher''s figures have them: 1, 2 to 4, 5 to 8, 9 and more; no GPU where the log lists none of the attempt; derived.';
+comment on column philly.job_run_v1.gpu_band is 'Band of allocated_gpus, as in the publisher''s figures: 1, 2 to 4, 5 to 8, 9 and more; no GPU if the log lists none for the attempt; derived.';
 comment on column philly.job_run_v1.machines is 'Machines of the first attempt; NULL without an attempt; derived.';
 comment on column philly.job_run_v1.held_gpu_s is 'GPU-seconds of all attempts whose start and end are known; NULL where there is none; derived.';
-comment on column philly.job_run_v1.earlier_gpu_s is 'Those of the attempts before the last; derived.';
-comment on column philly.job_run_v1.is_censored is 'Whether its last attempt has no end, so that it still ran, or the end was not logged; derived.';
+comment on column philly.job_run_v1.earlier_gpu_s is 'GPU-seconds of the attempts before the last; derived.';
+comment on column philly.job_run_v1.is_censored is 'Whether the last attempt has no end: it was still running, or the end was not logged; derived.';

@@ -1,4 +1,4 @@
--- Philly's machines: the GPUs that each is listed with, that the job log used, and that were measured.
+-- Machines with the GPUs that are listed, that the job log used, and that were measured (Philly).
 -- grain: one row per machine_id that one of the three names
 -- source: README of msr-fiddle/philly-traces; its issue #8 for the disagreement
 -- caveat: philly.machine_list_disagrees: listed_gpus
@@ -54,7 +54,7 @@ left join of_log on named.machine_id = of_log.machine_id
 left join of_use on named.machine_id = of_use.machine_id;
 
 comment on column philly.machine_inventory_v1.machine_id is 'Machine; measured.';
-comment on column philly.machine_inventory_v1.listed_gpus is 'GPUs by the machine list; NULL where it has no such machine; measured.';
-comment on column philly.machine_inventory_v1.gpu_memory_gb is 'Memory of each GPU by the machine list, in GB as it is written; measured.';
-comment on column philly.machine_inventory_v1.used_gpus is 'Different GPUs of it that attempts used; NULL where none did; derived.';
-comment on column philly.machine_inventory_v1.measured_gpus is 'Different GPUs of it with a measured use; NULL where it was not measured; derived.';
+comment on column philly.machine_inventory_v1.listed_gpus is 'GPUs in the machine list; NULL if the machine is not in it; measured.';
+comment on column philly.machine_inventory_v1.gpu_memory_gb is 'Memory of each GPU in the machine list, in GB as published; measured.';
+comment on column philly.machine_inventory_v1.used_gpus is 'Distinct GPUs of the machine that attempts used; NULL if none did; derived.';
+comment on column philly.machine_inventory_v1.measured_gpus is 'Distinct GPUs of the machine with a measured use; NULL if it was not measured; derived.';

@@ -1,4 +1,4 @@
--- Philly's jobs in the field's standard terms.
+-- Philly jobs in the standard format.
 -- grain: one row per job
 -- source: README of msr-fiddle/philly-traces, cluster_job_log
 -- caveat: philly.log_has_no_zone: submit_s end_s
@@ -42,13 +42,13 @@ select
     vc as partition_name
 from philly.job_run_v1;
 
-comment on column philly.standard_job_v1.submit_s is 'Submission, seconds since 1970 on the log''s clock, of a zone that is not written; measured.';
+comment on column philly.standard_job_v1.submit_s is 'Submission, seconds since 1970 on the log''s clock, in a time zone that is not recorded; measured.';
 comment on column philly.standard_job_v1.run_s is 'Seconds from the start of the first attempt to the end of the last; derived.';
 comment on column philly.standard_job_v1.end_s is 'End of the last attempt, seconds since 1970 on the log''s clock; measured.';
 comment on column philly.standard_job_v1.requested_gpus is 'GPUs that the first attempt used, as requests are not published; NULL without an attempt; derived.';
-comment on column philly.standard_job_v1.requested_gpus_per_instance is 'The same; derived.';
+comment on column philly.standard_job_v1.requested_gpus_per_instance is 'GPUs that the first attempt used, as requests are not published; derived.';
 comment on column philly.standard_job_v1.allocated_gpus is 'GPUs that the first attempt used; derived.';
 comment on column philly.standard_job_v1.held_gpu_s is 'GPUs of each attempt times its run, over all attempts whose start and end are known; derived.';
 comment on column philly.standard_job_v1.status is 'completed for Pass, cancelled for Killed, failed for Failed; derived.';
-comment on column philly.standard_job_v1.is_censored is 'Whether its last attempt has no end, so that it still ran, or the end was not logged; derived.';
+comment on column philly.standard_job_v1.is_censored is 'Whether the last attempt has no end: it was still running, or the end was not logged; derived.';
 comment on column philly.standard_job_v1.partition_name is 'Virtual cluster; measured.';

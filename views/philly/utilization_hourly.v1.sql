@@ -1,4 +1,4 @@
--- How busy each of Philly's machines was, hour by hour: GPUs, processors, memory.
+-- Hourly utilisation of GPUs, processors and memory, per machine (Philly).
 -- grain: one row per (machine_id, hour) for which a file of use has a line, if only of NA
 -- source: README of msr-fiddle/philly-traces; its notebook for the memory in use
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
@@ -73,9 +73,9 @@ left join cpus on hours.machine_id = cpus.machine_id and hours.hour_number = cpu
 left join memories on hours.machine_id = memories.machine_id and hours.hour_number = memories.hour_number;
 
 comment on column philly.utilization_hourly_v1.machine_id is 'Machine; measured.';
-comment on column philly.utilization_hourly_v1.hour is 'Begin of the hour; derived.';
-comment on column philly.utilization_hourly_v1.gpu_minutes is 'Minutes of GPUs with a measured use; derived.';
-comment on column philly.utilization_hourly_v1.mean_gpu_pct is 'Mean use of these; NULL where there is none; derived.';
-comment on column philly.utilization_hourly_v1.idle_gpu_pct is 'Share of these whose use is 0; derived.';
+comment on column philly.utilization_hourly_v1.hour is 'Start of the hour; derived.';
+comment on column philly.utilization_hourly_v1.gpu_minutes is 'GPU-minutes with a measured use; derived.';
+comment on column philly.utilization_hourly_v1.mean_gpu_pct is 'Mean use over these minutes; NULL if there are none; derived.';
+comment on column philly.utilization_hourly_v1.idle_gpu_pct is 'Share of these minutes whose use is 0; derived.';
 comment on column philly.utilization_hourly_v1.mean_cpu_pct is 'Mean use of the processors; derived.';
 comment on column philly.utilization_hourly_v1.mean_memory_pct is 'Mean of the memory in use; derived.';

@@ -1,4 +1,4 @@
--- How many GPUs and nodes of each model the cluster of the spot trace has.
+-- GPUs and nodes of the cluster, by GPU model (spot).
 -- grain: one row per GPU model
 -- source: README of cluster-trace-v2026-spot-gpu, node_info_df.csv
 -- caveat: spot.models_are_hidden: partition_name

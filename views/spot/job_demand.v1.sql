@@ -1,4 +1,4 @@
--- Every job of the spot trace, with what all its workers request together.
+-- Jobs of the spot trace, with the requests of all their workers together.
 -- grain: one row per job
 -- source: README of cluster-trace-v2026-spot-gpu
 -- caveat: spot.request_is_per_worker: requested_cpus requested_gpus gpu_h
@@ -19,14 +19,6 @@ select
     worker_num * gpu_request * duration / 3600.0 as gpu_h
 from spot.job;
 
-comment on column spot.job_demand_v1.job_id is 'Job; measured.';
-comment on column spot.job_demand_v1.organization is 'Organisation that pays, such as a department; measured.';
-comment on column spot.job_demand_v1.gpu_model is 'GPU model that the job requests; measured.';
-comment on column spot.job_demand_v1.job_type is 'HP, of high priority, or Spot; measured.';
-comment on column spot.job_demand_v1.submit_s is 'Submission, seconds after that of the first job; measured.';
-comment on column spot.job_demand_v1.run_s is 'How long the job took, in seconds; measured.';
-comment on column spot.job_demand_v1.instances is 'Workers of the job; measured.';
-comment on column spot.job_demand_v1.requested_gpus_per_instance is 'GPUs that a worker requests; measured.';
 comment on column spot.job_demand_v1.requested_gpus is 'GPUs that all workers request; derived.';
 comment on column spot.job_demand_v1.requested_cpus is 'CPU cores that all workers request; derived.';
 comment on column spot.job_demand_v1.gpu_h is 'GPU-hours: the GPUs that all workers request, for as long as the job took; derived.';

@@ -1,4 +1,4 @@
--- The spot trace's jobs in the field's standard terms.
+-- Jobs of the spot trace in the standard format.
 -- grain: one row per job
 -- source: README of cluster-trace-v2026-spot-gpu
 create or replace view spot.standard_job_v1 as

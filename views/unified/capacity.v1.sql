@@ -1,4 +1,4 @@
--- How many GPUs and nodes each cluster has, per partition, of the traces that tell it.
+-- GPUs and nodes of each cluster and partition, for the traces that record them.
 -- grain: one row per (trace, cluster, partition_name)
 -- source: each publisher's README, or where the trace's own view says
 create or replace view unified.capacity_v1 as
@@ -11,7 +11,7 @@ select
 from each_trace.cluster_capacity_v1;
 
 comment on column unified.capacity_v1.trace is 'Trace; measured.';
-comment on column unified.capacity_v1.cluster is 'Cluster, where a trace tells them apart, as in unified.jobs; measured.';
-comment on column unified.capacity_v1.partition_name is 'Part of the cluster that its capacity is told of: a type or model of GPU, or the cluster; measured.';
-comment on column unified.capacity_v1.gpus is 'GPUs of the partition, as the trace or its publisher tells them; derived.';
-comment on column unified.capacity_v1.nodes is 'Nodes with GPUs; NULL where nobody tells; derived.';
+comment on column unified.capacity_v1.cluster is 'Cluster, if the trace distinguishes clusters, as in unified.jobs; measured.';
+comment on column unified.capacity_v1.partition_name is 'Part of the cluster that the capacity is given for: a GPU type or model, or the cluster; measured.';
+comment on column unified.capacity_v1.gpus is 'GPUs of the partition, as the trace or its publisher gives them; derived.';
+comment on column unified.capacity_v1.nodes is 'Nodes with GPUs; NULL if not published; derived.';

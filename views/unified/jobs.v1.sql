@@ -1,4 +1,4 @@
--- Every job of every trace in the field's standard terms (SWF), NULL where a trace has no such thing.
+-- Jobs of all traces in the standard format (SWF); NULL where a trace does not record a value.
 -- grain: one row per (trace, cluster, job_id): a PAI task, an ITP job, an openb pod, an Acme job
 -- source: Standard Workload Format v2.2, and each publisher's README
 -- caveat: pai.job_means_task_elsewhere
@@ -169,7 +169,7 @@ select
 from every_job;
 
 comment on column unified.jobs_v1.trace is 'Trace that the job is from; measured.';
-comment on column unified.jobs_v1.cluster is 'Cluster, where a trace tells them apart; measured.';
+comment on column unified.jobs_v1.cluster is 'Cluster, if the trace distinguishes clusters; measured.';
 comment on column unified.jobs_v1.job_id is 'Job within its trace and cluster; for PAI job and task, as the literature counts its jobs; measured.';
 comment on column unified.jobs_v1.user_id is 'User; NULL for ITP and openb; measured.';
 comment on column unified.jobs_v1.group_id is 'Group of recurring jobs; PAI alone has it; measured.';
@@ -179,11 +179,11 @@ comment on column unified.jobs_v1.wait_s is 'Seconds from submission to start; N
 comment on column unified.jobs_v1.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, NULL while the task has not ended; derived.';
 comment on column unified.jobs_v1.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP, whose start is not known; derived.';
 comment on column unified.jobs_v1.requested_cpus is 'CPU cores requested, all instances together; derived.';
-comment on column unified.jobs_v1.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace tells; measured.';
+comment on column unified.jobs_v1.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace records them; measured.';
 comment on column unified.jobs_v1.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job; derived.';
-comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, and Acme''s of jobs that ran to an end; measured.';
-comment on column unified.jobs_v1.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
-comment on column unified.jobs_v1.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';
+comment on column unified.jobs_v1.allocated_gpus is 'GPUs held while running, where the published number is also the number held: ITP''s, requested or used according to its README, and Acme''s of jobs that ran to an end; measured.';
+comment on column unified.jobs_v1.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, which has none, and for Acme, where Kalos records it per pod and not per job; derived.';
+comment on column unified.jobs_v1.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace records it per job; measured.';
 comment on column unified.jobs_v1.status is 'completed, failed, cancelled, or unknown; Acme''s TIMEOUT, NODE_FAIL and PREEMPTED count as failed; derived.';
 comment on column unified.jobs_v1.gpu_s is 'GPU-seconds: requested GPUs times run; derived.';
 comment on column unified.jobs_v1.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, for ITP a model name that was drawn at random; derived.';

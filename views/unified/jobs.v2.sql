@@ -1,4 +1,4 @@
--- Every job of every trace in the field's standard terms (SWF), NULL where a trace has no such thing.
+-- Jobs of all traces in the standard format (SWF); NULL where a trace does not record a value.
 -- grain: one row per (trace, cluster, job_id): a PAI task, an ITP, Acme, Helios, Philly or spot job, an openb pod, a DLRM instance
 -- source: Standard Workload Format v2.2, and each publisher's README
 create or replace view unified.jobs_v2 as
@@ -43,30 +43,22 @@ select
     partition_name
 from each_trace.standard_job_v1;
 
-comment on column unified.jobs_v2.trace is 'Trace that the job is from; measured.';
-comment on column unified.jobs_v2.cluster is 'Cluster, where a trace tells them apart; measured.';
-comment on column unified.jobs_v2.job_id is 'Job within its trace and cluster; for PAI job and task, as the literature counts its jobs; measured.';
 comment on column unified.jobs_v2.user_id is 'User; PAI, Acme, Helios and Philly have it; measured.';
 comment on column unified.jobs_v2.group_id is 'Group of recurring jobs (PAI), organisation that pays (spot), or service (DLRM); measured.';
-comment on column unified.jobs_v2.submit_time is 'Submission as an instant: Acme''s, and Helios'' if its clusters keep the time of China, for no zone is written; NULL elsewhere, as PAI''s dates are shifted, Philly''s of a zone that is not told, and other traces with jobs count from their start; derived.';
-comment on column unified.jobs_v2.submit_s is 'Submission in seconds of the trace''s own clock, see catalog.clocks; measured.';
-comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds of which hour and weekday are those where the cluster is; NULL where the trace''s clock does not tell them, see catalog.clocks; derived.';
-comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL where the trace''s clock does not tell it; derived.';
-comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL where the trace''s clock does not tell it; derived.';
+comment on column unified.jobs_v2.submit_time is 'Submission as an instant: Acme''s, and Helios'' if its clusters keep the time of China, for no zone is written; NULL elsewhere, as PAI''s dates are shifted, Philly''s have no known time zone, and other traces with jobs count from their start; derived.';
+comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds whose hour and weekday are local to the cluster; NULL if the trace''s clock does not give them, see catalog.clocks; derived.';
+comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL if the trace''s clock does not give it; derived.';
+comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL if the trace''s clock does not give it; derived.';
 comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; NULL for ITP and spot, which record none, and for jobs that never started; derived.';
-comment on column unified.jobs_v2.run_s is 'Seconds from start to end; for PAI from its first instance''s start to its last instance''s end, NULL while the task has not ended; derived.';
 comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP and spot, whose start is not known; derived.';
-comment on column unified.jobs_v2.requested_cpus is 'CPU cores requested, all instances together; derived.';
-comment on column unified.jobs_v2.allocated_cpus is 'CPU cores held while running; NULL everywhere, as no trace tells; measured.';
-comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL where nobody tells; derived.';
+comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL if not recorded; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
-comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, which a fraction between two bands is in the lower of: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
-comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the number published is one of both: ITP''s, requested or used as its README has it, Acme''s of jobs that ran to an end, and Philly''s of the first attempt, which stand for the request too; measured.';
-comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, Helios, Philly and spot, which have none, and for Acme, where Kalos tells it of a pod and not of a job; derived.';
-comment on column unified.jobs_v2.allocated_memory_gib is 'Main memory held while running, in GiB; NULL everywhere, as no trace tells it of a job; measured.';
+comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, a fraction between two bands belongs to the lower one: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
+comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the published number is also the number held: ITP''s, requested or used according to its README, Acme''s of jobs that ran to an end, and Philly''s of the first attempt, which also stand for the request; measured.';
+comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, Helios, Philly and spot, which have none, and for Acme, where Kalos records it per pod and not per job; derived.';
 comment on column unified.jobs_v2.status is 'completed, failed, cancelled, preempted, or unknown; TIMEOUT and NODE_FAIL, of Acme and Helios, count as failed; derived.';
-comment on column unified.jobs_v2.is_censored is 'Whether it still ran when the trace ended, so that its run and its GPU time are cut off, or NULL themselves; NULL where a trace does not tell; derived.';
+comment on column unified.jobs_v2.is_censored is 'Whether the job was still running when the trace ended, so that its run and GPU time are cut off or NULL; NULL if the trace does not record it; derived.';
 comment on column unified.jobs_v2.span_gpu_s is 'GPU-seconds of a job whose GPUs are all held from its start to its end: requested GPUs times run; derived.';
-comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held: the GPUs of each instance times how long that ran, re-runs included; as span_gpu_s where a job is one instance; NULL where nothing is known to have run to an end; derived.';
+comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held: the GPUs of each instance times how long that ran, re-runs included; as span_gpu_s where a job is one instance; NULL if nothing is known to have ended; derived.';
 comment on column unified.jobs_v2.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, recommendation for DLRM, for ITP a model name that was drawn at random; derived.';
 comment on column unified.jobs_v2.partition_name is 'Type of GPU (PAI, spot), GPU models that will do (openb), virtual cluster (Helios, Philly), kind of node (DLRM), or cluster; measured.';

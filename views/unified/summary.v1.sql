@@ -1,4 +1,5 @@
--- Each cluster in the layout of the table that sets Acme beside Philly, Helios and PAI, measured on its jobs.
+-- Clusters in the layout of the table that compares Acme with Philly, Helios and PAI, computed from their
+-- jobs.
 -- grain: one row per (trace, cluster); a trace that does not tell its clusters apart has one row
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
 -- caveat: pai.plan_is_per_instance: mean_gpus median_gpus max_gpus
@@ -90,7 +91,6 @@ select
 from counted;
 
 comment on column unified.summary_v1.trace is 'Trace; measured.';
-comment on column unified.summary_v1.cluster is 'Cluster, where a trace tells them apart; measured.';
 comment on column unified.summary_v1.jobs is 'Jobs; for PAI tasks, for openb the pods of the default list; derived.';
 comment on column unified.summary_v1.cpu_jobs is 'Jobs that request no GPU; derived.';
 comment on column unified.summary_v1.gpu_jobs is 'Jobs that request a GPU or a part of one; derived.';

@@ -1,4 +1,4 @@
--- Time and energy to the publisher's default target, of the configurations whose every run reached it.
+-- Time and energy to the publisher's default target, for configurations whose runs all reached it (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w)
 -- source: NSDI'23, section 2; run_single.py and run_alibaba.py of the Zeus traces for the defaults and their cap
 -- caveat: zeus.target_never_reached: time_to_accuracy_s energy_to_accuracy_j
@@ -74,17 +74,10 @@ select
     batch_size = default_batch_size and power_limit_w = max_power_w as is_baseline
 from reached;
 
-comment on column zeus.config_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
-comment on column zeus.config_v1.dataset is 'Data set; measured.';
-comment on column zeus.config_v1.network is 'Model; measured.';
-comment on column zeus.config_v1.optimizer is 'Optimizer; measured.';
-comment on column zeus.config_v1.batch_size is 'Training batch size; measured.';
-comment on column zeus.config_v1.power_limit_w is 'Power limit set on the GPU in watts; average power may exceed it; measured.';
-comment on column zeus.config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate; measured.';
 comment on column zeus.config_v1.time_to_accuracy_s is 'Seconds to the target, by the mean of the runs; derived.';
 comment on column zeus.config_v1.energy_to_accuracy_j is 'Joules to the target, by the mean of the runs; derived.';
 comment on column zeus.config_v1.max_power_w is 'Largest power limit in the GPU''s file in watts; derived.';
 comment on column zeus.config_v1.default_batch_size is 'The publisher''s default batch size, or the largest that was profiled on the GPU, if that is less; derived.';
 comment on column zeus.config_v1.is_default_batch is 'Whether this is the default batch size; derived.';
 comment on column zeus.config_v1.is_max_power is 'Whether this is the largest power limit of the GPU; derived.';
-comment on column zeus.config_v1.is_baseline is 'Whether this is the default batch size at the largest power limit, from which savings are counted; derived.';
+comment on column zeus.config_v1.is_baseline is 'Whether this is the default batch size at the largest power limit, which savings are counted from; derived.';

@@ -1,4 +1,4 @@
--- Which training configurations were trained and which were profiled, on each GPU.
+-- Training configurations that were trained and that were profiled, per GPU (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size)
 -- source: README of the Zeus traces, Train trace and Power trace
 -- caveat: zeus.configurations_differ
@@ -53,10 +53,9 @@ select
 from sides
 group by gpu, dataset, network, optimizer, batch_size;
 
-comment on column zeus.coverage_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
 comment on column zeus.coverage_v1.dataset is 'Data set; measured.';
 comment on column zeus.coverage_v1.network is 'Model; measured.';
 comment on column zeus.coverage_v1.optimizer is 'Optimizer; measured.';
 comment on column zeus.coverage_v1.batch_size is 'Training batch size; measured.';
-comment on column zeus.coverage_v1.in_train is 'Whether zeus.train has runs of the configuration, on whatever GPU; derived.';
+comment on column zeus.coverage_v1.in_train is 'Whether zeus.train has runs of the configuration, on any GPU; derived.';
 comment on column zeus.coverage_v1.in_power is 'Whether zeus.power has it on this GPU; derived.';

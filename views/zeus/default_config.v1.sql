@@ -1,4 +1,4 @@
--- The target and batch size that Zeus is compared against: the defaults of the publisher's replay script.
+-- Target and batch size that savings are counted from: the defaults of the publisher's replay script (Zeus).
 -- grain: one row per (dataset, network)
 -- source: run_single.py of the Zeus traces, which replays one workload
 -- caveat: zeus.librispeech_default_differs
@@ -23,4 +23,4 @@ from (
 comment on column zeus.default_config_v1.dataset is 'Data set; synthetic.';
 comment on column zeus.default_config_v1.network is 'Model; synthetic.';
 comment on column zeus.default_config_v1.target_metric is 'Validation metric to reach, chosen by the publisher; for librispeech the word error rate; synthetic.';
-comment on column zeus.default_config_v1.default_batch_size is 'Batch size that savings are counted from, chosen by the publisher; a GPU may not hold as much; synthetic.';
+comment on column zeus.default_config_v1.default_batch_size is 'Batch size that savings are counted from, chosen by the publisher; not every GPU can hold it; synthetic.';

@@ -1,4 +1,4 @@
--- Time and energy that a training configuration takes to reach a target of accuracy.
+-- Time and energy of each training configuration to a target accuracy (Zeus).
 -- grain: one row per (gpu, dataset, network, optimizer, batch_size, power_limit_w, target_metric)
 -- source: README of the Zeus traces and NSDI'23, section 2: epochs × time per epoch, times average power
 -- caveat: zeus.target_never_reached: runs_reached mean_epochs time_to_accuracy_s energy_to_accuracy_j
@@ -56,18 +56,9 @@ inner join reached
         and power.optimizer = reached.optimizer
         and power.batch_size = reached.batch_size;
 
-comment on column zeus.energy_to_accuracy_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
-comment on column zeus.energy_to_accuracy_v1.dataset is 'Data set; measured.';
-comment on column zeus.energy_to_accuracy_v1.network is 'Model; measured.';
-comment on column zeus.energy_to_accuracy_v1.optimizer is 'Optimizer; measured.';
-comment on column zeus.energy_to_accuracy_v1.batch_size is 'Training batch size; measured.';
-comment on column zeus.energy_to_accuracy_v1.power_limit_w is 'Power limit set on the GPU in watts; average power may exceed it; measured.';
-comment on column zeus.energy_to_accuracy_v1.target_metric is 'Validation metric to reach; for librispeech the word error rate; measured.';
-comment on column zeus.energy_to_accuracy_v1.is_lower_better is 'Whether a lower metric is better, as a word error rate is; derived.';
+comment on column zeus.energy_to_accuracy_v1.is_lower_better is 'Whether a lower metric is better, such as a word error rate; derived.';
 comment on column zeus.energy_to_accuracy_v1.runs is 'Training runs with this configuration and target; derived.';
 comment on column zeus.energy_to_accuracy_v1.runs_reached is 'Runs that reached the target; derived.';
 comment on column zeus.energy_to_accuracy_v1.mean_epochs is 'Mean epochs to the target; NULL unless every run reached it; derived.';
-comment on column zeus.energy_to_accuracy_v1.time_per_epoch_s is 'Seconds per epoch at this power limit; measured.';
-comment on column zeus.energy_to_accuracy_v1.average_power_w is 'Average power of the GPU in watts; measured.';
 comment on column zeus.energy_to_accuracy_v1.time_to_accuracy_s is 'Seconds to the target; NULL unless every run reached it; derived.';
 comment on column zeus.energy_to_accuracy_v1.energy_to_accuracy_j is 'Joules to the target; NULL unless every run reached it; derived.';

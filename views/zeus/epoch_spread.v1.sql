@@ -1,4 +1,4 @@
--- How far Zeus's training runs of one configuration, which differ in the random seed alone, lie apart in epochs.
+-- Spread of epochs among the training runs of a configuration, which differ only in the random seed (Zeus).
 -- grain: one row per (dataset, network, optimizer, batch_size, target_metric)
 -- source: README of the Zeus traces, Train trace: run and target_epoch
 -- caveat: zeus.target_never_reached: runs_reached min_reached_epochs median_reached_epochs mean_reached_epochs max_reached_epochs cv_reached_epochs
@@ -66,16 +66,11 @@ left join deviations
         and means.batch_size = deviations.batch_size
         and means.target_metric = deviations.target_metric;
 
-comment on column zeus.epoch_spread_v1.dataset is 'Data set; measured.';
-comment on column zeus.epoch_spread_v1.network is 'Model; measured.';
-comment on column zeus.epoch_spread_v1.optimizer is 'Optimizer; measured.';
-comment on column zeus.epoch_spread_v1.batch_size is 'Training batch size; measured.';
-comment on column zeus.epoch_spread_v1.target_metric is 'Validation metric to reach; for librispeech the word error rate; measured.';
-comment on column zeus.epoch_spread_v1.is_lower_better is 'Whether a lower metric is better, as a word error rate is; derived.';
+comment on column zeus.epoch_spread_v1.is_lower_better is 'Whether a lower metric is better, such as a word error rate; derived.';
 comment on column zeus.epoch_spread_v1.runs is 'Training runs with this configuration and target; derived.';
 comment on column zeus.epoch_spread_v1.runs_reached is 'Runs that reached the target; derived.';
-comment on column zeus.epoch_spread_v1.min_reached_epochs is 'Fewest epochs to the target, of the runs that reached it; NULL if none did, as are the next three; derived.';
+comment on column zeus.epoch_spread_v1.min_reached_epochs is 'Fewest epochs to the target, of the runs that reached it; NULL if none did, as are the median, mean and maximum; derived.';
 comment on column zeus.epoch_spread_v1.median_reached_epochs is 'Median of the epochs to the target, of the runs that reached it; derived.';
 comment on column zeus.epoch_spread_v1.mean_reached_epochs is 'Mean of the epochs to the target, of the runs that reached it; derived.';
-comment on column zeus.epoch_spread_v1.max_reached_epochs is 'Most epochs to the target, of the runs that reached it: the others took longer still; derived.';
+comment on column zeus.epoch_spread_v1.max_reached_epochs is 'Most epochs to the target, of the runs that reached it; the other runs took longer; derived.';
 comment on column zeus.epoch_spread_v1.cv_reached_epochs is 'Coefficient of variation of these epochs: their sample standard deviation, with one less than the runs as divisor, over their mean; NULL if fewer than two runs reached the target; derived.';

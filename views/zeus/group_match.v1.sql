@@ -1,4 +1,4 @@
--- The groups of recurring jobs that Zeus replays, beside the same groups in PAI.
+-- Groups of recurring jobs that Zeus replays, matched with the groups of PAI.
 -- grain: one row per (group_id, dataset)
 -- source: README of the Zeus traces, Alibaba group trace: group, as in pai_group_tag_table
 -- caveat: zeus.alibaba_groups_is_a_schedule
@@ -34,8 +34,6 @@ select
 from groups
 left join tagged on groups.group_id = tagged.group_id;
 
-comment on column zeus.group_match_v1.group_id is 'Group, as in PAI''s table of tags; measured.';
-comment on column zeus.group_match_v1.dataset is 'Data set that the publisher mapped the group''s jobs to; derived.';
 comment on column zeus.group_match_v1.jobs is 'Jobs of the group in the schedule; derived.';
 comment on column zeus.group_match_v1.first_start_s is 'Start of its first job in seconds of PAI''s shifted clock; derived.';
 comment on column zeus.group_match_v1.last_end_s is 'End of the job that ends last in seconds of PAI''s shifted clock; derived.';

@@ -1,4 +1,4 @@
--- What the choice of batch size and power limit saves of the energy of the publisher's default, on each GPU.
+-- Energy that the choice of batch size and power limit saves, compared with the publisher's default (Zeus).
 -- grain: one row per (gpu, dataset, network)
 -- source: NSDI'23, section 2: savings of batch size alone, power limit alone, and both
 -- caveat: zeus.librispeech_default_differs: batch_only_batch_size power_only_pct power_only_limit_w joint_batch_size joint_power_limit_w
@@ -86,18 +86,15 @@ left join baselines
         and best.dataset = baselines.dataset
         and best.network = baselines.network;
 
-comment on column zeus.saving_v1.gpu is 'GPU that was profiled, from the name of its power file; measured.';
-comment on column zeus.saving_v1.dataset is 'Data set; measured.';
-comment on column zeus.saving_v1.network is 'Model; measured.';
-comment on column zeus.saving_v1.baseline_time_s is 'Seconds to the target at the default batch size and the largest power limit; NULL if not every run reached it there, as is all that is counted from it; derived.';
+comment on column zeus.saving_v1.baseline_time_s is 'Seconds to the target at the default batch size and the largest power limit; NULL if not every run reached it there, as are all savings; derived.';
 comment on column zeus.saving_v1.baseline_energy_j is 'Joules to the target at the default batch size and the largest power limit; derived.';
-comment on column zeus.saving_v1.batch_only_pct is 'Share of that energy that the best batch size saves at the largest power limit; derived.';
-comment on column zeus.saving_v1.batch_only_batch_size is 'That batch size; derived.';
-comment on column zeus.saving_v1.power_only_pct is 'Share of the energy that the best power limit saves at the default batch size; derived.';
-comment on column zeus.saving_v1.power_only_limit_w is 'That power limit in watts; derived.';
-comment on column zeus.saving_v1.joint_pct is 'Share of the energy that the best batch size and power limit together save; derived.';
-comment on column zeus.saving_v1.joint_batch_size is 'That batch size; derived.';
-comment on column zeus.saving_v1.joint_power_limit_w is 'That power limit in watts; derived.';
-comment on column zeus.saving_v1.best_time_pct is 'Share of the time that the fastest configuration saves, at whatever limit; derived.';
+comment on column zeus.saving_v1.batch_only_pct is 'Share of baseline_energy_j that the best batch size saves at the largest power limit; derived.';
+comment on column zeus.saving_v1.batch_only_batch_size is 'Batch size that saves most; derived.';
+comment on column zeus.saving_v1.power_only_pct is 'Share of baseline_energy_j that the best power limit saves at the default batch size; derived.';
+comment on column zeus.saving_v1.power_only_limit_w is 'Power limit that saves most, in watts; derived.';
+comment on column zeus.saving_v1.joint_pct is 'Share of baseline_energy_j that the best batch size and power limit together save; derived.';
+comment on column zeus.saving_v1.joint_batch_size is 'Batch size that saves most; derived.';
+comment on column zeus.saving_v1.joint_power_limit_w is 'Power limit that saves most, in watts; derived.';
+comment on column zeus.saving_v1.best_time_pct is 'Share of baseline_time_s that the fastest configuration saves, at any power limit; derived.';
 comment on column zeus.saving_v1.pareto_configs is 'Configurations that no other beats in both time and energy; derived.';
 comment on column zeus.saving_v1.configs is 'Configurations whose every run reached the target; derived.';

@@ -19,6 +19,7 @@ from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.search import nearest, suggestion
 from tracehouse.engines.names import MOST_ROWS
 from tracehouse.ingest.store.layout import resolve_warehouse
+from tracehouse.views import graph
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,11 +178,13 @@ def named_question(
     texts: Mapping[str, str],
     limit: int | None = None,
     with_total: bool = False,
+    for_chart: bool = False,
 ) -> Question:
     """The question of a named query, its parameters given as texts, or for the rows of a view or base table.
 
     With a limit, for no more rows than that; `with_total` asks for totals where the query has a parameter of
-    that name and the texts have not. Raises UsageError where the name, a parameter, a value or the limit is
+    that name and the texts have not. `for_chart` sets the parameter that the query's chart line names, unless
+    the texts have it. Raises UsageError where the name, a parameter, a value or the limit is
     not one, and says what would be.
     """
     if limit is not None and not 0 <= limit <= MOST_ROWS:
@@ -195,6 +198,8 @@ def named_question(
     known = {parameter.name: parameter for parameter in _parameters(connection, name)}
     if with_total and "with_total" in known:
         texts = {"with_total": "true", **texts}
+    if for_chart:
+        texts = {**_given_by_chart(connection, name), **texts}
     values = {}
     for key, text in texts.items():
         if key not in known:
@@ -207,6 +212,14 @@ def named_question(
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     return Question(f"from {name}({arguments}){at_most}", values, name, given=values)
+
+
+def _given_by_chart(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
+    """The parameter that a query's chart line sets: see `sql.query_files`."""
+    sql = "select chart from catalog.queries where query_name = $name"
+    [(chart,)] = connection.execute(sql, {"name": name}).fetchall()
+    match = re.search(r" with=(\w+)", chart)
+    return {match[1]: "true"} if match else {}
 
 
 def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> None:
@@ -380,16 +393,8 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
             """
         ).fetchall()
     )
-    found: set[str] = set()
-    todo = list(names)
-    while todo:
-        current = todo.pop()
-        if current in reads:
-            # Each is followed only once, or a query with the name of what it reads would never end.
-            todo += reads.pop(current)
-        else:
-            found.add(current)
-    return found
+    tables = {name for (name,) in connection.execute("select table_name from catalog.tables").fetchall()}
+    return graph.sources(names, reads) & tables
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:

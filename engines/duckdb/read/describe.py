@@ -9,6 +9,7 @@ import duckdb
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.read.answer import Note, check_is_built, notes
 from tracehouse.engines.duckdb.read.search import nearest
+from tracehouse.views.graph import sources
 from tracehouse.views.sql_text import first_statement
 
 
@@ -332,22 +333,13 @@ def _check_column(owner: str, column: str, known: Sequence[str]) -> None:
 
 def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
     """The columns of base tables that some columns come from; none where these are such already."""
-    above = dict(
+    reads = dict(
         connection.execute(
             "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
         ).fetchall()
     )
-    found: dict[str, None] = {}
-    seen: set[str] = set()
-    todo = list(lineage)
-    while todo:
-        column = todo.pop()
-        if column not in seen:
-            seen.add(column)
-            todo += above.get(column, ())
-            if column not in above:
-                found[column] = None
-    return sorted(found) if seen != set(found) else []
+    found = sources(lineage, reads)
+    return sorted(found) if found != set(lineage) else []
 
 
 def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Sequence[str]) -> list[Note]:

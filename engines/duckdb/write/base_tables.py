@@ -16,6 +16,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, StoredFile
+from tracehouse.views.meanings import comment_text
 
 
 def create_base_tables(
@@ -123,6 +124,4 @@ def _comment(connection: DuckDBPyConnection, kind: str, name: str, table: Table)
 
 def _comment_columns(connection: DuckDBPyConnection, name: str, columns: Iterable[Column]) -> None:
     for column in columns:
-        unit = f" ({column.unit})" if column.unit else ""
-        comment = f"{column.comment}{unit}; {column.provenance}."
-        connection.execute(f'comment on column {name}."{column.name}" is {quoted(comment)}')
+        connection.execute(f'comment on column {name}."{column.name}" is {quoted(comment_text(column))}')

@@ -19,6 +19,7 @@ from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats, ledgers
 from tracehouse.views.caveats import Held
 from tracehouse.views.materialization import StoredView
+from tracehouse.views.meanings import Relations
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -42,8 +43,8 @@ def build_file(
         if not materialize:
             # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
             connection.execute("set threads = 1")
-        held = build(connection, conversions, conversions, warehouse, materialize, stored)
-        return local.create(connection, warehouse / local.FOLDER, held)
+        relations, held = build(connection, conversions, conversions, warehouse, materialize, stored)
+        return local.create(connection, warehouse / local.FOLDER, relations, held)
 
 
 def update_views(path: Path, warehouse: Path, stored: Mapping[str, StoredView]) -> None:
@@ -76,10 +77,11 @@ def build(
     warehouse: Path,
     materialize: bool,
     stored: Mapping[str, StoredView] = NO_VIEWS,
-) -> dict[str, Held]:
-    """Create all of Tracehouse's definitions in the current, empty database, and return the views' caveats.
+) -> tuple[Relations, dict[str, Held]]:
+    """Create all of Tracehouse's definitions in the current, empty database.
 
-    The catalog describes `conversions`; the tables have the rows of those in `with_rows`.
+    The catalog describes `conversions`; the tables have the rows of those in `with_rows`. Returns what the
+    columns of tables and views mean, and the views' caveats.
     """
     traces = list(all_traces().values())
     # One transaction: otherwise each of a thousand statements would wait for the disk.
@@ -89,16 +91,16 @@ def build(
     create_base_tables(connection, traces, with_rows, warehouse, materialize)
     create_rejected_rows(connection, with_rows, warehouse, materialize)
     catalog.fill_sources(connection, traces, conversions)
-    views = create_views(connection, stored, warehouse)
-    held = caveats.of_views(views, catalog.column_types(connection))
+    views, relations = create_views(connection, stored, warehouse)
+    held = caveats.of_views(views, relations)
     catalog.fill_views(connection, views, held, stored)
-    catalog.fill_columns(connection, traces, views, held)
+    catalog.fill_columns(connection, traces, views, held, relations)
     catalog.create_checks(connection, traces, views)
     create_queries(connection, query_files(), held)
     catalog.fill_published(connection, ledgers.published())
     catalog.fill_metrics(connection, ledgers.metrics())
     connection.commit()
-    return held
+    return relations, held
 
 
 def holds_tables(path: Path) -> bool:

@@ -9,7 +9,6 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tracehouse.core.units import spelled
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.ingest.declarations import Table, Trace, all_traces
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
@@ -17,8 +16,10 @@ from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
-from tracehouse.views.columns import Columns, lineage_of, split_comment, unit_of
+from tracehouse.views.columns import Columns, lineage_of, unit_of
+from tracehouse.views.graph import Reads, sources
 from tracehouse.views.materialization import StoredView
+from tracehouse.views.meanings import Relations
 from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references, view_files
@@ -136,32 +137,30 @@ def fill_columns(
     traces: Iterable[Trace],
     views: Sequence[ViewFile],
     held: Mapping[str, Held],
+    relations: Relations,
 ) -> None:
-    """Fill `catalog.columns` from the declarations, and from the comments on the views' columns."""
-    declared = {
-        (f"{trace.name}.{table.name}", column.name): column
-        for trace in traces
-        for table in trace.tables
-        for column in table.stored_columns
-    }
+    """Fill `catalog.columns` with the columns of base tables and views."""
     types = column_types(connection)
+    tables = [f"{trace.name}.{table.name}" for trace in traces for table in trace.tables]
     insert(
         connection,
         "columns",
         [
-            (name, position, column, kind, spelled(found.unit), found.provenance, found.comment, [], [])
-            for name, columns in types.items()
-            for position, (column, (kind, _)) in enumerate(columns.items(), 1)
-            if (found := declared.get((name, column)))
+            (name, position, column, kind, found.unit, found.provenance, found.meaning, [], [])
+            for name in sorted(tables)
+            for position, (column, (kind, _)) in enumerate(types[name].items(), 1)
+            if (found := relations[name][column])
         ],
     )
-    fill_view_columns(connection, {view.versioned: view for view in views} | newest(views), held)
+    named = {view.versioned: view for view in views} | newest(views)
+    fill_view_columns(connection, named, held, relations)
 
 
 def fill_view_columns(
     connection: DuckDBPyConnection,
     named: Mapping[str, ViewFile],
     held: Mapping[str, Held],
+    relations: Relations,
     with_units: bool = True,
 ) -> None:
     """Enter the columns of views, by the names that each has, in `catalog.columns`.
@@ -171,13 +170,13 @@ def fill_view_columns(
     types = column_types(connection)
     rows: list[tuple] = []
     for name, view in named.items():
-        sources = lineage_of(view, types)
-        for position, (column, (kind, comment)) in enumerate(types[name].items(), 1):
-            meaning, provenance = split_comment(comment)
+        origins = lineage_of(view, relations)
+        for position, (column, (kind, _)) in enumerate(types[name].items(), 1):
+            found = relations[name][column]
+            unit = unit_of(column, kind, found.unit if with_units else found.unit or "", view.path)
             about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
-            unit = unit_of(view.schema, column, kind, view.path if with_units else None)
-            origins = sources.get(column, [])
-            rows.append((name, position, column, kind, unit, provenance, meaning, origins, about))
+            described = (unit, found.provenance, found.meaning, origins.get(column, []), about)
+            rows.append((name, position, column, kind, *described))
     insert(connection, "columns", rows)
 
 
@@ -336,16 +335,12 @@ def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
     return reads
 
 
-def _check_sql(rule: ledgers.Check, tables: Collection[str], lower: Mapping[str, Collection[str]]) -> str:
+def _check_sql(rule: ledgers.Check, tables: Collection[str], lower: Reads) -> str:
     texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
     names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
     listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
     query = sqlglot.parse_one(rule.sql, dialect="duckdb")
-    read, todo = set(), [*references(query, rule.name)]
-    while todo:
-        name = todo.pop()
-        todo += lower.get(name, ())
-        read |= {name} & set(tables)
+    read = sources(references(query, rule.name), lower) & set(tables)
     reads = ", ".join(quoted(name) for name in sorted(read))
     return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 

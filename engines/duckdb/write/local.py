@@ -16,15 +16,14 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view
 from tracehouse.sql.query_files import QueryFile, parse_query_file
-from tracehouse.views import caveats
+from tracehouse.views import caveats, graph, meanings
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import Held
-from tracehouse.views.columns import passed_on
+from tracehouse.views.meanings import Relations
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
 
@@ -55,32 +54,35 @@ def _hash_content(path: Path) -> str:
         return str(error)
 
 
-def create(connection: duckdb.DuckDBPyConnection, folder: Path, held: Mapping[str, Held]) -> list[Problem]:
+def create(
+    connection: duckdb.DuckDBPyConnection, folder: Path, relations: Relations, held: Mapping[str, Held]
+) -> list[Problem]:
     """Create what the files of a folder define in the current database, which holds all that is ours.
 
-    `held` are the caveats of our views. Returns what could not be created, sorted by file; it is in
-    `catalog.not_built` too.
+    `relations` say what the columns of ours mean, and `held` are the caveats of our views. Returns what could
+    not be created, sorted by file; it is in `catalog.not_built` too.
     """
     found, problems = _read(folder, _schemas(connection))
-    of_views = dict(held)
+    of_views, meant = dict(held), dict(relations)
     plain = newest([one for one in found if isinstance(one, ViewFile)])
-    while ready := _ready(found, plain):
-        for one in ready:
-            found.remove(one)
-            try:
-                connection.begin()
-                _check_reads(one, problems)
-                if isinstance(one, ViewFile):
-                    _create_view(connection, one, plain, of_views)
-                else:
-                    _create_query(connection, one, of_views)
-                connection.commit()
-            except (DefinitionError, duckdb.Error) as error:
-                connection.rollback()
-                problems.append(_problem(one.path, folder, str(error)))
+    by_path = {str(one.path): one for one in found}
+    in_order, _ = graph.sort(_reads(found, plain))
+    for one in (by_path[path] for path in in_order):
+        try:
+            connection.begin()
+            _check_reads(one, problems)
+            if isinstance(one, ViewFile):
+                _create_view(connection, one, plain, meant, of_views)
+            else:
+                _create_query(connection, one, of_views)
+            connection.commit()
+        except (DefinitionError, duckdb.Error) as error:
+            connection.rollback()
+            problems.append(_problem(one.path, folder, str(error)))
     problems += [
         _problem(one.path, folder, f"{one.path}: reads itself in a circle, with others of {folder}")
-        for one in found
+        for path, one in by_path.items()
+        if path not in in_order
     ]
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
@@ -132,18 +134,17 @@ def _read_file(path: Path, folder: Path, taken: Collection[str]) -> ViewFile | Q
     return one
 
 
-def _ready(
-    found: Sequence[ViewFile | QueryFile], plain: Mapping[str, ViewFile]
-) -> list[ViewFile | QueryFile]:
-    """Those that read none of the others, which are to be created yet."""
-    return [
-        one
+def _reads(found: Sequence[ViewFile | QueryFile], plain: Mapping[str, ViewFile]) -> dict[str, list[str]]:
+    """Which of the files read which others, by their paths."""
+    return {
+        str(one.path): [
+            str(other.path)
+            for other in found
+            # A query may have the name of a view that it reads.
+            if other is not one and not one.references.isdisjoint(_names(other, plain))
+        ]
         for one in found
-        # A query may have the name of a view that it reads.
-        if not any(
-            name in one.references for other in found if other is not one for name in _names(other, plain)
-        )
-    ]
+    }
 
 
 def _names(one: ViewFile | QueryFile, plain: Mapping[str, ViewFile]) -> Iterator[str]:
@@ -171,30 +172,24 @@ def _create_view(
     connection: duckdb.DuckDBPyConnection,
     view: ViewFile,
     plain: Mapping[str, ViewFile],
+    relations: Relations,
     held: dict[str, Held],
 ) -> None:
-    """Create a view, and enter it in the catalog and in the caveats that views hold."""
+    """Create a view, and enter it in the catalog, in the relations, and in the caveats that views hold."""
     connection.execute(f'create schema if not exists "{view.schema}"')
     create_view(connection, view)
-    _pass_comments_on(connection, view)
+    # The names of its columns, which `select *` does not say.
+    columns = catalog.column_types(connection)[view.versioned]
+    meant = meanings.of_view(view, relations, view.column_comments, columns)
+    for statement in meanings.inherited_comments(view, meant):
+        connection.execute(statement)
     names = {name: view for name in _names(view, plain) if name != view.versioned}
     create_aliases(connection, names)
-    of_view = caveats.of_view(view, catalog.column_types(connection), held)
     named = dict.fromkeys(_names(view, plain), view)
-    held.update(dict.fromkeys(named, of_view))
+    relations.update(dict.fromkeys(named, meant))
+    held.update(dict.fromkeys(named, caveats.of_view(view, relations, held)))
     catalog.fill_views(connection, [view], held, {}, STATUS)
-    catalog.fill_view_columns(connection, named, held, with_units=False)
-
-
-def _pass_comments_on(connection: duckdb.DuckDBPyConnection, view: ViewFile) -> None:
-    """Give columns without a comment that of the column which they are, unchanged, where they are one."""
-    types = catalog.column_types(connection)
-    origins = passed_on(view.tree.expression, view.references, types, view.path)
-    for column, (_, comment) in types[view.versioned].items():
-        if not comment and column in origins:
-            table, name = origins[column]
-            if passed := types[table][name][1]:
-                connection.execute(f'comment on column {view.versioned}."{column}" is {quoted(passed)}')
+    catalog.fill_view_columns(connection, named, held, relations, with_units=False)
 
 
 def _create_query(connection: duckdb.DuckDBPyConnection, query: QueryFile, held: Mapping[str, Held]) -> None:

@@ -32,7 +32,8 @@ from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.views.across_traces import expanded
-from tracehouse.views.materialization import StoredView, Storing, below, storings, tables_read
+from tracehouse.views.graph import sources, view_dependencies
+from tracehouse.views.materialization import StoredView, Storing, storings
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
 # With fewer rows in its base tables, a view is computed in the time that opening a file takes.
@@ -164,7 +165,12 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
 def _views_in_order() -> dict[str, ViewFile]:
     """Return all released and draft views by their versioned names, each after the views that it reads."""
     views = {view.versioned: view for view in expanded(view_files())}
-    return {one.versioned: one for view in views.values() for one in below(view, views)}
+    return {one.versioned: one for view in views.values() for one in view_dependencies(view, views)}
+
+
+def tables_read(view: ViewFile, views: Mapping[str, ViewFile]) -> list[str]:
+    """The names of the tables that a view reads, directly or through other views, sorted."""
+    return sorted(sources([view.versioned], {name: one.references for name, one in views.items()}))
 
 
 def _plan_parts(
@@ -203,7 +209,7 @@ def _hash_inputs(
     files = sorted(
         (one.table_name, one.partition, stored.sha256) for one in conversions for stored in one.files
     )
-    statements = [(one.versioned, one.sha256) for one in below(view, views)]
+    statements = [(one.versioned, one.sha256) for one in view_dependencies(view, views)]
     inputs = json.dumps([statements, exact_sums.MEANING, how.cte, how.order, files])
     return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
 
@@ -249,7 +255,7 @@ def _compute_unit(connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: O
         for name, parts in unit.plan.items()
         if (lacking := [p for p in parts if p.partition == partition and _is_missing(warehouse, p)])
     }
-    needed = {one.versioned: one for name in missing for one in below(views[name], views)}
+    needed = {one.versioned: one for name in missing for one in view_dependencies(views[name], views)}
     _create_tables(connection, needed.values(), _of_partition(unit.conversions, partition), warehouse)
     failures = {}
     for name in views:

@@ -11,29 +11,37 @@ from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import parquet
 from tracehouse.engines.duckdb.write.statements import reading_statements, sql_error, view_statements
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.views import meanings
 from tracehouse.views.across_traces import check_types, expanded, united
+from tracehouse.views.graph import sort_views
 from tracehouse.views.materialization import StoredView
-from tracehouse.views.order import in_order
+from tracehouse.views.meanings import Column, Relations
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
 NO_FUNCTIONS: Mapping[str, str] = MappingProxyType({})
+NOT_INHERITED: Mapping[str, Column] = MappingProxyType({})
 
 
 def create_views(
     connection: DuckDBPyConnection, stored: Mapping[str, StoredView], warehouse: Path
-) -> list[ViewFile]:
-    """Create every view and an alias for its newest version, and return the views in their order.
+) -> tuple[list[ViewFile], Relations]:
+    """Create every view and an alias for its newest version.
 
-    `stored` are the materialized views, by their versioned names, which read files of the warehouse.
+    `stored` are the materialized views, by their versioned names, which read files of the warehouse. Returns
+    the views in order, and what the columns of all tables and views mean.
     """
-    views = in_order(expanded(view_files()), _existing(connection))
+    files = view_files()
+    views = sort_views(expanded(files), _existing(connection))
+    relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in views:
-        create_view(connection, view, _table_functions(stored.get(view.versioned), warehouse))
-    _unite_comments(connection, views)
+        functions = _table_functions(stored.get(view.versioned), warehouse)
+        create_view(connection, view, functions, relations[view.versioned])
+    _check_united(connection, files)
     create_aliases(connection, newest(views))
-    return views
+    return views, relations
 
 
 def replace_views(
@@ -71,32 +79,30 @@ def _existing(connection: DuckDBPyConnection) -> set[str]:
 
 
 def create_view(
-    connection: DuckDBPyConnection, view: ViewFile, functions: Mapping[str, str] = NO_FUNCTIONS
+    connection: DuckDBPyConnection,
+    view: ViewFile,
+    functions: Mapping[str, str] = NO_FUNCTIONS,
+    columns: Mapping[str, Column] = NOT_INHERITED,
 ) -> None:
-    """Create a view with its comments. Raises DefinitionError that names the line.
+    """Create a view with its comments and those that its `columns` inherit.
 
-    `functions` are the table functions that read its rows from files (see `statements.query_of`).
+    Raises DefinitionError that names the line. `functions` are the table functions that read its rows from
+    files (see `statements.query_of`).
     """
+    created = reading_statements(view, functions) if functions else view_statements(view)
     try:
-        connection.execute(reading_statements(view, functions) if functions else view_statements(view))
+        connection.execute(";\n".join([created, *meanings.inherited_comments(view, columns)]))
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
 
 
-def _unite_comments(connection: DuckDBPyConnection, views: Sequence[ViewFile]) -> None:
-    """Copy the column comments of a uniting view to the views that it unites, where they have none.
-
-    Raises DefinitionError where the types of two views differ.
-    """
+def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> None:
+    """Raise DefinitionError where views that another unites differ in the types of their columns."""
     columns = catalog.column_types(connection)
+    views = {view.versioned: view for view in files}
     first: dict[str, ViewFile] = {}
-    for name, uniting in united(view_files()).items():
-        view = next(view for view in views if view.versioned == name)
-        check_types(first.setdefault(uniting.versioned, view), view, columns)
-        for column, (_, comment) in columns[name].items():
-            shared = columns[uniting.versioned].get(column, ("", None))[1]
-            if shared and not comment:
-                connection.execute(f'comment on column {name}."{column}" is {quoted(shared)}')
+    for name, uniting in united(files).items():
+        check_types(first.setdefault(uniting.versioned, views[name]), views[name], columns)
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:

@@ -1,0 +1,112 @@
+"""Columns inherit comments, provenance and units by lineage."""
+
+from pathlib import Path
+
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.views import meanings
+from tracehouse.views.across_traces import expanded, united
+from tracehouse.views.graph import sort_views
+from tracehouse.views.meanings import Relations
+from tracehouse.views.view_files import ViewFile, read_view_file, view_files
+
+RUN = """create or replace view itp.run_v1 as
+select job_id, duration as run_s, num_gpu * duration as gpu_s from itp.raw_job;
+
+comment on column itp.run_v1.gpu_s is 'GPUs'' time; derived.';
+"""
+
+
+def relations(files: list[ViewFile]) -> Relations:
+    tables = meanings.of_tables(all_traces().values())
+    return meanings.of_views(sort_views(expanded(files), tables), files, tables)
+
+
+def written(folder: Path, **texts: str) -> list[ViewFile]:
+    """View files of several schemas; `itp__run` is `itp.run_v1`, `itp__run__2` its next version."""
+    found = []
+    for name, text in texts.items():
+        schema, view, *version = name.split("__")
+        path = folder / schema / f"{view}.v{version[0] if version else 1}.sql"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        found.append(read_view_file(path))
+    return found
+
+
+def test_a_column_that_is_passed_through_inherits(tmp_path: Path) -> None:
+    upper = "create or replace view itp.upper_v1 as select run_s, gpu_s, run_s + 1 as more from itp.run_v1;"
+    found = relations(written(tmp_path, itp__run=RUN, itp__upper=upper))
+    base = found["itp.raw_job"]
+    assert (base["duration"].unit, base["duration"].provenance) == ("s", "measured")
+    assert base["duration"].comment == f"{base['duration'].meaning} (s); measured."
+    assert found["itp.run_v1"]["run_s"] == found["itp.upper"]["run_s"] == base["duration"]
+    own = found["itp.upper_v1"]["gpu_s"]
+    assert (own.comment, own.meaning, own.provenance) == ("GPUs' time; derived.", "GPUs' time", "derived")
+    assert found["itp.upper_v1"]["more"] == meanings.Column("", "", "", None)
+
+
+def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
+    overriding = RUN + "comment on column itp.run_v1.run_s is 'Run; derived.';"
+    [run] = written(tmp_path, itp__run=overriding)
+    column = relations([run])["itp.run_v1"]["run_s"]
+    assert (column.meaning, column.provenance, column.unit) == ("Run", "derived", "s")
+    inherited = list(meanings.inherited_comments(run, relations([run])["itp.run_v1"]))
+    assert len(inherited) == 1 and inherited[0].startswith('comment on column itp.run_v1."job_id" is ')
+
+
+def test_a_unit_by_name_overrides_an_inherited_one(tmp_path: Path) -> None:
+    size = "create or replace view itp.size_v1 as select batch_size from itp.elasticflow_job;"
+    found = relations(written(tmp_path, itp__size=size))
+    assert found["itp.elasticflow_job"]["batch_size"].unit == "samples"
+    assert found["itp.size_v1"]["batch_size"].unit == ""
+
+
+def test_a_next_version_keeps_the_comments_of_the_one_before(tmp_path: Path) -> None:
+    second = "create or replace view itp.run_v2 as select num_gpu * duration * 1.0 as gpu_s from itp.raw_job;"
+    found = relations(written(tmp_path, itp__run=RUN, itp__run__2=second))
+    assert found["itp.run_v2"]["gpu_s"] == found["itp.run_v1"]["gpu_s"]
+    assert found["itp.run"] == found["itp.run_v2"]
+
+
+def test_a_view_that_is_united_has_the_comments_of_the_one_that_unites(tmp_path: Path) -> None:
+    uniting = """create or replace view unified.jobs_v1 as
+select trace, run_s, gpus from each_trace.standard_job_v1;
+
+comment on column unified.jobs_v1.run_s is 'Run of the job; derived.';
+"""
+    itp = """create or replace view itp.standard_job_v1 as
+select duration as run_s, num_gpu as gpus from itp.raw_job;
+"""
+    found = relations(written(tmp_path, itp__standard_job=itp, unified__jobs=uniting))
+    assert found["itp.standard_job_v1"]["run_s"].comment == "Run of the job; derived."
+    assert found["unified.jobs_v1"]["gpus"] == found["itp.raw_job"]["num_gpu"]
+
+
+def test_no_view_file_repeats_a_comment_that_it_inherits() -> None:
+    files = view_files()
+    found = relations(files)
+    versions = {view.versioned: view for view in files}
+    uniting = united(files)
+    repeated = []
+    for view in expanded(files):
+        before = versions.get(f"{view.alias}_v{view.version - 1}")
+        without_own: dict[str, str] = {}
+        for one in (uniting.get(view.versioned), before):
+            without_own |= meanings._comments_of_versions(one, versions) if one else {}
+        inherited = meanings.of_view(view, found, without_own, view.tree.expression.named_selects)
+        repeated += [
+            f"{view.versioned}.{name}"
+            for name, text in view.column_comments.items()
+            if inherited[name].comment == text
+        ]
+    assert repeated == []
+
+
+def test_every_column_of_every_view_has_a_comment_and_a_provenance() -> None:
+    without = [
+        f"{name}.{column}"
+        for name, columns in relations(view_files()).items()
+        for column, found in columns.items()
+        if not name.startswith("catalog.") and not (found.meaning and found.provenance)
+    ]
+    assert without == []

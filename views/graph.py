@@ -1,0 +1,83 @@
+"""The dependency graph of tables, views, queries and columns, each by its full name."""
+
+from collections.abc import Collection, Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from tracehouse.core.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from tracehouse.views.view_files import ViewFile
+
+Reads = Mapping[str, Collection[str]]
+"""What each object reads directly. An object that is no key, such as a base table, reads nothing."""
+
+
+def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
+    """List objects and all that they read, directly or through others, each after what it reads."""
+    # A dictionary as an ordered set. An object that is being visited has no place yet.
+    found: dict[str, None] = {}
+    visited: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name not in visited:
+            visited.add(name)
+            for lower in sorted(reads.get(name, ())):
+                visit(lower)
+            found[name] = None
+
+    for name in names:
+        visit(name)
+    return list(found)
+
+
+def sources(names: Iterable[str], reads: Reads) -> set[str]:
+    """The objects at the bottom of what some objects read; an object that reads nothing is its own source."""
+    return {name for name in with_dependencies(names, reads) if name not in reads}
+
+
+def sort(reads: Reads) -> tuple[list[str], list[str]]:
+    """Sort objects so that each comes after what it reads.
+
+    Returns the sorted objects, without those in a circle or above one, and a circle, empty if there is none.
+    """
+    # Names in order: sets have another order in every process.
+    sorter = TopologicalSorter({name: sorted(lower) for name, lower in reads.items()})
+    circle: list[str] = []
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    found: list[str] = []
+    while ready := sorter.get_ready():
+        found += [name for name in ready if name in reads]
+        sorter.done(*ready)
+    return found, circle
+
+
+def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[ViewFile]":
+    """Sort views so that each comes after what it reads. `tables` are the names that exist before any view.
+
+    Raises DefinitionError if a view reads something that does not exist, a view without its version, or
+    itself through other views.
+    """
+    by_name = {view.versioned: view for view in views}
+    aliases = {view.alias for view in views}
+    for view in views:
+        for name in sorted(view.references - by_name.keys()):
+            if name in aliases:
+                raise DefinitionError(
+                    f"{view.path}: reads {name}; name its version, or a new one would change this view"
+                )
+            if name not in tables:
+                raise DefinitionError(f"{view.path}: reads {name}, which does not exist")
+    found, circle = sort({view.versioned: view.references for view in views})
+    if circle:
+        raise DefinitionError(f"views read each other in a circle: {' → '.join(circle)}")
+    return [by_name[name] for name in found]
+
+
+def view_dependencies(view: "ViewFile", views: "Mapping[str, ViewFile]") -> "list[ViewFile]":
+    """A view and all views that it reads, directly or through others, each after what it reads."""
+    reads = {name: one.references for name, one in views.items()}
+    return [views[name] for name in with_dependencies([view.versioned], reads) if name in views]

@@ -1,0 +1,118 @@
+"""What the columns of tables and views mean: declared once, and inherited by lineage.
+
+`ingest/traces` declares the columns of base tables. A view file comments on the columns that it computes.
+Every other column of a view has the comment of the first of these that has one:
+
+1. the same column in the view's previous version;
+2. the same column of the view that unites this one with those of other traces (`each_trace`);
+3. the column that it passes through unchanged.
+
+A column that is passed through also keeps its unit, unless `quantities.csv` has one for its name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tracehouse.core.units import spelled
+from tracehouse.ingest import declarations
+from tracehouse.ingest.declarations import Trace
+from tracehouse.ingest.store.manifest import REJECTED_COLUMNS
+from tracehouse.views.across_traces import united
+from tracehouse.views.columns import passed_on, split_comment
+from tracehouse.views.quantities import quantities
+from tracehouse.views.view_files import VIEWS, ViewFile
+
+_CATALOG = VIEWS / "catalog" / "tables.sql"
+_COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)';$", re.M)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
+
+    `unit` is None if neither a declaration nor `quantities.csv` says it.
+    """
+
+    comment: str
+    meaning: str
+    provenance: str
+    unit: str | None
+
+
+Relations = dict[str, dict[str, Column]]
+"""The columns of tables and views, in order, by the names of both."""
+
+_UNKNOWN = Column("", "", "", None)
+
+
+def of_tables(traces: Iterable[Trace]) -> Relations:
+    """The columns of base tables and of the catalog."""
+    found = {
+        f"{trace.name}.{table.name}": {column.name: _declared(column) for column in table.stored_columns}
+        for trace in traces
+        for table in trace.tables
+    }
+    found["catalog.rejected_rows"] = {column.name: _declared(column) for column in REJECTED_COLUMNS}
+    for table, column, comment in _COLUMN_OF_CATALOG.findall(_CATALOG.read_text()):
+        text = comment.replace("''", "'")
+        found.setdefault(table, {})[column] = Column(text, *split_comment(text), None)
+    return found
+
+
+def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relations) -> Relations:
+    """The columns of tables and views, the newest version of a view by its plain name too.
+
+    `views` are in order, so that each comes after what it reads, and `files` are the same with `each_trace`.
+    """
+    found = dict(tables)
+    uniting = united(files)
+    versions = {view.versioned: view for view in files}
+    for view in views:
+        comments = _comments_of_versions(view, versions)
+        if view.versioned in uniting:
+            comments = {**_comments_of_versions(uniting[view.versioned], versions), **comments}
+        found[view.versioned] = of_view(view, found, comments, view.tree.expression.named_selects)
+        # A view that reads a newer version of itself does not exist, so the last one is the newest.
+        found[view.alias] = found[view.versioned]
+    return found
+
+
+def of_view(
+    view: ViewFile, relations: Relations, comments: Mapping[str, str], columns: Iterable[str]
+) -> dict[str, Column]:
+    """The columns of a view, given what it reads and the comments that are not inherited by lineage."""
+    passed = passed_on(view.tree.expression, view.references, relations, view.path)
+    units = quantities(view.schema)
+    found = {}
+    for name in columns:
+        table, column = passed.get(name, ("", ""))
+        meant = relations.get(table, {}).get(column, _UNKNOWN)
+        if name in comments:
+            meant = Column(comments[name], *split_comment(comments[name]), meant.unit)
+        found[name] = replace(meant, unit=units[name].unit) if name in units else meant
+    return found
+
+
+def comment_text(column: declarations.Column) -> str:
+    """The comment of a base table's column in the database."""
+    unit = f" ({column.unit})" if column.unit else ""
+    return f"{column.comment}{unit}; {column.provenance}."
+
+
+def inherited_comments(view: ViewFile, columns: Mapping[str, Column]) -> Iterator[str]:
+    """The statements that comment on the columns of a view which its file does not comment on."""
+    for name, column in columns.items():
+        if column.comment and name not in view.column_comments:
+            doubled = column.comment.replace("'", "''")
+            yield f"""comment on column {view.versioned}."{name}" is '{doubled}'"""
+
+
+def _declared(column: declarations.Column) -> Column:
+    return Column(comment_text(column), column.comment, column.provenance, spelled(column.unit))
+
+
+def _comments_of_versions(view: ViewFile, versions: Mapping[str, ViewFile]) -> dict[str, str]:
+    """The comments of a view file on columns, and those of the versions before where it has none."""
+    before = versions.get(f"{view.alias}_v{view.version - 1}")
+    return {**(_comments_of_versions(before, versions) if before else {}), **view.column_comments}
