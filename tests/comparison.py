@@ -39,6 +39,10 @@ VIEWS = with_later_versions(
     {name: twin for module in _TWINS for name, twin in getattr(module, "VIEWS", {}).items()},
     [view.versioned for view in view_files()],
 )
+OTHER_VALUES = {
+    module.__name__.removeprefix("twins."): getattr(module, "OTHER_VALUES", {}) for module in _TWINS
+}
+TOGETHER = {key: values for module in _TWINS for key, values in getattr(module, "TOGETHER", {}).items()}
 QUERIES = {call: twin for module in _TWINS for call, twin in getattr(module, "QUERIES", {}).items()}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import command_line
+import comparison
 import duckdb
 import pytest
 
@@ -16,30 +17,6 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
 MacroRows = Callable[[QueryFile, dict[str, Any]], list[dict[str, Any]]]
-
-# Where any value will do, one that gives another answer on the sample.
-VALUES = {
-    "at_batch_size": 32,
-    "at_value": 100,
-    "from_hour": 1000,
-    "from_time": dt.datetime(2023, 7, 10, 1, tzinfo=dt.UTC),
-    "in_trace": "pai",
-    "in_variant": "gpushare40",
-    "max_batch_size": 32,
-    "min_gpus": 16,
-    "min_workers": 2,
-    "on_day": dt.date(2023, 7, 10),
-    "on_gpu": 1,
-    "on_node": "172.31.0.2",
-    "to_hour": 1000,
-    "to_target": 50,
-}
-
-# What another parameter must be for one to matter.
-BESIDE: dict[tuple[str, str], dict[str, Any]] = {
-    ("acme.states", "preempted_fails"): {"by_outcome": True},
-    ("unified.allocation_hourly", "censored_run_on"): {"in_trace": "dlrm"},
-}
 
 QUERIES = query_files()
 FIRST_OF_SCHEMA = list({query.schema: query for query in reversed(QUERIES)}.values())
@@ -53,13 +30,14 @@ CHANGED = [
 ]
 
 
-def other_value(parameter: Parameter) -> Any:
-    """A value that is not the default."""
+def other_value(query: QueryFile, parameter: Parameter) -> Any:
+    """Return a value that is not the default."""
+    known = comparison.OTHER_VALUES.get(query.schema, {})
     default = parameter.default.strip("'")
     if parameter.choices:
         return next(choice for choice in parameter.choices if choice != default)
-    if parameter.name in VALUES:
-        return VALUES[parameter.name]
+    if parameter.name in known:
+        return known[parameter.name]
     if parameter.type == "BOOLEAN":
         return default != "true"
     doubled = int(default) * 2 if "INT" in parameter.type else float(default) * 2
@@ -136,11 +114,11 @@ def test_with_another_value(
     asked: duckdb.DuckDBPyConnection,
     macro_rows: MacroRows,
 ) -> None:
-    beside = BESIDE.get((query.full_name, parameter.name), {})
-    values = beside | {parameter.name: other_value(parameter)}
+    together = comparison.TOGETHER.get((query.full_name, parameter.name), {})
+    values = together | {parameter.name: other_value(query, parameter)}
     rows = by_question(query, asked, {name: as_written(value) for name, value in values.items()})
     assert rows == macro_rows(query, values)
-    assert rows != macro_rows(query, beside)
+    assert rows != macro_rows(query, together)
 
 
 def as_written(value: Any) -> str:

@@ -6,6 +6,7 @@ frames and never the database.
 """
 
 import csv
+import datetime as dt
 import math
 import re
 from bisect import bisect_left, bisect_right
@@ -1075,3 +1076,15 @@ STATE_QUERIES = {
 }
 QUERIES = JOB_QUERIES | STATE_QUERIES | TELEMETRY_QUERIES | SUMMARY_QUERIES
 ON_REAL_FILES = {*SUMMARY_QUERIES, "acme.cluster_capacity_v1"}
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {
+    "at_value": 100,
+    "from_time": dt.datetime(2023, 7, 10, 1, tzinfo=dt.UTC),
+    "min_gpus": 16,
+    "on_day": dt.date(2023, 7, 10),
+    "on_gpu": 1,
+    "on_node": "172.31.0.2",
+}
+# Parameters that change the answer only together with others, and these others.
+TOGETHER = {("acme.states", "preempted_fails"): {"by_outcome": True}}

@@ -325,3 +325,6 @@ QUERIES = {
     "itp.testbed()": (testbed, (), None),
     "itp.testbed_sizes()": (testbed_sizes, (), None),
 }
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"min_gpus": 16}

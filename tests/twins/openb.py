@@ -644,3 +644,6 @@ QUERIES = {
         None,
     ),
 }
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"in_variant": "gpushare40"}

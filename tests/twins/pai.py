@@ -1143,3 +1143,6 @@ QUERIES = MACHINE_QUERIES | {
 }
 
 ON_REAL_FILES = {*MACHINE_QUERIES, "pai.cluster_capacity_v1"}
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"from_hour": 1000, "min_gpus": 16, "min_workers": 2, "to_hour": 1000}

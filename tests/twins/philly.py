@@ -391,3 +391,6 @@ QUERIES = {
     "philly.utilization_by_day()": (utilization_by_day, (), ["day"]),
     "philly.machine_gpus()": (machine_gpus, (), ["listed_gpus", "used_gpus", "measured_gpus"]),
 }
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"min_gpus": 16}

@@ -153,3 +153,6 @@ QUERIES = {
 # The jobs are not at hand.
 ON_REAL_FILES = ["spot.cluster_capacity_v1", "spot.capacity_by_model()"]
 ON_REAL_FILES += ["spot.capacity_by_model(with_total := true)"]
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"from_hour": 1000}

@@ -899,3 +899,8 @@ QUERIES = {
     ),
     "unified.duration_predictability(last_jobs := 2)": (duration_predictability, (True, 2), BY_PREDICTOR),
 }
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai"}
+# Parameters that change the answer only together with others, and these others.
+TOGETHER = {("unified.allocation_hourly", "censored_run_on"): {"in_trace": "dlrm"}}

@@ -569,3 +569,6 @@ OTHER_GPU_QUERIES = {
 }
 QUERIES = QUERIES_OF_GPUS_AT_HAND | OTHER_GPU_QUERIES
 ON_REAL_FILES = {*VIEWS, *QUERIES_OF_GPUS_AT_HAND}
+
+# Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
+OTHER_VALUES = {"at_batch_size": 32, "max_batch_size": 32, "to_target": 50}
