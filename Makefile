@@ -1,5 +1,6 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests on both versions of DuckDB
+# make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 20 minutes
 # make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
 # make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
@@ -27,6 +28,9 @@ ON_OLDER_TOO := $(addprefix tests/, views/test_acme_by_hand.py views/test_acme_t
 	views/test_times_out_of_range.py sql/test_query_files.py sql/test_last_day.py engines/test_answer.py \
 	engines/test_build.py engines/test_checks.py engines/test_repeatable.py publish/test_export.py \
 	hostile/test_escapes.py clients/test_older_duckdb.py clients/test_sqlalchemy.py)
+# Where the tests of one trace are.
+OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.py docs/test_tables.py \
+	engines/test_checks.py samples sql views)
 # Superset pins older versions of our dependencies and runs on the older DuckDB, so it has a separate environment.
 SUPERSET_VENV := .venv-superset
 SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
@@ -35,7 +39,7 @@ CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
-.PHONY: demo test spark-test bi-test hostile lint lint-style lint-types lint-sql lint-wording bench verified docs \
+.PHONY: demo test test-trace spark-test bi-test hostile lint lint-style lint-types lint-sql lint-wording bench verified docs \
 	docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
@@ -84,6 +88,10 @@ test: venvs
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal \
 		-k 'not real and not memory and not 1.4.2 and not answers_the_same and not answer_the_same' $(ON_OLDER_TOO)
+
+test-trace: $(VENV)/ready
+	$(if $(TRACE),,$(error Name a trace: make test-trace TRACE=itp))
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --only-trace $(TRACE) $(OF_A_TRACE)
 
 spark-test: $(VENV)/ready
 	TRACEHOUSE_SPARK=all $(BIN)/pytest tests/spark

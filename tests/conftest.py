@@ -1,6 +1,7 @@
-"""Warehouses that several tests read, over real files and synthetic dumps, and what tests tried."""
+"""Warehouses that several tests read, and the option --only-trace, which runs the tests of one trace."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import settings
 from sharing import shared
 
 from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
@@ -27,6 +29,28 @@ def pytest_report_header() -> str:
     return f"duckdb {duckdb.__version__}"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "run the tests of one trace, over its files alone"
+    parser.addoption("--only-trace", choices=sorted(all_traces()), help=help_text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --only-trace, keep marked tests and those whose file, name or parameters name this trace alone."""
+    if trace := config.getoption("only_trace"):
+        config.hook.pytest_deselected(items=[item for item in items if not _is_of(trace, item)])
+        items[:] = [item for item in items if _is_of(trace, item)]
+
+
+def _is_of(trace: str, item: pytest.Item) -> bool:
+    named = {*re.findall("[a-z0-9]+", item.nodeid.lower())} & {*all_traces(), "unified"}
+    marked = item.get_closest_marker("each_trace") is not None
+    return named == {trace} or (not named and marked)
+
+
 def build_warehouse(raw: Path, warehouse: Path) -> Path:
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert not outcome.problems
@@ -34,10 +58,22 @@ def build_warehouse(raw: Path, warehouse: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_raw() -> Path:
-    if not REAL_DATA.is_dir():
-        pytest.skip(f"the publishers' real files are not at {REAL_DATA}")
-    return REAL_DATA
+def traces(pytestconfig: pytest.Config) -> list[str]:
+    """The traces that this run tests."""
+    chosen = pytestconfig.getoption("only_trace")
+    return [chosen] if chosen else sorted(all_traces())
+
+
+@pytest.fixture(scope="session")
+def real_raw(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trace = pytestconfig.getoption("only_trace")
+    if not (REAL_DATA / (trace or "")).is_dir():
+        pytest.skip(f"the publishers' real files are not at {REAL_DATA / (trace or '')}")
+    if not trace:
+        return REAL_DATA
+    folder = tmp_path_factory.mktemp("real_raw")
+    (folder / trace).symlink_to(REAL_DATA / trace)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +82,10 @@ def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def sample_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_raw(traces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     def write(folder: Path) -> None:
-        dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, dumps.available(), quiet)
+        available = [trace for trace in dumps.available() if trace in traces]
+        dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, available, quiet)
 
     return shared(tmp_path_factory, "sample_raw", write)
 

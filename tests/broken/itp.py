@@ -69,4 +69,6 @@ def breaches_on_real_files(raw: Path) -> dict[str, int]:
         jobs = pd.concat(pd.read_csv(archive.extractfile(member)) for member in members)
     assert len(members) == 11
     tightness = (jobs["deadline"] - jobs["submission_time"]) / jobs["duration"]
-    return {"itp.elasticflow_job.tightness": int(((tightness < 0.5) | (tightness > 1.5)).sum())}
+    outside = int(((tightness < 0.5) | (tightness > 1.5)).sum())
+    assert outside == 3
+    return {"itp.elasticflow_job.tightness": outside}

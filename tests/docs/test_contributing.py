@@ -20,6 +20,7 @@ CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
 EXAMPLES = re.findall(r"From\s+`(\S+)`:\n\n```\w+\n(.*?)```", CONTRIBUTING, re.S)
 
 
+@pytest.mark.each_trace
 def test_lists_every_ledger_with_its_columns() -> None:
     for path in sorted((REPOSITORY / "views").glob("*/*.csv")):
         header = path.read_text().splitlines()[0]

@@ -60,6 +60,7 @@ def numbers(column: pd.Series) -> pd.Series:
 # Every trace.
 
 
+@pytest.mark.each_trace
 def test_every_generator_is_found() -> None:
     assert set(TRACES) <= set(available())
 

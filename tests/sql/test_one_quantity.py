@@ -92,6 +92,7 @@ def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
                     yield f"{one.query} and {other.query}: {name} ({meaning}): {sums[0]} and {sums[1]}"
 
 
+@pytest.mark.each_trace
 def test_queries_agree_on_quantities(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert list(disagreements(synthetic)) == []
 

@@ -38,6 +38,7 @@ def test_query_on_synthetic_dumps(call: str, synthetic: duckdb.DuckDBPyConnectio
     assert bool(columns_with_totals(expected)) == ("with_total := true" in call)
 
 
+@pytest.mark.each_trace
 def test_every_query_has_a_reference_implementation(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select query_name from catalog.queries").fetchall()
     assert {name for (name,) in rows} == {call.split("(")[0] for call in comparison.QUERIES}

@@ -108,6 +108,7 @@ def test_rejects_invalid_query_file(tmp_path: Path, found: str, instead: str, co
         read_query_file(write_query(tmp_path, QUERY.replace(found, instead)))
 
 
+@pytest.mark.each_trace
 def test_defaults_are_within_their_limits() -> None:
     parameters = [p for query in query_files() for p in query.parameters if p.default != "null"]
     chosen = [p for p in parameters if p.choices]
@@ -119,6 +120,7 @@ def test_defaults_are_within_their_limits() -> None:
     assert outside == []
 
 
+@pytest.mark.each_trace
 def test_titles_are_short_noun_phrases_with_their_population() -> None:
     titles = {query.full_name: query.header.title for query in query_files()}
     assert len({title.casefold() for title in titles.values()}) == len(titles)
@@ -133,6 +135,7 @@ def test_titles_are_short_noun_phrases_with_their_population() -> None:
     } == {}
 
 
+@pytest.mark.each_trace
 def test_with_total_is_the_last_parameter_with_one_text() -> None:
     asked = {
         (parameter.type, parameter.default, parameter.meaning, parameter is query.parameters[-1])
@@ -145,6 +148,7 @@ def test_with_total_is_the_last_parameter_with_one_text() -> None:
     assert meaning == 'add subtotal rows labelled "all" after the rows they summarise'
 
 
+@pytest.mark.each_trace
 def test_no_file_repeats_a_shared_parameter() -> None:
     repeated = []
     for query in query_files():
@@ -170,6 +174,7 @@ def test_shared_parameters_are_used_by_several_queries() -> None:
             assert len(users) > 1, row
 
 
+@pytest.mark.each_trace
 def test_every_parameter_has_a_limit() -> None:
     parameters = [p for query in query_files() for p in query.parameters]
     open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]
@@ -177,6 +182,7 @@ def test_every_parameter_has_a_limit() -> None:
     assert [(p.name, p.type) for p in open_ones] == [("residual_table", "VARCHAR")]
 
 
+@pytest.mark.each_trace
 def test_hashes_of_queries_are_unique() -> None:
     queries = query_files()
     assert len({query.sha256 for query in queries}) == len(queries) > 10

@@ -32,6 +32,7 @@ def test_view_on_synthetic_dumps(view: str, synthetic: duckdb.DuckDBPyConnection
     raw_frames.assert_same_rows(synthetic.sql(f"from {view}"), expected, keys)
 
 
+@pytest.mark.each_trace
 def test_every_view_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select versioned_name from catalog.views").fetchall()
     assert {name for (name,) in rows} == set(VIEWS)

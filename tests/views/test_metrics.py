@@ -24,12 +24,14 @@ def write_ledger(folder: Path, rows: dict[str, tuple[str, str, str]]) -> Path:
     return folder
 
 
+@pytest.mark.each_trace
 def test_every_trace_has_every_metric(synthetic: duckdb.DuckDBPyConnection) -> None:
     cells = synthetic.execute("select trace, metric from catalog.metrics").fetchall()
     assert len(ledgers.METRICS) == 21
     assert cells == [(trace, metric) for trace in sorted(all_traces()) for metric in ledgers.METRICS]
 
 
+@pytest.mark.each_trace
 def test_answers_exist_and_run(synthetic: duckdb.DuckDBPyConnection) -> None:
     rows = synthetic.execute("select exactness, reason, answered_by from catalog.metrics").fetchall()
     views = {view.alias for view in view_files()}

@@ -62,6 +62,7 @@ def test_another_header_is_an_error(tmp_path: Path) -> None:
         quantities("mars", tmp_path)
 
 
+@pytest.mark.each_trace
 def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
     units = synthetic.execute("select distinct unit from catalog.columns").fetchall()
     assert [unit for (unit,) in units if spelled(unit) != unit] == []
@@ -75,6 +76,7 @@ def test_a_number_needs_a_unit_and_a_text_none() -> None:
         unit_of("anything", "DOUBLE", None, "here")
 
 
+@pytest.mark.each_trace
 def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
     described = synthetic.execute(
         "select object_name, list(column_name order by position) from catalog.columns group by object_name"

@@ -125,6 +125,7 @@ def test_rules_say_what_must_hold() -> None:
     assert texts["in_node"] == "every (id, from) occurs in mars.node"
 
 
+@pytest.mark.each_trace
 def test_every_declared_table_has_its_rules() -> None:
     rules: dict[str, Check] = {rule.name: rule for rule in all_rules(all_traces().values())}
     assert len(rules) == len(all_rules(all_traces().values()))

@@ -68,6 +68,7 @@ def found_broken(folder: Path, columns: dict[str, str] | None = None) -> list[st
     return broken(locked(), view_files(folder), base_columns() if columns is None else columns)
 
 
+@pytest.mark.each_trace
 def test_no_released_view_differs_from_the_lock() -> None:
     assert broken(locked(), view_files(), base_columns()) == []
 
@@ -80,6 +81,7 @@ def test_the_lock_is_what_a_release_writes(tmp_path: Path, monkeypatch: pytest.M
     assert versions.LOCK.read_text() == newest_wording
 
 
+@pytest.mark.each_trace
 def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
     meanings = locked().views.values()
     assert len(meanings) > 50

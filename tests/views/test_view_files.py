@@ -70,6 +70,7 @@ def test_without_a_title_there_is_no_comment(tmp_path: Path) -> None:
     assert (view.header.title, view.comments) == ("", [])
 
 
+@pytest.mark.each_trace
 def test_no_view_file_repeats_its_title() -> None:
     titles = {view: view.header.title.replace("'", "''") for view in view_files()}
     assert [view.path for view, title in titles.items() if f"'{title}'" in view.text] == []
@@ -149,6 +150,7 @@ def test_rejects_views_that_read_each_other(tmp_path: Path) -> None:
         sort_views(view_files(tmp_path), set())
 
 
+@pytest.mark.each_trace
 def test_no_two_views_have_the_same_hash() -> None:
     views = view_files()
     assert len({view.sha256 for view in views}) == len(views)
