@@ -58,7 +58,7 @@ def build_warehouse(raw: Path, warehouse: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def traces(pytestconfig: pytest.Config) -> list[str]:
+def tested_traces(pytestconfig: pytest.Config) -> list[str]:
     """The traces that this run tests."""
     chosen = pytestconfig.getoption("only_trace")
     return [chosen] if chosen else sorted(all_traces())
@@ -82,9 +82,9 @@ def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def sample_raw(traces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_raw(tested_traces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     def write(folder: Path) -> None:
-        available = [trace for trace in dumps.available() if trace in traces]
+        available = [trace for trace in dumps.available() if trace in tested_traces]
         dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, available, quiet)
 
     return shared(tmp_path_factory, "sample_raw", write)

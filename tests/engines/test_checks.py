@@ -167,24 +167,26 @@ def count(connection: duckdb.DuckDBPyConnection, rule: str) -> int:
 
 
 @pytest.fixture
-def tables() -> duckdb.DuckDBPyConnection:
+def tables() -> Iterator[duckdb.DuckDBPyConnection]:
     """Create every base table, empty, in memory."""
-    connection = duckdb.connect()
-    for trace in all_traces().values():
-        connection.execute(f"create schema {trace.name}")
-        for table in trace.tables:
-            columns = ", ".join(f'"{column.name}" {column.stored_type}' for column in table.stored_columns)
-            connection.execute(f"create table {trace.name}.{table.name} ({columns})")
-    return connection
+    with duckdb.connect() as connection:
+        for trace in all_traces().values():
+            connection.execute(f"create schema {trace.name}")
+            for table in trace.tables:
+                columns = ", ".join(
+                    f'"{column.name}" {column.stored_type}' for column in table.stored_columns
+                )
+                connection.execute(f"create table {trace.name}.{table.name} ({columns})")
+        yield connection
 
 
 @pytest.fixture(scope="module")
 def broken(
-    traces: list[str], tmp_path_factory: pytest.TempPathFactory
+    tested_traces: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    files = {name: BROKEN[name] for name in of_traces(BROKEN, traces)}
+    files = {name: BROKEN[name] for name in of_traces(BROKEN, tested_traces)}
     if not files:
-        pytest.skip(f"no files break rules of {', '.join(traces)}")
+        pytest.skip(f"no files break rules of {', '.join(tested_traces)}")
     with warehouse_of(files, tmp_path_factory.mktemp("broken")) as connection:
         yield connection
 
@@ -215,12 +217,14 @@ def test_rules_read_their_table_and_others_of_their_trace() -> None:
         assert tables_read(rule) <= known, rule.name
 
 
-def test_every_rule_counts_on_real_files(real: duckdb.DuckDBPyConnection, traces: list[str]) -> None:
-    assert_every_rule_counts(real, traces)
+def test_every_rule_counts_on_real_files(real: duckdb.DuckDBPyConnection, tested_traces: list[str]) -> None:
+    assert_every_rule_counts(real, tested_traces)
 
 
-def test_every_rule_counts_on_a_sample(synthetic: duckdb.DuckDBPyConnection, traces: list[str]) -> None:
-    assert_every_rule_counts(synthetic, traces)
+def test_every_rule_counts_on_a_sample(
+    synthetic: duckdb.DuckDBPyConnection, tested_traces: list[str]
+) -> None:
+    assert_every_rule_counts(synthetic, tested_traces)
 
 
 def test_no_rule_fails_on_real_files(real: duckdb.DuckDBPyConnection) -> None:
@@ -231,9 +235,11 @@ def test_no_rule_fails_on_a_sample(synthetic: duckdb.DuckDBPyConnection) -> None
     assert failed(synthetic) == []
 
 
-def test_a_sample_has_data_for_every_rule(synthetic: duckdb.DuckDBPyConnection, traces: list[str]) -> None:
+def test_a_sample_has_data_for_every_rule(
+    synthetic: duckdb.DuckDBPyConnection, tested_traces: list[str]
+) -> None:
     rows = synthetic.execute("select check_name from catalog.checks where status = 'no data'").fetchall()
-    assert of_traces((name for (name,) in rows), traces) == set()
+    assert of_traces((name for (name,) in rows), tested_traces) == set()
 
 
 def test_real_files_break_the_rules_that_pandas_finds_broken(
@@ -248,16 +254,16 @@ def test_real_files_break_the_rules_that_pandas_finds_broken(
     assert all(caveats.values()), caveats
 
 
-def test_each_rule_counts_its_breaches(broken: duckdb.DuckDBPyConnection, traces: list[str]) -> None:
+def test_each_rule_counts_its_breaches(broken: duckdb.DuckDBPyConnection, tested_traces: list[str]) -> None:
     expected = dict.fromkeys(RULES.keys() - KEPT_BY_INGEST, 1) | BROKEN_MORE_OFTEN
-    assert violations(broken) == {name: expected[name] for name in of_traces(expected, traces)}
+    assert violations(broken) == {name: expected[name] for name in of_traces(expected, tested_traces)}
 
 
-def test_only_a_caveat_excuses_a_breach(broken: duckdb.DuckDBPyConnection, traces: list[str]) -> None:
+def test_only_a_caveat_excuses_a_breach(broken: duckdb.DuckDBPyConnection, tested_traces: list[str]) -> None:
     statuses = dict(broken.execute("select check_name, status from catalog.checks").fetchall())
     expected = {name: "known" if rule.caveat else "failed" for name, rule in RULES.items()}
     expected |= dict.fromkeys(KEPT_BY_INGEST, "ok")
-    for name in of_traces(expected, traces):
+    for name in of_traces(expected, tested_traces):
         assert statuses[name] == expected[name], name
 
 
@@ -274,21 +280,21 @@ def test_key_of_acme_telemetry_counts_repeated_times(tables: duckdb.DuckDBPyConn
     assert count(tables, "acme.gpu_metric.key") == 2
 
 
-def test_empty_fields_break_rules_of_coverage_only(traces: list[str], tmp_path: Path) -> None:
+def test_empty_fields_break_rules_of_coverage_only(tested_traces: list[str], tmp_path: Path) -> None:
     # Wide files reject lines without a time; a JSON list has no empty fields.
     left_out = ("mixed", "acme/kalos/", "acme/seren/", "cluster_gpu_number", "cluster_job_log")
     rows = {
         name: "," * BROKEN[name][0].count(",")
-        for name in of_traces(BROKEN, traces)
+        for name in of_traces(BROKEN, tested_traces)
         if not any(part in name for part in left_out)
     }
     headers = {name: lines[:1] for name, lines in BROKEN.items() if not name.startswith("pai/")}
     if not rows:
-        pytest.skip(f"no files break rules of {', '.join(traces)}")
+        pytest.skip(f"no files break rules of {', '.join(tested_traces)}")
     empty = warehouse_of({name: [*headers.get(name, []), row] for name, row in rows.items()}, tmp_path)
     found = violations(empty)
     # These values come from file names, not from fields.
-    from_names = of_traces({"openb.node.node_list", "zeus.power.gpu"}, traces)
+    from_names = of_traces({"openb.node.node_list", "zeus.power.gpu"}, tested_traces)
     assert {name for name in found if RULES[name].kind != "coverage"} == from_names
 
 
@@ -321,12 +327,12 @@ def test_pods_of_openb_lists_keep_each_column_of_default(
 
 
 def test_rule_on_two_tables_counts_nothing_if_one_is_missing(
-    broken: duckdb.DuckDBPyConnection, tables: duckdb.DuckDBPyConnection, traces: list[str]
+    broken: duckdb.DuckDBPyConnection, tables: duckdb.DuckDBPyConnection, tested_traces: list[str]
 ) -> None:
     rules = {name: rule for name, rule in RULES.items() if rule.kind != "agreement"}
     between = {name for name, rule in rules.items() if len(tables_read(rule)) > 1}
     assert {RULES[name].kind for name in between} <= {"reference", "range", "coverage"}
-    for name in of_traces(between, traces):
+    for name in of_traces(between, tested_traces):
         assert count(broken, name) > 0, name
         table = RULES[name].object_name
         rows = broken.sql(f"from {table}").to_arrow_table()
