@@ -1,4 +1,4 @@
-"""What a trace's sampler is: how its synthetic dump is written."""
+"""Declare how a trace's synthetic sample is written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from tracehouse.samples.files import OnBytes
 
 @dataclass(frozen=True)
 class Sampler:
-    """How one trace's synthetic dump is written.
+    """Writes one trace's synthetic sample.
 
-    `write` takes the folder, the scale, the random generator, and a function that it calls with the bytes of
-    raw text added; it returns the raw files. `expected_bytes` estimates the bytes of raw text at a scale.
+    `write` takes a folder, the scale, a random generator, and a function that it calls with the number of
+    bytes of raw text written; it returns the raw files. `expected_bytes` estimates the bytes at a scale.
     """
 
     write: Callable[[Path, float, np.random.Generator, OnBytes], list[Path]]

@@ -1,20 +1,22 @@
-"""Random draws that the generators share: exact shares, heavy tails, daily rhythms and identifiers."""
+"""Draw random numbers, categories, times and identifiers."""
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 DAY_S = 86_400
 HOUR_S = 3_600
 
-# A working day: the share of arrivals in each hour of the local clock.
+# Relative arrivals in each hour and on each weekday of the local clock.
 _HOUR_WEIGHTS = 1.0 - 0.6 * np.cos((np.arange(24) - 3) / 24 * 2 * np.pi)
 _WEEKDAY_WEIGHTS = np.array([1.1, 1.15, 1.15, 1.15, 1.1, 0.65, 0.6])
 _EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
@@ -23,12 +25,12 @@ _HEX_PAIRS = np.frombuffer(b"".join(b"%02x" % value for value in range(256)), dt
 
 
 def scaled(count: int, scale: float, least: int = 1) -> int:
-    """How many of `count` there are at a scale, but never fewer than `least`."""
+    """Scale a count, but return at least `least`."""
     return max(least, round(count * scale))
 
 
 def apportion(total: int, weights: ArrayLike) -> Ints:
-    """Whole numbers that sum to `total`, in proportion to the weights, each at least 1 where possible."""
+    """Return integers that sum to `total`, in proportion to the weights, each at least 1 if possible."""
     shares = np.asarray(weights, dtype=np.float64)
     exact = total * shares / shares.sum()
     counts = np.floor(exact).astype(np.int64)
@@ -43,13 +45,23 @@ def apportion(total: int, weights: ArrayLike) -> Ints:
 
 
 def spread(rng: np.random.Generator, total: int, weights: ArrayLike) -> Ints:
-    """The positions 0, 1, … of the weights, each as often as `apportion` says, in random order."""
+    """Draw positions 0, 1, … of the weights in random order, each exactly as often as its share."""
     counts = apportion(total, weights)
     return rng.permutation(np.repeat(np.arange(len(counts)), counts))
 
 
+def shares(rng: np.random.Generator, weights: Mapping[Any, float], count: int) -> NDArray[Any]:
+    """Draw values in random order, each exactly as often as its weight says."""
+    return np.array(list(weights))[spread(rng, count, list(weights.values()))]
+
+
+def heavy_users(rng: np.random.Generator, count: int, users: int) -> Ints:
+    """Draw numbers of users; the first ones are by far the most frequent."""
+    return spread(rng, count, 1 / np.arange(1, users + 1))
+
+
 def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
-    """`count` different positions, a position of twice the weight being about twice as likely."""
+    """Draw `count` different positions; a position of twice the weight is about twice as likely."""
     shares = np.asarray(weights, dtype=np.float64)
     if count <= 0:
         return np.empty(0, dtype=np.int64)
@@ -59,21 +71,21 @@ def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
 
 
 def mask_of(size: int, positions: Ints) -> Bools:
-    """True at the positions."""
+    """Return a mask that is true at the positions."""
     mask = np.zeros(size, dtype=np.bool_)
     mask[positions] = True
     return mask
 
 
 def lognormal(rng: np.random.Generator, size: int, median: ArrayLike, sigma: ArrayLike) -> Floats:
-    """Heavy-tailed draws with a given median; sigma is that of their logarithm."""
+    """Draw log-normal numbers with a given median; sigma is the standard deviation of the logarithm."""
     return np.asarray(median) * np.exp(np.asarray(sigma) * rng.standard_normal(size))
 
 
 def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc_offset_h: int = 0) -> Ints:
-    """`size` times from `first_s` to `last_s`, both included, rising, busier by day and on weekdays.
+    """Draw sorted times from `first_s` to `last_s`, both included: more by day and on weekdays.
 
-    Times are seconds that, read as Unix time and shifted by `utc_offset_h`, give the local clock.
+    Times are Unix seconds; `utc_offset_h` is the offset of the local clock.
     """
     hours = np.arange(first_s // HOUR_S, last_s // HOUR_S + 1)
     local = hours + utc_offset_h
@@ -86,31 +98,41 @@ def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc
     return times
 
 
+def local_times(seconds: Ints) -> pl.Series:
+    """Format Unix seconds as `2023-07-01 00:00:00`."""
+    return pl.Series(seconds * 1_000_000).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%d %H:%M:%S")
+
+
 def labels(codes: Ints, names: Sequence[str | None]) -> pl.Series:
-    """The name at each code; a name of None is a null."""
+    """Return the name at each code; a name of None is NULL."""
     return pl.Series(names, dtype=pl.String).gather(codes)
 
 
 def floats(values: ArrayLike) -> pl.Series:
-    """Numbers with a fraction; NaN is a null."""
+    """Return a column of floats; NaN is NULL."""
     return pl.Series(np.asarray(values, dtype=np.float64), nan_to_null=True)
 
 
 def whole(values: ArrayLike, null: Bools | None = None) -> pl.Series:
-    """Whole numbers; a null where `null` is true."""
+    """Return a column of integers, NULL where `null` is true."""
     series = pl.Series(np.asarray(values, dtype=np.int64))
     if null is None:
         return series
     return pl.select(pl.when(pl.Series(~null)).then(series)).to_series()
 
 
+def salt_of(seed: int, kind: str) -> int:
+    """Return a salt, by which identifiers of different kinds differ."""
+    return (seed + (zlib.crc32(kind.encode()) << 31)) % 2**63
+
+
 def hex_ids(index: Ints, salt: int, digits: int, null: Bools | None = None) -> pl.Series:
-    """An identifier of so many hexadecimal digits for each number, the same for the same number and salt."""
+    """Return an identifier of hexadecimal digits for each number; equal numbers and salts give equal ones."""
     return _strings(_hex(index, salt, digits), null)
 
 
 def uuids(index: Ints, salt: int) -> pl.Series:
-    """An identifier of the form 8-4-4-4-12 hexadecimal digits for each number."""
+    """Return an identifier in the form of a UUID for each number."""
     digits = _hex(index, salt, 32)
     text = np.full((len(index), 36), ord("-"), dtype=np.uint8)
     for start, stop in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)):
@@ -135,7 +157,7 @@ def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
 
 
 def _strings(text: NDArray[np.uint8], null: Bools | None) -> pl.Series:
-    """A string for each row of a matrix of ASCII codes, made without a Python object for each."""
+    """Return a string for each row of a matrix of ASCII codes, without a Python object per string."""
     rows, width = text.shape
     offsets = np.arange(rows + 1, dtype=np.int64) * width
     valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))

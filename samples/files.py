@@ -1,14 +1,14 @@
-"""Raw files as the publishers ship them: plain CSV, CSV in xz, gzip'ed tars, and tars cut into parts.
+"""Write raw files in the publishers' formats: CSV, CSV in xz, gzip'ed tars, and tars split into parts.
 
-Every file appears under its own name only when it is whole. Every gzip says in its header that it is
-synthetic, and has no time in it, so that the same content gives the same bytes.
+Files are written atomically. Every gzip header has a comment that marks the file as synthetic, and no time,
+so that the same content gives the same bytes.
 """
 
 import io
 import lzma
 import string
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +28,11 @@ _PART_LETTERS = string.ascii_lowercase
 
 
 class GzipWriter(io.RawIOBase):
-    """A gzip being written to `sink`, with the comment that marks it as synthetic."""
+    """Write a gzip to `sink`, with the comment that marks it as synthetic."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._sink = sink
-        # The standard library's and isal's own gzip files cannot carry a comment: hence raw deflate.
+        # gzip files of the standard library and of isal cannot have a comment, so the header is written here.
         self._deflate = isal_zlib.compressobj(level=2, wbits=-isal_zlib.MAX_WBITS)
         self._crc = 0
         self._size = 0
@@ -42,11 +42,11 @@ class GzipWriter(io.RawIOBase):
         sink.write(GZIP_COMMENT + b"\0")
 
     def writable(self) -> bool:
-        """Whether the stream can be written to: always."""
+        """Whether the stream can be written to."""
         return True
 
     def write(self, data: Any) -> int:
-        """Compress `data` and say how many bytes of it there were."""
+        """Compress `data`, and return its length."""
         self._crc = isal_zlib.crc32(data, self._crc)
         count = len(data)
         self._size += count
@@ -54,7 +54,7 @@ class GzipWriter(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Write what is left and the trailer; the sink stays open."""
+        """Write the remaining bytes and the trailer; the sink stays open."""
         if not self.closed:
             self._sink.write(self._deflate.flush())
             self._sink.write(self._crc.to_bytes(4, "little"))
@@ -64,28 +64,28 @@ class GzipWriter(io.RawIOBase):
 
 @dataclass(frozen=True)
 class Member:
-    """One file in an archive: its name, and its content or where that lies on disk."""
+    """One file in an archive: its name, and its content or the path of its content."""
 
     name: str
     content: bytes | Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A temporary file to write, renamed to `path` if the block ends without an exception."""
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file, which is renamed to `path` if the block ends without an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(path.name + ".tmp")
     try:
-        with aside.open("wb") as file:
+        with temporary.open("wb") as file:
             yield file
-        aside.replace(path)
+        temporary.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def scratch(path: Path) -> Iterator[Path]:
-    """A path for a temporary file, which is removed when the block ends."""
+    """Return a path for a temporary file, which is removed when the block ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield path
@@ -94,58 +94,40 @@ def scratch(path: Path) -> Iterator[Path]:
 
 
 def csv_bytes(frame: pl.DataFrame, header: bool = True) -> bytes:
-    """The frame as CSV; a null is an empty field."""
+    """Return the rows as CSV; NULL is an empty field."""
     buffer = io.BytesIO()
     frame.write_csv(buffer, include_header=header)
     return buffer.getvalue()
 
 
-def append_csv(file: IO[bytes], frame: pl.DataFrame, on_bytes: OnBytes) -> None:
-    """Add the frame's rows, without a header, to a file that is open."""
-    on_bytes(file.write(csv_bytes(frame, header=False)))
-
-
-def write_csv(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
-    """Write a CSV with a header."""
-    with replacing(path) as file:
-        on_bytes(file.write(csv_bytes(frame)))
-    return path
-
-
-def write_csv_parts(path: Path, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> Path:
-    """Write the rows of all frames, one after the other, as one CSV with a header."""
-    with replacing(path) as file:
-        for number, frame in enumerate(frames):
-            on_bytes(file.write(csv_bytes(frame, header=number == 0)))
-    return path
-
-
-def write_headerless_csv(path: Path, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> Path:
-    """Write the rows of all frames, one after the other, as one CSV without a header."""
-    with replacing(path) as file:
-        for frame in frames:
-            append_csv(file, frame, on_bytes)
+def write_csv(
+    path: Path, rows: pl.DataFrame | Iterable[pl.DataFrame], on_bytes: OnBytes, header: bool = True
+) -> Path:
+    """Write the rows of one or several frames as one CSV."""
+    with atomic_file(path) as file:
+        for number, frame in enumerate([rows] if isinstance(rows, pl.DataFrame) else rows):
+            on_bytes(file.write(csv_bytes(frame, header and number == 0)))
     return path
 
 
 def write_csv_xz(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
-    """Write a CSV with a header, compressed by xz."""
-    with replacing(path) as file, lzma.open(file, "wb", preset=6) as compressed:
+    """Write a CSV with a header, compressed with xz."""
+    with atomic_file(path) as file, lzma.open(file, "wb", preset=6) as compressed:
         on_bytes(compressed.write(csv_bytes(frame)))
     return path
 
 
-def write_text(path: Path, text: str, on_bytes: OnBytes) -> Path:
-    """Write a text, its line ends untouched."""
-    with replacing(path) as file:
-        on_bytes(file.write(text.encode()))
+def write_bytes(path: Path, content: bytes, on_bytes: OnBytes) -> Path:
+    """Write a file."""
+    with atomic_file(path) as file:
+        on_bytes(file.write(content))
     return path
 
 
 def write_tar_gz(path: Path, members: Sequence[Member]) -> Path:
-    """Write the members, in their order, as a gzip'ed tar."""
+    """Write the members in their order as a gzip'ed tar."""
     with (
-        replacing(path) as file,
+        atomic_file(path) as file,
         GzipWriter(file) as compressed,
         tarfile.open(
             fileobj=compressed,
@@ -171,14 +153,14 @@ def _add(tar: tarfile.TarFile, member: Member) -> None:
 
 
 def split(path: Path, part_bytes: int) -> list[Path]:
-    """Cut a file into ``.partaa``, ``.partab``, … of `part_bytes` each, the last maybe shorter; remove it."""
+    """Split a file into ``.partaa``, ``.partab``, … of `part_bytes` each, and remove it."""
     parts = []
     size = path.stat().st_size
     with path.open("rb") as file:
         for number, start in enumerate(range(0, size, part_bytes)):
             letters = _PART_LETTERS[number // 26] + _PART_LETTERS[number % 26]
             part = path.with_name(f"{path.name}.part{letters}")
-            with replacing(part) as out:
+            with atomic_file(part) as out:
                 _copy(file, out, min(part_bytes, size - start))
             parts.append(part)
     path.unlink()

@@ -1,13 +1,18 @@
-"""The dump of a trace that has no sampler of its own: drawn from the declaration of its tables.
+"""Generate a trace's sample from the declarations of its tables.
 
-Reproduced: the names of files, archives and columns; types, keys and missing values; the columns' examples;
-times of a row that follow each other as they are declared. Columns of one name have the same values in all
-tables, so that these can be joined. All else is invented.
+The sample has the declared folders, files, archives, columns, types, keys, missing values and examples. A
+table has a file for each value of the keys in its names, which are the keys' `examples` or the alternatives
+in the pattern. A wide table has a column for each example of its variable. The times of a row follow each
+other. Columns of the same name have the same values in all tables, so that the tables can be joined.
+Everything else is invented.
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,23 +22,66 @@ from tracehouse.ingest.column_types import UNIX_UNITS
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.draw import Ints, lognormal, scaled
-from tracehouse.samples.files import Member, OnBytes, csv_bytes, replacing, write_tar_gz
+from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_bytes, write_tar_gz
 
 LEAST_ROWS = 60
 BYTES_PER_FIELD = 10
-# How many containers, nodes… a key of times and names has: few, so that each has several times.
+# The number of names in a key that also has a time, so that each name has several times.
 NAMES = 20
 FIRST_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 STEP_S, STEPS = 60, 10_080
 MISSING = 0.05
 MEDIAN, SIGMA = 20.0, 0.8
+_GROUP = re.compile(r"\(\?P<(\w+)>([^()]*)\)")
 
 
 def sampler_of(trace: Trace) -> Sampler | None:
-    """The sampler that a trace's declaration gives, None where it does not say how its files look."""
-    if any(_file_name(table) is None for table in trace.tables):
+    """Return a sampler that draws from the declarations of a trace's tables, or None.
+
+    There is none if a declaration does not determine the names of a table's files, or has JSON files.
+    """
+    files = [(table, _files(table)) for table in trace.tables]
+    if not all(of_table for _, of_table in files):
         return None
-    return Sampler(partial(_write, trace.tables), partial(_expected_bytes, trace.tables))
+    return Sampler(partial(_write, files), partial(_expected_bytes, trace.tables))
+
+
+@dataclass(frozen=True)
+class _File:
+    """One CSV of a table: its folder, which is "" if the declaration names none, and its name."""
+
+    folder: str
+    name: str
+
+
+def _files(table: Table) -> list[_File]:
+    """Return a file for each combination of the values of the groups in folder and file name."""
+    groups = dict(_GROUP.findall(f"{table.folder}/{table.file_name}"))
+    examples = {column.name: column.examples for column in table.keys}
+    values = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
+    files = []
+    for chosen in product(*values):
+        of_group = dict(zip(groups, chosen, strict=True))
+        file = _File(_shortest(table.folder, of_group), _shortest(table.file_name, of_group))
+        if not file.name.endswith(".csv") or table.key_values(file.name, file.folder) is None:
+            return []
+        files.append(file)
+    if table.json_list or (table.wide and not _devices(table)):
+        return []
+    return files
+
+
+def _shortest(pattern: str, of_group: Mapping[str, str] | None = None) -> str:
+    """Return a name that a pattern matches: groups have the given values, optional parts are left out."""
+    named = _GROUP.sub(lambda group: (of_group or {})[group[1]], pattern)
+    return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")
+
+
+def _devices(table: Table) -> list[str]:
+    """Return the examples of the variable column of a wide table that its pattern matches."""
+    assert table.wide
+    [column] = [column for column in table.columns if column.name == table.wide.variable]
+    return [name for name in column.examples if re.fullmatch(table.wide.variable_pattern, name)]
 
 
 def _expected_bytes(tables: tuple[Table, ...], scale: float) -> int:
@@ -44,38 +92,60 @@ def _rows(table: Table, scale: float) -> int:
     return scaled(table.about_rows, scale, LEAST_ROWS)
 
 
-def _file_name(table: Table) -> str | None:
-    """The shortest name that a table's CSV may have, where the rest of its declaration needs no more."""
-    name = _shortest(table.file_name)
-    is_plain = name.endswith(".csv") and table.has_header and not (table.keys or table.folder or table.wide)
-    return name if is_plain and re.fullmatch(table.file_name, name) else None
-
-
-def _shortest(pattern: str) -> str:
-    return re.sub(r"\(\?:[^()]*\)\?", "", pattern).replace("\\", "")
-
-
 def _write(
-    tables: tuple[Table, ...], folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes
+    files: list[tuple[Table, list[_File]]],
+    folder: Path,
+    scale: float,
+    rng: np.random.Generator,
+    on_bytes: OnBytes,
 ) -> list[Path]:
-    return [_write_table(folder, table, _rows(table, scale), rng, on_bytes) for table in tables]
+    written, archives = [], dict[Path, list[Member]]()
+    for table, of_table in files:
+        for file in of_table:
+            below = folder / file.folder
+            text = _csv(table, max(LEAST_ROWS, _rows(table, scale) // len(of_table)), rng)
+            if table.archive_stem:
+                archive = below / f"{_shortest(table.archive_stem)}.tar.gz"
+                archives.setdefault(archive, []).append(Member(file.name, text))
+                on_bytes(len(text))
+            else:
+                written.append(write_bytes(below / file.name, text, on_bytes))
+            if not table.has_header:
+                header = ",".join(column.name_in_file for column in table.columns) + "\n"
+                path = (below / file.name).with_suffix(".header")
+                written.append(write_bytes(path, header.encode(), on_bytes))
+    return [*written, *(write_tar_gz(path, members) for path, members in archives.items())]
 
 
-def _write_table(folder: Path, table: Table, rows: int, rng: np.random.Generator, on_bytes: OnBytes) -> Path:
-    text = csv_bytes(_frame(table, rows, rng))
-    on_bytes(len(text))
-    name = _shortest(table.file_name)
-    if table.archive_stem:
-        return write_tar_gz(folder / f"{_shortest(table.archive_stem)}.tar.gz", [Member(name, text)])
-    with replacing(folder / name) as file:
-        file.write(text)
-    return folder / name
+def _csv(table: Table, rows: int, rng: np.random.Generator) -> bytes:
+    frame = _wide_frame(table, rows, rng) if table.wide else _frame(table, rows, rng)
+    text = csv_bytes(frame, table.has_header)
+    if table.ends_in_comma:
+        header, newline, lines = text.partition(b"\n") if table.has_header else (b"", b"", text)
+        text = header + newline + lines.replace(b"\n", b",\n")
+    return text if table.ends_in_newline else text.removesuffix(b"\n")
+
+
+def _wide_frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Return a line for each time, with a column for each device."""
+    wide, devices = table.wide, _devices(table)
+    assert wide
+    columns = {column.name: column for column in table.columns}
+    lines = max(1, rows // len(devices))
+    texts: dict[str, list[str] | pl.Series] = {
+        wide.index_header: [_text(columns[wide.index], number) for number in range(lines)]
+    }
+    for device in devices:
+        numbers = np.ceil(lognormal(rng, lines, MEDIAN, SIGMA)).astype(np.int64)
+        drawn = pl.Series([_text(columns[wide.value], number) for number in numbers.tolist()])
+        texts[device] = _with_missing(table, columns[wide.value], drawn, rng)
+    return pl.DataFrame(texts)
 
 
 def _frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
-    """The rows as texts, in the order of the publisher's columns."""
+    """Return the rows as strings, in the order of the publisher's columns."""
     keyed = _keys(table, rows)
-    # A key that runs out of values ends the table.
+    # If all values of the key are used, the table has fewer rows.
     count = min([rows, *(len(numbers) for numbers in keyed.values())])
     time = next(
         (keyed[column.name] for column in table.columns if column.is_time and column.name in keyed), None
@@ -90,14 +160,14 @@ def _frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
         else:
             numbers = np.ceil(lognormal(rng, count, MEDIAN, SIGMA)).astype(np.int64)
         drawn = pl.Series([_text(column, number) for number in numbers.tolist()], dtype=pl.String)
-        texts[column.name] = _with_missing(table, column, drawn, rng)
+        texts[column.name_in_file] = _with_missing(table, column, drawn, rng)
     return pl.DataFrame(texts)
 
 
 def _keys(table: Table, rows: int) -> dict[str, Ints]:
-    """For each column of the key, the number of its value in each row, no two rows alike.
+    """Return the number of each key column's value in each row, so that the rows are distinct.
 
-    One column, the time where there is one, has as many values as it takes; names and examples come again.
+    The time, or else a column without examples, has as many values as are needed; other values repeat.
     """
     columns = {column.name: column for column in table.columns}
     key = [columns[name] for name in table.key]
@@ -125,7 +195,7 @@ def _with_missing(table: Table, column: Column, texts: pl.Series, rng: np.random
 
 
 def _text(column: Column, number: int) -> str:
-    """How the publisher may write a column's value of a number: the same for the same number."""
+    """Return the value of a column that stands for a number, as the publisher writes it."""
     if column.is_time:
         return _time(column, number)
     if column.examples:
@@ -144,7 +214,7 @@ def _text(column: Column, number: int) -> str:
 
 
 def _time(column: Column, number: int) -> str:
-    """The time so many steps after the first: after the first example, in steps to the second, if any."""
+    """Return the time this many steps after the first one; examples give the first time and the step."""
     if column.stored_type.startswith("TIMESTAMP"):
         instant = FIRST_TIME + number * timedelta(seconds=STEP_S)
         if column.type in UNIX_UNITS:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracehouse.samples.draw import Floats, Ints
-from tracehouse.samples.files import OnBytes, replacing
+from tracehouse.samples.files import OnBytes, atomic_file
 from tracehouse.samples.smooth import PAGE_SLOTS, pages
 from tracehouse.samples.traces.acme_times import stamps
 
@@ -40,7 +40,7 @@ class Columns:
 
 def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes: OnBytes) -> Path:
     """Write the cells of the slots, which must be in ascending order, as one CSV."""
-    with replacing(path) as file:
+    with atomic_file(path) as file:
         on_bytes(file.write(",".join(["Time", *columns.names, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
             which = _chosen(cells.page(page.number), page.rows, columns.devices)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracehouse.ingest.reference_curves import read_curves
 from tracehouse.samples.draw import Floats, Ints, scaled, whole
-from tracehouse.samples.files import OnBytes, write_csv_parts
+from tracehouse.samples.files import OnBytes, write_csv
 from tracehouse.samples.smooth import PAGE_SLOTS, Page, pages
 from tracehouse.samples.traces.acme_metrics import Levels, normal_shares, values_at
 from tracehouse.samples.traces.acme_times import STAMP_BYTES, slots, stamps
@@ -47,7 +47,7 @@ def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes)
     """Write the three files of IPMI."""
     when = slots(scaled(FULL_LINES, scale, LEAST_LINES))
     return [
-        write_csv_parts(folder / f"{group.name}_Power.csv", _frames(group, scale, when, seed), on_bytes)
+        write_csv(folder / f"{group.name}_Power.csv", _frames(group, scale, when, seed), on_bytes)
         for group in GROUPS
     ]
 

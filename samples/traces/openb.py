@@ -1,14 +1,13 @@
 """Synthetic openb: two node lists and five pod lists of one GPU-sharing cluster.
 
-Reproduced: the nodes and GPUs of each model, the CPU-only nodes, and node names that mean other nodes
-in the other list; the pods by phase, quality of service, GPUs and share of a GPU; `gpu_milli` of
-one GPU, 1000 wherever there are several and 0 where there is none; an empty scheduled time on exactly
-the pending pods; long-lived early pods and then a burst of short ones; names that mean other pods in
-every variant but gpuspec33; alternatives joined by ``|``, one of them twice; five columns only in
-multigpu50; unsorted variants with repeated content; a pod that asks for no memory.
+The sample has the properties of the original that views and caveats are about: nodes and GPUs of each model;
+pods by phase, quality of service and GPU request; `gpu_milli` of one GPU, 1000 for several GPUs and 0 for
+none; an empty scheduled time for pending pods only; long-lived early pods before a burst of short ones; names
+that mean other nodes or pods in other lists, except in gpuspec33; alternatives joined by ``|``, one of them
+twice; five columns only in multigpu50; unsorted variants with repeated content; a pod without a memory
+request.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,47 +22,39 @@ from tracehouse.samples.draw import (
     lognormal,
     pick,
     scaled,
+    shares,
     spread,
     whole,
 )
 from tracehouse.samples.files import OnBytes, write_csv
 
-# A smaller list could not hold a pod of every phase, class and size.
+BYTES = 2_700_000
+# A smaller list could not have a pod of every phase, class and size.
 LEAST_SCALE = 0.02
 
-
-@dataclass(frozen=True)
-class NodeShape:
-    """Nodes that are alike: how many, and what each has."""
-
-    nodes: int
-    cpu_milli: int
-    memory_mib: int
-    gpus: int = 0
-    model: str | None = None
-
-
+# Nodes, thousandths of a CPU, MiB of memory, GPUs, and their model.
 GPU_NODES = (
-    NodeShape(134 - 3, 24_000, 147_456, 2, "P100"),
-    NodeShape(3, 8_000, 65_536, 1, "P100"),
-    NodeShape(387, 104_000, 524_288, 2, "T4"),
-    NodeShape(17, 96_000, 393_216, 4, "T4"),
-    NodeShape(549, 96_000, 393_216, 8, "G2"),
-    NodeShape(39, 128_000, 786_432, 8, "G3"),
-    NodeShape(19, 8_000, 32_768, 1, "V100M16"),
-    NodeShape(28, 32_000, 131_072, 4, "V100M16"),
-    NodeShape(8, 65_000, 262_144, 8, "V100M16"),
-    NodeShape(9, 48_000, 376_832, 4, "V100M32"),
-    NodeShape(21, 96_000, 786_432, 8, "V100M32"),
-    NodeShape(2, 128_000, 1_048_576, 1, "A10"),
+    (134 - 3, 24_000, 147_456, 2, "P100"),
+    (3, 8_000, 65_536, 1, "P100"),
+    (387, 104_000, 524_288, 2, "T4"),
+    (17, 96_000, 393_216, 4, "T4"),
+    (549, 96_000, 393_216, 8, "G2"),
+    (39, 128_000, 786_432, 8, "G3"),
+    (19, 8_000, 32_768, 1, "V100M16"),
+    (28, 32_000, 131_072, 4, "V100M16"),
+    (8, 65_000, 262_144, 8, "V100M16"),
+    (9, 48_000, 376_832, 4, "V100M32"),
+    (21, 96_000, 786_432, 8, "V100M32"),
+    (2, 128_000, 1_048_576, 1, "A10"),
 )
 CPU_NODES = (
-    NodeShape(150, 32_000, 262_144),
-    NodeShape(50, 64_000, 294_912),
-    NodeShape(110, 96_000, 491_520),
+    (150, 32_000, 262_144, 0, None),
+    (50, 64_000, 294_912, 0, None),
+    (110, 96_000, 491_520, 0, None),
 )
+NodeShapes = tuple[tuple[int, int, int, int, str | None], ...]
 
-# (quality of service, phase) and pods; then how many pods of each phase ask for no GPU.
+# Pods by quality of service and phase, and pods without a GPU by phase.
 PODS_BY_CLASS = {
     ("BE", "Failed"): 1627,
     ("BE", "Pending"): 441,
@@ -82,7 +73,7 @@ CPU_ONLY_BY_PHASE = {"Running": 1044, "Failed": 1, "Pending": 36, "Succeeded": 7
 SEVERAL_GPUS = {2: 16, 4: 15, 8: 44}
 ADDED_SEVERAL_GPUS = {2: 206, 4: 191, 8: 512}
 
-# Thousandths of one GPU, of pods with one GPU.
+# Thousandths of a GPU, and the pods with one GPU that request them.
 # fmt: off
 GPU_MILLI = {
     1000: 3911, 810: 1078, 700: 180, 600: 150, 520: 70, 470: 750, 400: 160, 320: 330, 280: 52,
@@ -120,68 +111,54 @@ LONGEST_WAIT_S = 14_330
 
 CPU100_CPU_ONLY = 789
 GPUSHARE40_SHARE = 0.401
-TIMES = ("creation_time", "deletion_time", "scheduled_time")
-REQUESTS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-
-
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(2_700_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the node and pod lists below `folder`."""
     scale = max(scale, LEAST_SCALE)
     pods = _default_pods(scale, rng)
+    variants = {
+        "default": pods,
+        "cpu100": _cpu100(pods, scale, rng),
+        "gpushare40": _gpushare40(pods, rng),
+        "gpuspec33": _gpuspec33(pods, scale, rng),
+        "multigpu50": _multigpu50(pods, scale, rng),
+    }
     lists = {
         "node_list_all_node": _nodes((*CPU_NODES, *GPU_NODES), scale, rng),
         "node_list_gpu_node": _nodes(GPU_NODES, scale, rng),
-        "pod_list_default": _named(pods),
-        "pod_list_cpu100": _named(_cpu100(pods, scale, rng)),
-        "pod_list_gpushare40": _named(_gpushare40(pods, rng)),
-        "pod_list_gpuspec33": _named(_gpuspec33(pods, scale, rng)),
-        "pod_list_multigpu50": _named(_multigpu50(pods, scale, rng)),
+        **{f"pod_list_{name}": _numbered("openb-pod", "name", rows) for name, rows in variants.items()},
     }
-    return [write_csv(folder / "csv" / f"openb_{name}.csv", frame, on_bytes) for name, frame in lists.items()]
+    return [write_csv(folder / "csv" / f"openb_{name}.csv", rows, on_bytes) for name, rows in lists.items()]
 
 
-def _nodes(shapes: tuple[NodeShape, ...], scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    counts = [scaled(shape.nodes, scale) for shape in shapes]
-    # Another order in each list: a name says nothing about the node of that name in the other one.
+def _nodes(shapes: NodeShapes, scale: float, rng: np.random.Generator) -> pl.DataFrame:
+    """Return the nodes, with the shapes in an order that differs between the lists."""
+    nodes, cpu_milli, memory_mib, gpus, models = zip(*shapes, strict=True)
     blocks = rng.permutation(len(shapes))
-    order = np.concatenate([np.full(counts[shape], shape) for shape in blocks])
-    return pl.DataFrame(
-        {
-            "sn": _names("openb-node", len(order)),
-            "cpu_milli": np.array([shape.cpu_milli for shape in shapes])[order],
-            "memory_mib": np.array([shape.memory_mib for shape in shapes])[order],
-            "gpu": np.array([shape.gpus for shape in shapes])[order],
-            "model": labels(order, [shape.model for shape in shapes]),
-        }
-    )
+    order = np.repeat(blocks, [scaled(nodes[shape], scale) for shape in blocks])
+    columns = {"cpu_milli": cpu_milli, "memory_mib": memory_mib, "gpu": gpus}
+    rows = pl.DataFrame({name: np.array(values)[order] for name, values in columns.items()})
+    return _numbered("openb-node", "sn", rows.with_columns(labels(order, models).alias("model")))
 
 
-def _names(prefix: str, count: int) -> pl.Series:
-    return pl.select(prefix + "-" + pl.int_range(count).cast(pl.String).str.zfill(4)).to_series()
-
-
-def _named(pods: pl.DataFrame) -> pl.DataFrame:
-    return pods.select(_names("openb-pod", pods.height).alias("name"), pl.all())
+def _numbered(prefix: str, column: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add a first column of names with running numbers."""
+    number = pl.int_range(pl.len()).cast(pl.String).str.zfill(4)
+    return rows.select((prefix + "-" + number).alias(column), pl.all())
 
 
 def _default_pods(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    count = scaled(PODS, scale)
     classes = list(PODS_BY_CLASS)
-    code = spread(rng, count, list(PODS_BY_CLASS.values()))
+    code = spread(rng, scaled(PODS, scale), list(PODS_BY_CLASS.values()))
     phase = np.array([phase for _, phase in classes])[code]
-    gpus = _gpus(phase, scale, rng)
-    requests = _requests(gpus, rng)
-    requests["memory_mib"][rng.integers(count)] = 0
+    requests = _requests(_gpus(phase, scale, rng), rng)
+    requests["memory_mib"][rng.integers(len(code))] = 0
     return pl.DataFrame(requests).with_columns(
         pl.lit(None, dtype=pl.String).alias("gpu_spec"),
         labels(code, [qos for qos, _ in classes]).alias("qos"),
         pl.Series("pod_phase", phase),
-        *_times(phase, gpus, scale, rng),
+        **_times(phase == "Pending", scale, rng),
     )
 
 
@@ -189,16 +166,20 @@ def _gpus(phase: np.ndarray, scale: float, rng: np.random.Generator) -> Ints:
     gpus = np.ones(len(phase), dtype=np.int64)
     for name, cpu_only in CPU_ONLY_BY_PHASE.items():
         gpus[pick(rng, phase == name, scaled(cpu_only, scale))] = 0
-    several = np.concatenate([np.full(scaled(pods, scale), size) for size, pods in SEVERAL_GPUS.items()])
-    # Not of failed pods, of which a small list has too few of each class to spare.
+    several = _several_gpus(SEVERAL_GPUS, scale)
+    # Only running pods, because a small list has too few pods of other phases.
     gpus[pick(rng, (gpus == 1) & (phase == "Running"), len(several))] = several
     return gpus
+
+
+def _several_gpus(pods_by_gpus: dict[int, int], scale: float) -> Ints:
+    return np.repeat(list(pods_by_gpus), [scaled(pods, scale) for pods in pods_by_gpus.values()])
 
 
 def _requests(gpus: Ints, rng: np.random.Generator) -> dict[str, Ints]:
     one = gpus == 1
     milli = np.where(gpus > 1, 1000, 0)
-    milli[one] = np.array(list(GPU_MILLI))[spread(rng, int(one.sum()), list(GPU_MILLI.values()))]
+    milli[one] = shares(rng, GPU_MILLI, int(one.sum()))
     per_gpu = rng.choice(CPU_MILLI_PER_GPU, len(gpus))
     without = rng.choice(CPU_MILLI_WITHOUT_GPU, len(gpus))
     cpu = np.where(gpus > 0, per_gpu * np.maximum(gpus, 1), without).clip(max=LARGEST_CPU_MILLI)
@@ -206,78 +187,64 @@ def _requests(gpus: Ints, rng: np.random.Generator) -> dict[str, Ints]:
     return {"cpu_milli": cpu, "memory_mib": memory, "num_gpu": gpus, "gpu_milli": milli}
 
 
-def _times(
-    phase: np.ndarray, gpus: Ints, scale: float, rng: np.random.Generator
-) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """When each pod was created, deleted and scheduled, in seconds from the first pod."""
-    count = len(phase)
+def _times(pending: np.ndarray, scale: float, rng: np.random.Generator) -> dict[str, pl.Series]:
+    """Draw when pods were created, deleted and scheduled, in s from the first pod."""
+    count = len(pending)
     early = min(scaled(EARLY_PODS, scale, 2), count // 2)
-    creation = np.concatenate(
-        (
-            arrivals(rng, early, 0, FIRST_BUSY_S - 1),
-            arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S),
-        )
-    )
-    pending = phase == "Pending"
-    waits = lognormal(rng, count, 2.0, 2.9)
-    wait = np.where(pending, 0, waits.clip(max=LONGEST_WAIT_S)).astype(np.int64)
+    later = arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S)
+    creation = np.concatenate((arrivals(rng, early, 0, FIRST_BUSY_S - 1), later))
+    wait = lognormal(rng, count, 2.0, 2.9).clip(max=LONGEST_WAIT_S).astype(np.int64) * ~pending
     run = lognormal(rng, count, np.where(pending, 94.0, 895.0), np.where(pending, 1.2, 1.7))
     run[:early] = END_S
     deletion = np.minimum(creation + wait + run.astype(np.int64), END_S)
-    scheduled = np.minimum(creation + wait, deletion)
-    return (
-        whole(creation).alias("creation_time"),
-        whole(deletion).alias("deletion_time"),
-        whole(scheduled, null=pending).alias("scheduled_time"),
-    )
+    return {
+        "creation_time": whole(creation),
+        "deletion_time": whole(deletion),
+        "scheduled_time": whole(np.minimum(creation + wait, deletion), null=pending),
+    }
 
 
 def _cpu100(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Every GPU pod, and CPU-only pods drawn with repetition, in no order."""
+    """Return every GPU pod, and CPU-only pods drawn with repetition, in random order."""
     cpu_only = pods.filter(pl.col("num_gpu") == 0)
     drawn = rng.integers(0, cpu_only.height, scaled(CPU100_CPU_ONLY, scale))
     drawn[-1] = drawn[0]
-    return _shuffled(pl.concat([cpu_only[drawn], pods.filter(pl.col("num_gpu") > 0)]), rng)
+    return _shuffle(pl.concat([cpu_only[drawn], pods.filter(pl.col("num_gpu") > 0)]), rng)
 
 
 def _gpushare40(pods: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    """As many GPU pods, redrawn so that those that share a GPU make up 40.1 % of the GPUs asked for."""
+    """Return as many GPU pods, redrawn so that pods that share a GPU request 40.1 % of the GPUs."""
     on_gpu = pods.filter(pl.col("num_gpu") > 0)
     sharing = on_gpu.filter(pl.col("gpu_milli") < 1000)
     exclusive = on_gpu.filter(pl.col("gpu_milli") == 1000)
-    each_sharing = _mean_demand(sharing) / GPUSHARE40_SHARE
-    each_exclusive = _mean_demand(exclusive) / (1 - GPUSHARE40_SHARE)
-    counts = apportion(on_gpu.height, [1 / each_sharing, 1 / each_exclusive])
+    wanted = (GPUSHARE40_SHARE / _mean_request(sharing), (1 - GPUSHARE40_SHARE) / _mean_request(exclusive))
     redrawn = [
         frame[rng.integers(0, frame.height, int(count))]
-        for frame, count in zip((sharing, exclusive), counts, strict=True)
+        for frame, count in zip((sharing, exclusive), apportion(on_gpu.height, wanted), strict=True)
     ]
-    return _shuffled(pl.concat([pods.filter(pl.col("num_gpu") == 0), *redrawn]), rng)
+    return _shuffle(pl.concat([pods.filter(pl.col("num_gpu") == 0), *redrawn]), rng)
 
 
-def _mean_demand(pods: pl.DataFrame) -> float:
+def _mean_request(pods: pl.DataFrame) -> float:
     return float((pods["num_gpu"] * pods["gpu_milli"]).to_numpy().mean())
 
 
 def _gpuspec33(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """The default pods in their order, a third of those with a GPU bound to some models."""
-    names = list(GPU_SPECS)
-    bound = scaled(sum(GPU_SPECS.values()), scale)
-    rows = pick(rng, pods["num_gpu"].to_numpy() > 0, bound)
-    spec = np.full(pods.height, len(names))
+    """Return the default pods in their order; a third of the GPU pods is bound to some models."""
+    rows = pick(rng, pods["num_gpu"].to_numpy() > 0, scaled(sum(GPU_SPECS.values()), scale))
+    spec = np.full(pods.height, len(GPU_SPECS))
     spec[rows] = spread(rng, len(rows), list(GPU_SPECS.values()))
-    return pods.with_columns(labels(spec, [*names, None]).alias("gpu_spec"))
+    return pods.with_columns(labels(spec, [*GPU_SPECS, None]).alias("gpu_spec"))
 
 
 def _multigpu50(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """The default pods and, after them, more with several GPUs; what they ask for and no more."""
-    gpus = np.concatenate([np.full(scaled(count, scale), size) for size, count in ADDED_SEVERAL_GPUS.items()])
-    added = pl.DataFrame(_requests(rng.permutation(gpus), rng))
-    return pl.concat([pods.select(REQUESTS), added])
+    """Return the requests of the default pods and of added pods with several GPUs."""
+    added = pl.DataFrame(_requests(rng.permutation(_several_gpus(ADDED_SEVERAL_GPUS, scale)), rng))
+    return pl.concat([pods.select(added.columns), added])
 
 
-def _shuffled(pods: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+def _shuffle(pods: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     return pods[rng.permutation(pods.height)]
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(BYTES * scale))

@@ -1,31 +1,26 @@
-"""Synthetic PAI: seven tables of jobs, their tasks and instances, and the machines under them.
+"""Synthetic PAI: jobs, their tasks and instances, what workers use, and the machines.
 
-Reproduced: archives of one CSV without a header, the names apart, two of them cut into parts, and one
-with a file that macOS left behind; identifiers of the published lengths; times on a shifted clock
-whose hours and weekdays hold, written as floats in four tables and as whole numbers in one.
+The sample has the properties of the original that views and caveats are about:
 
-- Statuses of jobs and of tasks in the published counts, failures growing towards the end of the
-  trace and rare among tasks without a GPU; ends that are missing on most failed jobs and present on
-  some running and waiting ones; starts missing on waiting rows only; times of 0 that never happened.
-- A job's start is always its first task's start: waits show only in the instances, where they are
-  of another magnitude for each GPU type and longer for whole GPUs than for shared ones.
-- Gangs: most instances are in few large tasks. Tasks without instances. Users of whom few have most.
-- Workers that ran again under the same name, some of them waiting after they had terminated; workers
-  without a name; failed instances in tasks that terminated.
-- Sensors for two in five workers, none in the first weeks and on some machines, a few on
-  machines that nobody specified; values above 100 % and above the plan; missing values.
-- Group tags and jobs without each other; tags of a workload on 9.78 %; groups that recur.
+- Archives of one CSV without a header; `.header` files; two archives in parts, and one with a macOS file.
+- Numbers of jobs, tasks, statuses, GPU types, plans and gang sizes as published.
+- Failures that grow towards the end, and are rare among tasks without a GPU.
+- Missing ends of failed jobs, missing starts of waiting rows, and times of 0.
+- A job that starts with its first task, so that only instances show waiting times, by GPU type.
+- Workers that ran again under the same name, instances without a worker, tasks without instances.
+- Sensors of two in five workers, none in the first weeks or on some machines; use above plan and above 100 %.
+- Group tags without a job, jobs without a tag, groups that recur, and few workload tags.
+
+Everything else is invented.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
-import polars as pl
 
+from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.traces import pai
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.draw import (
     HOUR_S,
@@ -34,217 +29,129 @@ from tracehouse.samples.draw import (
     Ints,
     apportion,
     arrivals,
-    floats,
-    hex_ids,
-    labels,
     lognormal,
     mask_of,
     pick,
     scaled,
+    shares,
     spread,
     whole,
 )
-from tracehouse.samples.files import (
-    Member,
-    OnBytes,
-    append_csv,
-    scratch,
-    split,
-    write_headerless_csv,
-    write_tar_gz,
-    write_text,
-)
+from tracehouse.samples.files import Member, OnBytes, scratch, split, write_bytes, write_tar_gz
+from tracehouse.samples.tables import Ids, Text, Values, names, write_table
 
-# A smaller dump could not hold every property at once.
+BYTES = 4_015_000_000
+# A smaller sample could not have all properties.
 LEAST_SCALE = 0.0005
-CHUNK_ROWS = 200_000
-
-HEADERS = {
-    "pai_job_table": "job_name,inst_id,user,status,start_time,end_time",
-    "pai_task_table": (
-        "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
-    ),
-    "pai_instance_table": (
-        "job_name,task_name,inst_name,worker_name,inst_id,status,start_time,end_time,machine"
-    ),
-    "pai_sensor_table": (
-        "job_name,task_name,worker_name,inst_id,machine,gpu_name,cpu_usage,gpu_wrk_util,avg_mem,max_mem,"
-        "avg_gpu_wrk_mem,max_gpu_wrk_mem,read,write,read_count,write_count"
-    ),
-    "pai_group_tag_table": "inst_id,user,gpu_type_spec,group,workload",
-    "pai_machine_spec": "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
-    "pai_machine_metric": (
-        "worker_name,machine,start_time,end_time,machine_cpu_iowait,machine_cpu_kernel,machine_cpu_usr,"
-        "machine_gpu,machine_load_1,machine_net_receive,machine_num_worker,machine_cpu"
-    ),
-}
-IN_PARTS = ("pai_job_table", "pai_group_tag_table")
-PARTS = 2
+IN_PARTS, PARTS = ("pai_job_table", "pai_group_tag_table"), 2
 WITH_MACOS_MEMBER = "pai_sensor_table"
-# What macOS's tar adds beside a file: an AppleDouble header and a Finder attribute.
+# The content of macOS's `._` files: an AppleDouble header and a Finder attribute.
 MACOS_CONTENT = bytes.fromhex("00051607000200004d6163204f532058") + bytes(147)
 
-JOBS, TASKS, INSTANCES, SENSORS, METRICS = 1_055_501, 1_261_050, 7_522_002, 3_033_232, 2_009_423
-USERS, LEAST_USERS = 1_430, 40
+INSTANCES, SENSORS, METRICS = 7_522_002, 3_033_232, 2_009_423
+USERS, LEAST_USERS, USER_SIGMA = 1_430, 40, 2.5
+FIRST_START_S, LAST_START_S, UTC_OFFSET_H = 494_319, 6_455_919, 8
+SENSORS_FROM_S = 672 * HOUR_S
 
 STATUSES = ("Failed", "Running", "Terminated", "Waiting")
 FAILED, RUNNING, TERMINATED, WAITING = range(4)
 JOBS_BY_STATUS = (256_555, 62_928, 732_355, 3_663)
-# Of the tasks beyond the first of a job.
-MORE_FAILED, MORE_RUNNING, MORE_TERMINATED, MORE_WAITING = 207, 52_573, 152_718, 51
-JOBS_OF_THREE_TASKS = 15_549
 JOBS_WITH_END = {FAILED: 25_620, RUNNING: 1_061, WAITING: 45}
-# Of the ends that are missing, those written as 0 and not as nothing.
+# Ends that are 0 instead of empty.
 ZERO_ENDS = 120
-FAILED_TASK_WITH_END_SHARE = 0.1
+LATE_JOBS_FAIL_MORE, CPU_ONLY_FAILS_LESS = 2.6, 0.3
 
-LAST_QUARTER_FAILS_MORE, CPU_ONLY_FAILS_LESS = 2.6, 0.3
-CPU_ONLY_TASKS, CPU_ONLY_LATER_TASKS = 223_965, 177_965
-CPU_ONLY_TASKS_WITH_TYPE = 5_965
+# The second and third tasks of jobs, by status; those of waiting jobs wait.
+LATER_TASKS_BY_STATUS = {FAILED: 207, RUNNING: 52_573, TERMINATED: 152_718}
+LATER_WAITING_TASKS, JOBS_OF_THREE_TASKS = 51, 15_549
+CPU_ONLY_FIRST_TASKS, CPU_ONLY_LATER_TASKS, CPU_ONLY_TASKS_WITH_TYPE = 46_000, 177_965, 5_965
+FAILED_TASKS_WITH_END_SHARE, FAILED_TASKS_WITHOUT_INSTANCES = 0.1, 300
 TASKS_WITHOUT_CPU_PLAN = 400
-FAILED_TASKS_WITHOUT_INSTANCES = 300
+ONLY_TASK_NAMES = {"tensorflow": 62, "PyTorchWorker": 22, "OpenmpiWorker": 9, "xComputeWorker": 7}
+NAMES_OF_SEVERAL = ("worker", "ps", "evaluator", "chief")
 
-# fmt: off
-TASK_NAMES = (
-    "tensorflow", "worker", "PyTorchWorker", "OpenmpiWorker", "xComputeWorker",
-    "ps", "evaluator", "chief",
-)
-# fmt: on
-ONLY_TASK_NAMES, FIRST_OF_SEVERAL, FIRST_LATER_NAME = (0, 2, 3, 4), 1, 5
-ONLY_TASK_WEIGHTS = (62, 22, 9, 7)
-
+# For each GPU type, and for none: the waiting time of its tasks, and the share of jobs that request the type.
 GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
-GPU_TYPE_TASKS = (696_000, 227_000, 73_000, 29_000, 19_000)
 NO_TYPE = len(GPU_TYPES)
-TWO_GPU_TYPES = (1, 2)
+GPU_TYPE_TASKS = (696_000, 227_000, 73_000, 29_000, 19_000)
 WAIT_MEDIAN_S = np.array([9.0, 11.0, 15.0, 80.0, 100.0, 6.0])
 WAIT_SIGMA = np.array([2.6, 2.7, 2.8, 3.6, 3.6, 2.0])
-WHOLE_GPU_WAITS_LONGER, LONGEST_WAIT_S = 2.2, 259_200
-SPEC_SHARE = np.array([0.03, 0.15, 0.15, 0.4, 0.6, 0.0])
-
+REQUEST_SHARE = np.array([0.03, 0.15, 0.15, 0.4, 0.6, 0.0])
+WHOLE_GPUS_WAIT_LONGER, LONGEST_WAIT_S = 2.2, 259_200
 RUN_MEDIAN_S, RUN_SIGMA, LONGEST_RUN_S = 480.0, 2.1, 626_371
-FIRST_START_S, LAST_START_S, UTC_OFFSET_H = 494_319, 6_455_919, 8
-SENSORS_FROM_S = 672 * HOUR_S
 
-# Percent of one GPU, and tasks out of 10,000 that ask for it.
 # fmt: off
+# Percent of one GPU, percent of one core and GB, each with the number of tasks that request them.
 PLAN_GPU = {
     100.0: 4268, 25.0: 2625, 50.0: 1318, 10.0: 1125, 5.0: 200, 20.0: 110, 15.0: 35,
     30.0: 20, 33.0: 6, 75.0: 10, 80.0: 8, 200.0: 130, 400.0: 75, 800.0: 70,
 }
-# fmt: on
-PLAN_CPU = np.array([200.0, 400.0, 600.0, 800.0, 1000.0, 1200.0, 2400.0])
-PLAN_CPU_WEIGHTS = np.array([10, 15, 50, 8, 6, 8, 3])
-# Asked for in thousands of MiB, published in GiB.
-PLAN_MEM = np.array([4, 8, 10, 16, 30, 50, 60, 100]) * 1000 / 1024
-PLAN_MEM_WEIGHTS = np.array([4, 8, 12, 16, 45, 9, 4, 2])
-
-# Instances of a task, and tasks out of 100,000.
-# fmt: off
+PLAN_CPU = {200.0: 10, 400.0: 15, 600.0: 50, 800.0: 8, 1000.0: 6, 1200.0: 8, 2400.0: 3}
+# Requested in thousands of MiB, published in GiB.
+PLAN_MEM = {
+    thousand_mib * 1000 / 1024: tasks
+    for thousand_mib, tasks in {4: 4, 8: 8, 10: 12, 16: 16, 30: 45, 50: 9, 60: 4, 100: 2}.items()
+}
+# Instances of a task, and tasks; the tasks of two sizes get the instances that are missing to the total.
 GANG_SIZES = {
     1: 87_500, 2: 1_700, 4: 1_450, 10: 1_150, 20: 1_700, 40: 2_850, 64: 2_650, 100: 640,
     150: 230, 300: 100, 1000: 14,
 }
+ADJUSTED_GANGS = (40, 64)
+# GPU type, machines, cores, GB of memory, GPUs.
+MACHINES = (
+    ("CPU", 83, 96, 512, 0), ("MISC", 280, 96, 512, 8), ("P100", 798, 64, 512, 2), ("T4", 497, 96, 512, 2),
+    ("V100", 45, 96, 384, 8), ("V100", 59, 96, 512, 8), ("V100M32", 135, 96, 384, 8),
+)
 # fmt: on
-FITTED_GANGS = (40, 64)
+MACHINES_WITHOUT_SENSORS = 77
 
-RERUNS = 75_000
+# Workers that ran twice: the first run failed, or the second waits with a start of 0 or without one.
 FAILED_FIRST, WAITING_ZERO, WAITING_EMPTY = range(3)
-RERUN_WEIGHTS = (70, 20, 10)
-RERUN_SHARE_OF_RUN = 0.4
-INSTANCE_STATUS_SHARES = {
+RERUNS = {FAILED_FIRST: 52_500, WAITING_ZERO: 15_000, WAITING_EMPTY: 7_500}
+RERUN_AFTER_SHARE = 0.4
+# The statuses of a task's other instances, by the status of the task.
+INSTANCE_STATUSES = {
     FAILED: (0.62, 0.11, 0.24, 0.03),
     RUNNING: (0.01, 0.95, 0.02, 0.02),
     TERMINATED: (0.005, 0.003, 0.99, 0.002),
     WAITING: (0.0, 0.0, 0.0, 1.0),
 }
 
-# Logarithms of use over plan: medians and spreads that leave the published shares above the plan.
+# Median and sigma of the logarithm of use over plan, which give the published shares above the plan.
 CPU_USE, GPU_USE, MEM_USE = (-1.0145, 1.0), (-1.854, 0.9), (-1.216, 0.7)
-IDLE_GPU_SHARE = 0.1
-MOST_CPU_PERCENT, MOST_MEM_GB = 9_600.0, 256.0
-SENSORS_WITHOUT_CPU, SENSORS_WITHOUT_MEM, UNKNOWN_MACHINES = 5_829, 1_217, 9
+IDLE_GPU_SHARE, MOST_CPU_PERCENT, MOST_MEM_GB = 0.1, 9_600.0, 256.0
+SENSORS_WITHOUT_CPU, SENSORS_WITHOUT_MEM, SENSORS_ON_UNKNOWN_MACHINES = 5_829, 1_217, 9
 METRICS_WITHOUT_LOAD = 900
 
-JOBS_WITHOUT_TAG, TAGS_WITHOUT_JOB = 1_530, 1_061
-TAGS_WITHOUT_GROUP_SHARE = 0.01
-SINGLE_GROUP_SHARE, JOBS_PER_GROUP = 0.25, 12
-TAGGED_SHARE = 0.0978
-# fmt: off
+JOBS_WITHOUT_TAG, TAGS_WITHOUT_JOB, TAGS_WITHOUT_GROUP_SHARE = 1_530, 1_061, 0.01
+GROUPS_OF_ONE_SHARE, JOBS_PER_GROUP, TAGS_WITH_WORKLOAD_SHARE = 0.25, 12, 0.0978
 WORKLOADS = ("graphlearn", "ctr", "bert", "nmt", "inception", "resnet", "rl", "vgg", "xlnet")
-# fmt: on
 
 
 @dataclass(frozen=True)
-class MachineShape:
-    """Machines that are alike: how many, their cores, GB of memory and GPUs."""
-
-    gpu_type: str
-    machines: int
-    cores: int
-    memory_gb: int
-    gpus: int
-
-
-MACHINES = (
-    MachineShape("CPU", 83, 96, 512, 0),
-    MachineShape("MISC", 280, 96, 512, 8),
-    MachineShape("P100", 798, 64, 512, 2),
-    MachineShape("T4", 497, 96, 512, 2),
-    MachineShape("V100", 45, 96, 384, 8),
-    MachineShape("V100", 59, 96, 512, 8),
-    MachineShape("V100M32", 135, 96, 384, 8),
-)
-UNWATCHED_GPU_MACHINES = 77
-
-
-@dataclass(frozen=True)
-class Salts:
-    """Salts, by which identifiers of different kinds differ although they are made from the same number."""
-
-    job: int
-    inst_id: int
-    user: int
-    worker: int
-    instance: int
-    machine: int
-    unknown_machine: int
-    group: int
-    stray_tag: int
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """The machines by number: shape, GPUs, whether sensors watch them, and the numbers of each GPU type."""
+class Machines:
+    """The machines by number, and the numbers of each GPU type's machines; the last type is any."""
 
     shape: Ints
     gpus: Ints
-    watched: Bools
+    has_sensors: Bools
     by_type: tuple[Ints, ...]
 
 
 @dataclass(frozen=True)
-class Jobs:
-    """The jobs by number; times in s, NaN where the table has nothing."""
-
-    status: Ints
-    user: Ints
-    start: Floats
-    end: Floats
-
-
-@dataclass(frozen=True)
 class Tasks:
-    """The tasks by number, in the order of their jobs.
+    """The tasks by number, in the order of their jobs; times in s.
 
-    `launched` and `ended` are when the task really started and stopped, known even where the table does
-    not say; `wait` is from launch to the first instance, all in s. `rerun` is how one of its
-    workers ran again, or -1; `rows` is how many rows it has in the instance table.
+    `launched` and `ended` are when the task started and stopped, also where the table says nothing. `wait` is
+    the time from the launch to the first instance. `rerun` is how one of its workers ran again, or -1.
     """
 
     job: Ints
-    name: Ints
+    name: Text
     inst_num: Ints
+    rows: Ints
+    rerun: Ints
     status: Ints
     launched: Ints
     wait: Ints
@@ -253,404 +160,17 @@ class Tasks:
     plan_mem: Floats
     plan_gpu: Floats
     gpu_type: Ints
-    rerun: Ints
-    rows: Ints
-
-
-@dataclass
-class Quota:
-    """Spreads `wanted` choices evenly over `among` candidates that come in chunks."""
-
-    wanted: int
-    among: int
-    seen: int = 0
-    taken: int = 0
-
-    def take(self, rng: np.random.Generator, candidates: Ints, seen: int) -> Ints:
-        """Choose from a chunk's candidates; `seen` is how many of `among` the chunk accounts for."""
-        self.seen += seen
-        due = round(self.wanted * self.seen / max(self.among, 1)) - self.taken
-        chosen = rng.permutation(candidates)[: max(due, 0)]
-        self.taken += len(chosen)
-        chosen.sort()
-        return chosen
-
-
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(4_015_000_000 * scale)
-
-
-def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the seven tables below `folder`."""
-    scale = max(scale, LEAST_SCALE)
-    data = folder / "data"
-    salts = Salts(*(int(salt) for salt in rng.integers(2**63, size=9)))
-    fleet = _fleet(scale, rng)
-    jobs, tasks = _jobs_and_tasks(scale, rng)
-    tags = _group_tags(jobs, tasks, scale, rng, salts)
-    written = [
-        *_write_table(data, "pai_machine_spec", iter([_machine_spec(fleet, salts)]), on_bytes),
-        *_write_table(data, "pai_job_table", _job_rows(jobs, salts), on_bytes),
-        *_write_table(data, "pai_task_table", _task_rows(tasks, scale, rng, salts), on_bytes),
-        *_write_table(data, "pai_group_tag_table", tags, on_bytes),
-        *_write_instance_tables(data, Run(scale, rng, salts, fleet, tasks), on_bytes),
-    ]
-    for stem, header in HEADERS.items():
-        written.append(write_text(data / f"{stem}.header", header + "\n", on_bytes))
-    return written
-
-
-# Archives.
-
-
-def _write_table(data: Path, stem: str, frames: Iterator[pl.DataFrame], on_bytes: OnBytes) -> list[Path]:
-    with scratch(data / f"{stem}.csv.writing") as csv:
-        write_headerless_csv(csv, frames, on_bytes)
-        return _archive(data, stem, csv)
-
-
-def _archive(data: Path, stem: str, csv: Path) -> list[Path]:
-    macos = [Member(f"._{stem}.csv", MACOS_CONTENT)] if stem == WITH_MACOS_MEMBER else []
-    archive = write_tar_gz(data / f"{stem}.tar.gz", [*macos, Member(f"{stem}.csv", csv)])
-    if stem in IN_PARTS:
-        return split(archive, -(-archive.stat().st_size // PARTS))
-    return [archive]
-
-
-def _slices(count: int) -> Iterator[slice]:
-    for start in range(0, count, CHUNK_ROWS):
-        yield slice(start, min(start + CHUNK_ROWS, count))
-
-
-# Machines.
-
-
-def _fleet(scale: float, rng: np.random.Generator) -> Fleet:
-    counts = [scaled(shape.machines, scale) for shape in MACHINES]
-    shape = np.repeat(np.arange(len(MACHINES)), counts)
-    gpus = np.array([machine.gpus for machine in MACHINES])[shape]
-    names = np.array([machine.gpu_type for machine in MACHINES])[shape]
-    spare = [np.flatnonzero(names == name)[1:] for name in GPU_TYPES]
-    unwatched = pick(
-        rng,
-        np.ones(sum(map(len, spare))),
-        min(round(UNWATCHED_GPU_MACHINES * scale), sum(map(len, spare)) // 4),
-    )
-    watched = gpus > 0
-    watched[np.concatenate(spare)[unwatched]] = False
-    by_type = (*(np.flatnonzero(names == name) for name in GPU_TYPES), np.arange(len(shape)))
-    return Fleet(shape, gpus, watched, by_type)
-
-
-def _machine_spec(fleet: Fleet, salts: Salts) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "machine": hex_ids(np.arange(len(fleet.shape)), salts.machine, 24),
-            "gpu_type": labels(fleet.shape, [shape.gpu_type for shape in MACHINES]),
-            "cap_cpu": np.array([shape.cores for shape in MACHINES])[fleet.shape],
-            "cap_mem": np.array([shape.memory_gb for shape in MACHINES])[fleet.shape],
-            "cap_gpu": fleet.gpus,
-        }
-    )
-
-
-# Jobs and tasks.
-
-
-def _jobs_and_tasks(scale: float, rng: np.random.Generator) -> tuple[Jobs, Tasks]:
-    job_count = scaled(JOBS, scale)
-    submitted = rng.permutation(arrivals(rng, job_count, FIRST_START_S, LAST_START_S, UTC_OFFSET_H))
-    cpu_only_first = mask_of(
-        job_count,
-        pick(rng, np.ones(job_count), scaled(CPU_ONLY_TASKS - CPU_ONLY_LATER_TASKS, scale)),
-    )
-    status = _job_statuses(submitted, cpu_only_first, rng)
-    tasks = _tasks(status, submitted, cpu_only_first, scale, rng)
-    users = scaled(USERS, scale, LEAST_USERS)
-    # Few users have most of the jobs.
-    weight = lognormal(rng, users, 1.0, 2.5)
-    jobs = Jobs(
-        status=status,
-        user=spread(rng, job_count, weight),
-        start=np.where(status == WAITING, np.nan, submitted),
-        end=_job_ends(status, tasks, scale, rng),
-    )
-    return jobs, tasks
-
-
-def _job_statuses(submitted: Ints, cpu_only: Bools, rng: np.random.Generator) -> Ints:
-    count = len(submitted)
-    by_status = apportion(count, JOBS_BY_STATUS)
-    late = submitted > np.quantile(submitted, 0.75)
-    failing = np.where(late, LAST_QUARTER_FAILS_MORE, 1.0) * np.where(cpu_only, CPU_ONLY_FAILS_LESS, 1.0)
-    status = np.full(count, TERMINATED)
-    failed = pick(rng, failing, int(by_status[FAILED]))
-    status[failed] = FAILED
-    others = rng.permutation(np.flatnonzero(status != FAILED))
-    running, waiting = int(by_status[RUNNING]), int(by_status[WAITING])
-    status[others[:running]] = RUNNING
-    status[others[running : running + waiting]] = WAITING
-    return status
-
-
-def _job_ends(status: Ints, tasks: Tasks, scale: float, rng: np.random.Generator) -> Floats:
-    """Ends (s): of every terminated job, of some others, and a few that are 0."""
-    first_tasks = np.flatnonzero(np.diff(tasks.job, prepend=-1))
-    last_end = np.maximum.reduceat(tasks.ended, first_tasks)
-    shown = status == TERMINATED
-    for code, count in JOBS_WITH_END.items():
-        shown[pick(rng, status == code, scaled(count, scale))] = True
-    ends = np.where(shown, last_end, np.nan)
-    ends[pick(rng, (status == FAILED) & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
-    return ends
-
-
-def _tasks(
-    job_status: Ints, submitted: Ints, cpu_only_first: Bools, scale: float, rng: np.random.Generator
-) -> Tasks:
-    job, order, status = _tasks_of_jobs(job_status, scale, rng)
-    count = len(job)
-    first = order == 0
-    cpu_only = np.where(first, cpu_only_first[job], False)
-    cpu_only[pick(rng, ~first, scaled(CPU_ONLY_LATER_TASKS, scale))] = True
-    plan_gpu = np.full(count, np.nan)
-    plan_gpu[~cpu_only] = np.array(list(PLAN_GPU))[
-        spread(rng, int((~cpu_only).sum()), list(PLAN_GPU.values()))
-    ]
-    gpu_type = _gpu_types(plan_gpu, scale, rng)
-    plan_cpu = rng.choice(PLAN_CPU, count, p=PLAN_CPU_WEIGHTS / PLAN_CPU_WEIGHTS.sum())
-    plan_mem = rng.choice(PLAN_MEM, count, p=PLAN_MEM_WEIGHTS / PLAN_MEM_WEIGHTS.sum())
-    unplanned = pick(rng, cpu_only, scaled(TASKS_WITHOUT_CPU_PLAN, scale))
-    plan_cpu[unplanned] = plan_mem[unplanned] = np.nan
-    inst_num, rerun, rows = _instance_counts(status, scale, rng)
-    longer = np.where(plan_gpu >= 100, WHOLE_GPU_WAITS_LONGER, 1.0)
-    waits = lognormal(rng, count, WAIT_MEDIAN_S[gpu_type] * longer, WAIT_SIGMA[gpu_type])
-    wait = waits.clip(max=LONGEST_WAIT_S).astype(np.int64)
-    run = lognormal(rng, count, RUN_MEDIAN_S, RUN_SIGMA).clip(1, LONGEST_RUN_S).astype(np.int64)
-    launched = submitted[job] + np.where(first, 0, rng.integers(0, 30, count))
-    return Tasks(
-        job=job,
-        name=_task_names(job, order, rng),
-        inst_num=inst_num,
-        status=status,
-        launched=launched,
-        wait=wait,
-        ended=launched + wait + run,
-        plan_cpu=plan_cpu,
-        plan_mem=plan_mem,
-        plan_gpu=plan_gpu,
-        gpu_type=gpu_type,
-        rerun=rerun,
-        rows=rows,
-    )
-
-
-def _tasks_of_jobs(job_status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Of every task, its job, its place in the job and its status."""
-    job_count = len(job_status)
-    more = scaled(TASKS - JOBS, scale)
-    more_waiting = scaled(MORE_WAITING, scale)
-    of_three = scaled(JOBS_OF_THREE_TASKS, scale)
-    waiting = pick(rng, job_status == WAITING, more_waiting)
-    others = pick(rng, job_status != WAITING, more - more_waiting - of_three)
-    tasks_of = np.ones(job_count, dtype=np.int64)
-    tasks_of[waiting] = 2
-    tasks_of[others] = 2
-    tasks_of[others[:of_three]] = 3
-    job = np.repeat(np.arange(job_count), tasks_of)
-    order = np.arange(len(job)) - np.repeat(np.cumsum(tasks_of) - tasks_of, tasks_of)
-    status = job_status[job]
-    later = (order > 0) & (status != WAITING)
-    shares = (MORE_FAILED, MORE_RUNNING, MORE_TERMINATED)
-    status[later] = spread(rng, int(later.sum()), shares)
-    return job, order, status
-
-
-def _task_names(job: Ints, order: Ints, rng: np.random.Generator) -> Ints:
-    alone = np.bincount(job)[job] == 1
-    only = np.array(ONLY_TASK_NAMES)[spread(rng, len(job), ONLY_TASK_WEIGHTS)]
-    several = np.where(order == 0, FIRST_OF_SEVERAL, FIRST_LATER_NAME + order - 1)
-    return np.where(alone, only, several)
-
-
-def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints:
-    """The type of GPU that each task was given."""
-    typed = ~np.isnan(plan_gpu)
-    typed[pick(rng, ~typed, scaled(CPU_ONLY_TASKS_WITH_TYPE, scale))] = True
-    gpu_type = np.full(len(plan_gpu), NO_TYPE)
-    gpu_type[typed] = spread(rng, int(typed.sum()), GPU_TYPE_TASKS)
-    # More GPUs than a machine of the type has: change places with tasks that fit anywhere.
-    misfits = np.flatnonzero((plan_gpu > 200) & np.isin(gpu_type, TWO_GPU_TYPES))
-    partners = pick(rng, (plan_gpu <= 200) & (gpu_type == 0), len(misfits))
-    misfits = misfits[: len(partners)]
-    gpu_type[partners], gpu_type[misfits] = gpu_type[misfits].copy(), gpu_type[partners].copy()
-    return gpu_type
-
-
-def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Of every task, its planned instances, how a worker ran again, and its rows in the instance table."""
-    wanted = scaled(INSTANCES, scale)
-    sizes = {size: tasks for size, tasks in GANG_SIZES.items() if size * 15 <= wanted}
-    inst_num = np.array(list(sizes))[spread(rng, len(status), list(sizes.values()))]
-    launched = status != WAITING
-    never = pick(rng, (status == FAILED) & (inst_num == 1), scaled(FAILED_TASKS_WITHOUT_INSTANCES, scale))
-    launched[never] = False
-    rerun = np.full(len(status), -1)
-    again = pick(rng, launched & (status == TERMINATED), scaled(RERUNS, scale, len(RERUN_WEIGHTS)))
-    rerun[again] = spread(rng, len(again), RERUN_WEIGHTS)
-    fitted = np.flatnonzero(launched & np.isin(inst_num, FITTED_GANGS))
-    spare = wanted - len(again) - int(inst_num[launched].sum())
-    change, rest = divmod(spare, len(fitted))
-    inst_num[fitted] = np.maximum(inst_num[fitted] + change + (np.arange(len(fitted)) < rest), 2)
-    return inst_num, rerun, np.where(launched, inst_num + (rerun >= 0), 0)
-
-
-def _job_rows(jobs: Jobs, salts: Salts) -> Iterator[pl.DataFrame]:
-    number = np.arange(len(jobs.status))
-    for rows in _slices(len(number)):
-        yield pl.DataFrame(
-            {
-                "job_name": hex_ids(number[rows], salts.job, 24),
-                "inst_id": hex_ids(number[rows], salts.inst_id, 60),
-                "user": hex_ids(jobs.user[rows], salts.user, 12),
-                "status": labels(jobs.status[rows], STATUSES),
-                "start_time": floats(jobs.start[rows]),
-                "end_time": floats(jobs.end[rows]),
-            }
-        )
-
-
-def _task_rows(tasks: Tasks, scale: float, rng: np.random.Generator, salts: Salts) -> Iterator[pl.DataFrame]:
-    ends = _task_ends(tasks, scale, rng)
-    starts = np.where(tasks.status == WAITING, np.nan, tasks.launched)
-    for rows in _slices(len(tasks.job)):
-        yield pl.DataFrame(
-            {
-                "job_name": hex_ids(tasks.job[rows], salts.job, 24),
-                "task_name": labels(tasks.name[rows], TASK_NAMES),
-                "inst_num": floats(tasks.inst_num[rows]),
-                "status": labels(tasks.status[rows], STATUSES),
-                "start_time": floats(starts[rows]),
-                "end_time": floats(ends[rows]),
-                "plan_cpu": floats(tasks.plan_cpu[rows]),
-                "plan_mem": floats(tasks.plan_mem[rows]),
-                "plan_gpu": floats(tasks.plan_gpu[rows]),
-                "gpu_type": labels(tasks.gpu_type[rows], (*GPU_TYPES, None)),
-            }
-        )
-
-
-def _task_ends(tasks: Tasks, scale: float, rng: np.random.Generator) -> Floats:
-    failed = tasks.status == FAILED
-    shown = (tasks.status == TERMINATED) | (failed & (rng.random(len(failed)) < FAILED_TASK_WITH_END_SHARE))
-    ends = np.where(shown, tasks.ended, np.nan)
-    ends[pick(rng, failed & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
-    return ends
-
-
-# Group tags.
-
-
-def _group_tags(
-    jobs: Jobs, tasks: Tasks, scale: float, rng: np.random.Generator, salts: Salts
-) -> Iterator[pl.DataFrame]:
-    """The tags in no order: of all jobs but a few, and some of no job."""
-    count = len(jobs.user)
-    untagged = mask_of(count, pick(rng, np.ones(count), scaled(JOBS_WITHOUT_TAG, scale)))
-    tagged = np.flatnonzero(~untagged)
-    stray = scaled(TAGS_WITHOUT_JOB, scale)
-    job = rng.permutation(np.concatenate((tagged, np.full(stray, -1))))
-    is_stray = job < 0
-    # A stray tag borrows the user and group of some job, but not its id.
-    like = np.where(is_stray, rng.integers(0, count, len(job)), job)
-    group = _groups(jobs.user, rng)[like]
-    workload = _workloads(group, rng)
-    spec = _gpu_type_specs(tasks, rng)[like]
-    no_group = rng.random(len(job)) < TAGS_WITHOUT_GROUP_SHARE
-    no_group[0] = True
-    for rows in _slices(len(job)):
-        known = hex_ids(job[rows].clip(min=0), salts.inst_id, 60, null=is_stray[rows])
-        strays = hex_ids(np.arange(rows.start, rows.stop), salts.stray_tag, 60)
-        yield pl.DataFrame(
-            {
-                "inst_id": known.fill_null(strays),
-                "user": hex_ids(jobs.user[like[rows]], salts.user, 12),
-                "gpu_type_spec": labels(spec[rows], (*GPU_TYPES, None)),
-                "group": hex_ids(group[rows], salts.group, 32, null=no_group[rows]),
-                "workload": labels(workload[rows], (*WORKLOADS, None)),
-            }
-        )
-
-
-def _groups(user: Ints, rng: np.random.Generator) -> Ints:
-    """The group of each job: one of its user's, the first ones more often, or one of its own."""
-    groups_of_user = -(-np.bincount(user) // JOBS_PER_GROUP)
-    first_group = np.cumsum(groups_of_user) - groups_of_user
-    nth = (groups_of_user[user] * rng.random(len(user)) ** 2).astype(np.int64)
-    alone = rng.random(len(user)) < SINGLE_GROUP_SHARE
-    return np.where(alone, int(groups_of_user.sum()) + np.arange(len(user)), first_group[user] + nth)
-
-
-def _workloads(group: Ints, rng: np.random.Generator) -> Ints:
-    """The workload of each tag: the same all through a group, and none for most."""
-    numbers, group_of = np.unique(group, return_inverse=True)
-    rank = rng.permutation(len(numbers))[group_of]
-    workload = np.full(len(group), len(WORKLOADS))
-    chosen = np.argsort(rank, kind="stable")[: max(len(WORKLOADS), round(len(group) * TAGGED_SHARE))]
-    workload[chosen] = rank[chosen] % len(WORKLOADS)
-    return workload
-
-
-def _gpu_type_specs(tasks: Tasks, rng: np.random.Generator) -> Ints:
-    """The GPU type that each job insisted on; it is then what its first task was given."""
-    first = np.flatnonzero(np.diff(tasks.job, prepend=-1))
-    given = tasks.gpu_type[first]
-    insists = rng.random(len(first)) < SPEC_SHARE[given]
-    for gpu_type in range(NO_TYPE):
-        insists[np.flatnonzero(given == gpu_type)[:1]] = True
-    return np.where(insists, given, NO_TYPE)
-
-
-# Instances, and what was measured of them.
 
 
 @dataclass(frozen=True)
-class Run:
-    """What the tables of instances are made from."""
+class Instances:
+    """The rows of the instance table; times in s, NaN where the table says nothing.
 
-    scale: float
-    rng: np.random.Generator
-    salts: Salts
-    fleet: Fleet
-    tasks: Tasks
-
-
-@dataclass(frozen=True)
-class Quotas:
-    """How many instances get a row elsewhere, and how many of these rows lack something."""
-
-    sensors: Quota
-    metrics: Quota
-    without_cpu: Quota
-    without_mem: Quota
-    unknown_machines: Quota
-    without_load: Quota
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows of the instance table; times in s, NaN where the table has nothing.
-
-    `task` counts from `first_task`. `worker` names the row's worker, of which a rerun has the same.
-    `machine` is -1 where the instance was never placed.
+    `worker` is the number of the worker, `again` marks its second run. `machine` is -1 without a machine.
     """
 
-    first_task: int
     task: Ints
-    number: Ints
     worker: Ints
-    nameless: Bools
     again: Bools
     status: Ints
     start: Floats
@@ -658,231 +178,400 @@ class Chunk:
     machine: Ints
 
 
-def _write_instance_tables(data: Path, run: Run, on_bytes: OnBytes) -> list[Path]:
-    """Write the three tables in one pass, for a sensor's row must agree with the instance's."""
-    makers: dict[str, Callable[[Run, Quotas, Chunk], pl.DataFrame]] = {
-        "pai_instance_table": _instance_rows,
-        "pai_sensor_table": _sensor_rows,
-        "pai_machine_metric": _metric_rows,
-    }
-    quotas = _quotas(run)
-    with ExitStack() as stack:
-        paths = {stem: stack.enter_context(scratch(data / f"{stem}.csv.writing")) for stem in makers}
-        with ExitStack() as writing:
-            csvs: dict[str, IO[bytes]] = {
-                stem: writing.enter_context(path.open("wb")) for stem, path in paths.items()
-            }
-            for chunk in _chunks(run):
-                for stem, rows_of in makers.items():
-                    append_csv(csvs[stem], rows_of(run, quotas, chunk), on_bytes)
-        written: list[Path] = []
-        for stem, path in paths.items():
-            written += _archive(data, stem, path)
-            path.unlink()
+def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
+    """Write the seven tables and their headers below `folder`."""
+    data, scale = folder / "data", max(scale, LEAST_SCALE)
+    ids = Ids(int(rng.integers(2**62)))
+    machines = _machines(scale, rng)
+    status, submitted, cpu_only = _jobs(scale, rng)
+    tasks = _tasks(status, submitted, cpu_only, scale, rng)
+    users = scaled(USERS, scale, LEAST_USERS)
+    user = spread(rng, len(status), lognormal(rng, users, 1.0, USER_SIGMA))
+    instances = _instances(tasks, machines, rng)
+    written: list[Path] = []
+    for table, columns in (
+        (pai.MACHINE_SPEC, _machine_spec(machines, ids)),
+        (pai.JOB, _job_columns(status, submitted, user, tasks, scale, rng, ids)),
+        (pai.TASK, _task_columns(tasks, scale, rng, ids)),
+        (pai.GROUP_TAG, _group_tag_columns(user, tasks, scale, rng, ids)),
+        (pai.INSTANCE, _instance_columns(tasks, instances, ids)),
+        (pai.SENSOR, _sensor_columns(tasks, instances, machines, scale, rng, ids)),
+        (pai.MACHINE_METRIC, _metric_columns(tasks, instances, machines, scale, rng, ids)),
+    ):
+        written += _write_archive(data, table, columns, on_bytes)
+        header = ",".join(column.name_in_file for column in table.columns) + "\n"
+        written.append(write_bytes(data / f"{table.archive_stem}.header", header.encode(), on_bytes))
     return written
 
 
-def _quotas(run: Run) -> Quotas:
-    sensors, metrics = scaled(SENSORS, run.scale), scaled(METRICS, run.scale)
-    eligible = int(run.tasks.rows[_late_enough(run.tasks)].sum())
-    return Quotas(
-        sensors=Quota(sensors, eligible),
-        metrics=Quota(metrics, eligible),
-        without_cpu=Quota(scaled(SENSORS_WITHOUT_CPU, run.scale), sensors),
-        without_mem=Quota(scaled(SENSORS_WITHOUT_MEM, run.scale), sensors),
-        unknown_machines=Quota(scaled(UNKNOWN_MACHINES, run.scale), sensors),
-        without_load=Quota(scaled(METRICS_WITHOUT_LOAD, run.scale), metrics),
-    )
+def _write_archive(data: Path, table: Table, columns: dict[str, Values], on_bytes: OnBytes) -> list[Path]:
+    stem = table.archive_stem
+    macos = [Member(f"._{stem}.csv", MACOS_CONTENT)] if stem == WITH_MACOS_MEMBER else []
+    with scratch(data / f"{stem}.csv.writing") as csv:
+        write_table(csv, table, columns, on_bytes)
+        archive = write_tar_gz(data / f"{stem}.tar.gz", [*macos, Member(f"{stem}.csv", csv)])
+    return split(archive, -(-archive.stat().st_size // PARTS)) if stem in IN_PARTS else [archive]
 
 
-def _late_enough(tasks: Tasks) -> Bools:
-    late: Bools = tasks.launched + tasks.wait >= SENSORS_FROM_S
-    return late
+def _machines(scale: float, rng: np.random.Generator) -> Machines:
+    shape = np.repeat(np.arange(len(MACHINES)), [scaled(machines, scale) for _, machines, *_ in MACHINES])
+    types = np.array([gpu_type for gpu_type, *_ in MACHINES])[shape]
+    gpus = np.array([each[-1] for each in MACHINES])[shape]
+    # The first machine of each type has sensors.
+    spare = np.concatenate([np.flatnonzero(types == name)[1:] for name in GPU_TYPES])
+    without = min(round(MACHINES_WITHOUT_SENSORS * scale), len(spare) // 4)
+    has_sensors = gpus > 0
+    has_sensors[spare[pick(rng, np.ones(len(spare)), without)]] = False
+    by_type = (*(np.flatnonzero(types == name) for name in GPU_TYPES), np.arange(len(shape)))
+    return Machines(shape, gpus, has_sensors, by_type)
 
 
-def _chunks(run: Run) -> Iterator[Chunk]:
-    ends = np.cumsum(run.tasks.rows)
-    first_task = 0
-    while first_task < len(ends):
-        done = int(ends[first_task - 1]) if first_task else 0
-        stop = max(int(np.searchsorted(ends, done + CHUNK_ROWS, side="right")), first_task + 1)
-        yield _chunk(run, first_task, stop, done)
-        first_task = stop
+def _jobs(scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Bools]:
+    """Draw each job's status, start (s), and whether its first task has no GPU."""
+    count = scaled(sum(JOBS_BY_STATUS), scale)
+    submitted = rng.permutation(arrivals(rng, count, FIRST_START_S, LAST_START_S, UTC_OFFSET_H))
+    cpu_only = mask_of(count, pick(rng, np.ones(count), scaled(CPU_ONLY_FIRST_TASKS, scale)))
+    failed, running, _, waiting = apportion(count, JOBS_BY_STATUS).tolist()
+    late = submitted > np.quantile(submitted, 0.75)
+    fails = np.where(late, LATE_JOBS_FAIL_MORE, 1.0) * np.where(cpu_only, CPU_ONLY_FAILS_LESS, 1.0)
+    status = np.full(count, TERMINATED)
+    status[pick(rng, fails, failed)] = FAILED
+    others = rng.permutation(np.flatnonzero(status != FAILED))
+    status[others[:running]] = RUNNING
+    status[others[running : running + waiting]] = WAITING
+    return status, submitted, cpu_only
 
 
-def _chunk(run: Run, first_task: int, stop: int, done: int) -> Chunk:
-    rng, tasks = run.rng, run.tasks
-    rows = tasks.rows[first_task:stop]
-    task = np.repeat(np.arange(len(rows)), rows)
-    number = done + np.arange(len(task))
-    first_row = done + (np.cumsum(rows) - rows)[task]
-    place = number - first_row
-    of = first_task + task
-    again = place == tasks.inst_num[of]
-    status = _instance_statuses(tasks.status[of], place, again, tasks.rerun[of], rng)
-    start, end = _instance_times(tasks, of, place, again, status, rng)
-    pools = [run.fleet.by_type[gpu_type] for gpu_type in range(NO_TYPE + 1)]
-    sizes = np.array([len(pool) for pool in pools])
-    offsets = np.cumsum(sizes) - sizes
-    gpu_type = tasks.gpu_type[of]
-    drawn = (rng.random(len(of)) * sizes[gpu_type]).astype(np.int64)
-    machine = np.concatenate(pools)[offsets[gpu_type] + drawn]
-    # An instance that waited has no worker yet; one that ran before keeps it.
-    nameless = (status == WAITING) & ~again
-    return Chunk(
-        first_task=first_task,
-        task=task,
-        number=number,
-        worker=np.where(again, first_row, number),
-        nameless=nameless,
-        again=again,
-        status=status,
-        start=start,
-        end=end,
-        machine=np.where(status == WAITING, -1, machine),
-    )
+def _tasks(
+    job_status: Ints, submitted: Ints, cpu_only_first: Bools, scale: float, rng: np.random.Generator
+) -> Tasks:
+    tasks_of = np.ones(len(job_status), dtype=np.int64)
+    later_tasks = scaled(sum(LATER_TASKS_BY_STATUS.values()), scale)
+    of_three = scaled(JOBS_OF_THREE_TASKS, scale)
+    several = pick(rng, job_status != WAITING, later_tasks - of_three)
+    tasks_of[several] = 2
+    tasks_of[several[:of_three]] = 3
+    tasks_of[pick(rng, job_status == WAITING, scaled(LATER_WAITING_TASKS, scale))] = 2
+    job = np.repeat(np.arange(len(job_status)), tasks_of)
+    count = len(job)
+    order = np.arange(count) - np.repeat(np.cumsum(tasks_of) - tasks_of, tasks_of)
+    first = order == 0
+
+    status = job_status[job]
+    later = ~first & (status != WAITING)
+    status[later] = shares(rng, LATER_TASKS_BY_STATUS, int(later.sum()))
+    cpu_only = first & cpu_only_first[job]
+    cpu_only[pick(rng, ~first, scaled(CPU_ONLY_LATER_TASKS, scale))] = True
+    plan_gpu = np.full(count, np.nan)
+    plan_gpu[~cpu_only] = shares(rng, PLAN_GPU, int((~cpu_only).sum()))
+    plan_cpu, plan_mem = shares(rng, PLAN_CPU, count), shares(rng, PLAN_MEM, count)
+    unplanned = pick(rng, cpu_only, scaled(TASKS_WITHOUT_CPU_PLAN, scale))
+    plan_cpu[unplanned] = plan_mem[unplanned] = np.nan
+
+    only = spread(rng, count, list(ONLY_TASK_NAMES.values()))
+    name = np.where(tasks_of[job] == 1, only, len(ONLY_TASK_NAMES) + order)
+    gpu_type = _gpu_types(plan_gpu, scale, rng)
+    inst_num, rerun, rows = _instance_counts(status, scale, rng)
+    longer = np.where(plan_gpu >= 100, WHOLE_GPUS_WAIT_LONGER, 1.0)
+    waits = lognormal(rng, count, WAIT_MEDIAN_S[gpu_type] * longer, WAIT_SIGMA[gpu_type])
+    wait = waits.clip(max=LONGEST_WAIT_S).astype(np.int64)
+    run = lognormal(rng, count, RUN_MEDIAN_S, RUN_SIGMA).clip(1, LONGEST_RUN_S).astype(np.int64)
+    launched = submitted[job] + np.where(first, 0, rng.integers(0, 30, count))
+    return Tasks(
+        job, names(name, (*ONLY_TASK_NAMES, *NAMES_OF_SEVERAL)), inst_num, rows, rerun, status,
+        launched, wait, launched + wait + run, plan_cpu, plan_mem, plan_gpu, gpu_type,
+    )  # fmt: skip
 
 
-def _instance_statuses(
-    task_status: Ints, place: Ints, again: Bools, rerun: Ints, rng: np.random.Generator
-) -> Ints:
-    luck = rng.random(len(place))
-    status = np.empty(len(place), dtype=np.int64)
-    for code, shares in INSTANCE_STATUS_SHARES.items():
-        mine = task_status == code
-        status[mine] = np.searchsorted(np.cumsum(shares)[:-1], luck[mine], side="right")
-    # The first instance has the status of its task.
-    status[place == 0] = task_status[place == 0]
-    return np.where(again, np.where(rerun == FAILED_FIRST, FAILED, WAITING), status)
+def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints:
+    """Draw the type of GPU that each task was given."""
+    typed = ~np.isnan(plan_gpu)
+    typed[pick(rng, ~typed, scaled(CPU_ONLY_TASKS_WITH_TYPE, scale))] = True
+    gpu_type = np.full(len(plan_gpu), NO_TYPE)
+    gpu_type[typed] = spread(rng, int(typed.sum()), GPU_TYPE_TASKS)
+    # T4 and P100 machines have two GPUs: exchange the types of larger tasks with those of small MISC tasks.
+    misfits = np.flatnonzero((plan_gpu > 200) & np.isin(gpu_type, (1, 2)))
+    partners = pick(rng, (plan_gpu <= 200) & (gpu_type == 0), len(misfits))
+    misfits = misfits[: len(partners)]
+    gpu_type[partners], gpu_type[misfits] = gpu_type[misfits].copy(), gpu_type[partners].copy()
+    return gpu_type
+
+
+def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Draw each task's planned instances, how a worker ran again, and its rows in the instance table."""
+    wanted = scaled(INSTANCES, scale)
+    sizes = {size: tasks for size, tasks in GANG_SIZES.items() if size * 15 <= wanted}
+    inst_num = shares(rng, sizes, len(status))
+    launched = status != WAITING
+    never = (status == FAILED) & (inst_num == 1)
+    launched[pick(rng, never, scaled(FAILED_TASKS_WITHOUT_INSTANCES, scale))] = False
+    rerun = np.full(len(status), -1)
+    reruns = scaled(sum(RERUNS.values()), scale, len(RERUNS))
+    again = pick(rng, launched & (status == TERMINATED), reruns)
+    rerun[again] = shares(rng, RERUNS, len(again))
+    adjusted = np.flatnonzero(launched & np.isin(inst_num, ADJUSTED_GANGS))
+    change, rest = divmod(wanted - len(again) - int(inst_num[launched].sum()), len(adjusted))
+    inst_num[adjusted] = np.maximum(inst_num[adjusted] + change + (np.arange(len(adjusted)) < rest), 2)
+    return inst_num, rerun, np.where(launched, inst_num + (rerun >= 0), 0)
+
+
+def _instances(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Instances:
+    task = np.repeat(np.arange(len(tasks.rows), dtype=np.int32), tasks.rows)
+    number = np.arange(len(task), dtype=np.int32)
+    first_row = (np.cumsum(tasks.rows) - tasks.rows).astype(np.int32)[task]
+    place, size = number - first_row, tasks.inst_num.astype(np.int32)[task]
+    again, rerun = place == size, tasks.rerun.astype(np.int8)[task]
+
+    status = tasks.status.astype(np.int8)[task]
+    luck = rng.random(len(task), dtype=np.float32)
+    for code, weights in INSTANCE_STATUSES.items():
+        # The first instance has the status of its task.
+        others = np.flatnonzero((tasks.status[task] == code) & (place > 0))
+        status[others] = np.searchsorted(np.cumsum(weights)[:-1], luck[others], side="right")
+    status[again] = np.where(rerun[again] == FAILED_FIRST, FAILED, WAITING)
+
+    start, end = _instance_times(tasks, task, place, size, again, status, rng)
+    pool_sizes = np.array([len(pool) for pool in machines.by_type])
+    of_type = tasks.gpu_type[task]
+    drawn = (rng.random(len(task)) * pool_sizes[of_type]).astype(np.int64)
+    machine = np.concatenate(machines.by_type)[(np.cumsum(pool_sizes) - pool_sizes)[of_type] + drawn]
+    machine[status == WAITING] = -1
+    return Instances(task, np.where(again, first_row, number), again, status, start, end, machine)
 
 
 def _instance_times(
-    tasks: Tasks, of: Ints, place: Ints, again: Bools, status: Ints, rng: np.random.Generator
+    tasks: Tasks, task: Ints, place: Ints, size: Ints, again: Bools, status: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Starts and ends (s): the first instance waits as its task did, the last ends it."""
-    count = len(of)
-    first_start = tasks.launched[of] + tasks.wait[of]
-    run = tasks.ended[of] - first_start
-    early = (rng.random(count) * np.minimum(0.05 * run, 60.0)).astype(np.int64)
-    late = (rng.random(count) * 0.05 * run).astype(np.int64)
-    start = (first_start + np.where((place == 0) | again, 0, early)).astype(np.float64)
-    end = (tasks.ended[of] - np.where(place >= tasks.inst_num[of] - 1, 0, late)).astype(np.float64)
+    """Draw starts and ends (s): the first instance waits as its task did, and the last one ends it."""
+    first_start = (tasks.launched + tasks.wait)[task].astype(np.float64)
+    end = tasks.ended[task].astype(np.float64)
+    run = end - first_start
+    early = np.floor(rng.random(len(task)) * np.minimum(0.05 * run, 60.0))
+    start = first_start + np.where((place == 0) | again, 0.0, early)
+    end -= np.where(place >= size - 1, 0, np.floor(rng.random(len(task)) * 0.05 * run))
 
-    failed_before = tasks.rerun[of] == FAILED_FIRST
-    broke_off = np.floor(first_start + RERUN_SHARE_OF_RUN * run)
-    end = np.where(again, broke_off, end)
-    start = np.where(failed_before & (place == 0), broke_off, start)
+    rerun = tasks.rerun[task]
+    broke_off = np.floor(first_start + RERUN_AFTER_SHARE * run)
+    end[again] = broke_off[again]
+    second = (rerun == FAILED_FIRST) & (place == 0)
+    start[second] = broke_off[second]
 
-    luck = rng.random(count)
+    luck = rng.random(len(task))
     unfinished = (status == RUNNING) | ((status == FAILED) & ~again & (luck < 0.4))
-    end = np.where(unfinished, np.where(luck < 0.02, 0.0, np.nan), end)
-    nothing = np.where(luck < 0.5, 0.0, np.nan)
-    nothing = np.where(again, np.where(tasks.rerun[of] == WAITING_ZERO, 0.0, np.nan), nothing)
+    end[unfinished] = np.where(luck[unfinished] < 0.02, 0.0, np.nan)
+    is_zero = np.where(again, rerun == WAITING_ZERO, luck < 0.5)
     never = status == WAITING
-    return np.where(never, nothing, start), np.where(never, nothing, end)
+    start[never] = end[never] = np.where(is_zero[never], 0.0, np.nan)
+    return start, end
 
 
-def _instance_rows(run: Run, quotas: Quotas, chunk: Chunk) -> pl.DataFrame:
-    job = run.tasks.job[chunk.first_task + chunk.task]
-    return pl.DataFrame(
-        {
-            "job_name": hex_ids(job, run.salts.job, 24),
-            "task_name": labels(run.tasks.name[chunk.first_task + chunk.task], TASK_NAMES),
-            "inst_name": hex_ids(chunk.worker, run.salts.instance, 60),
-            "worker_name": hex_ids(chunk.worker, run.salts.worker, 60, null=chunk.nameless),
-            "inst_id": hex_ids(job, run.salts.inst_id, 60),
-            "status": labels(chunk.status, STATUSES),
-            "start_time": floats(chunk.start),
-            "end_time": floats(chunk.end),
-            "machine": hex_ids(chunk.machine, run.salts.machine, 24, null=chunk.machine < 0),
-        }
-    )
+def _machine_spec(machines: Machines, ids: Ids) -> dict[str, Values]:
+    types, _, cores, memory_gb, gpus = zip(*MACHINES, strict=True)
+    return {
+        "machine": ids("machine", 24, np.arange(len(machines.shape))),
+        "gpu_type": names(machines.shape, types),
+        "cap_cpu": np.array(cores)[machines.shape],
+        "cap_mem": np.array(memory_gb)[machines.shape],
+        "cap_gpu": np.array(gpus)[machines.shape],
+    }
 
 
-def _sensor_rows(run: Run, quotas: Quotas, chunk: Chunk) -> pl.DataFrame:
-    rng, tasks, fleet = run.rng, run.tasks, run.fleet
-    of = chunk.first_task + chunk.task
-    late = _late_enough(tasks)[of]
-    placed = late & ~chunk.again & (chunk.machine >= 0) & ~chunk.nameless
-    watched = placed & fleet.watched[chunk.machine.clip(min=0)]
-    rows = quotas.sensors.take(rng, np.flatnonzero(watched), int(late.sum()))
-    task, machine = of[rows], chunk.machine[rows]
-    count = len(rows)
-    unknown = quotas.unknown_machines.take(rng, np.arange(count), count)
-    plan_cpu = np.nan_to_num(tasks.plan_cpu[task], nan=PLAN_CPU[0])
-    plan_mem = np.nan_to_num(tasks.plan_mem[task], nan=PLAN_MEM[0])
-    cpu = (plan_cpu * _use(rng, chunk.task[rows], CPU_USE)).clip(max=MOST_CPU_PERCENT)
-    gpu = tasks.plan_gpu[task] * _use(rng, chunk.task[rows], GPU_USE)
-    gpu = np.minimum(gpu, 100.0 * fleet.gpus[machine])
+def _job_columns(
+    status: Ints, submitted: Ints, user: Ints, tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
+) -> dict[str, Values]:
+    shown = status == TERMINATED
+    for code, jobs in JOBS_WITH_END.items():
+        shown[pick(rng, status == code, scaled(jobs, scale))] = True
+    last_end = np.maximum.reduceat(tasks.ended, np.flatnonzero(np.diff(tasks.job, prepend=-1)))
+    end = np.where(shown, last_end, np.nan)
+    end[pick(rng, (status == FAILED) & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
+    number = np.arange(len(status))
+    return {
+        "job_name": ids("job", 24, number),
+        "inst_id": ids("inst_id", 60, number),
+        "user": ids("user", 12, user),
+        "status": names(status, STATUSES),
+        "start_time": np.where(status == WAITING, np.nan, submitted),
+        "end_time": end,
+    }
+
+
+def _task_columns(tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids) -> dict[str, Values]:
+    failed = tasks.status == FAILED
+    shown = (tasks.status == TERMINATED) | (failed & (rng.random(len(failed)) < FAILED_TASKS_WITH_END_SHARE))
+    end = np.where(shown, tasks.ended, np.nan)
+    end[pick(rng, failed & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
+    return {
+        "job_name": ids("job", 24, tasks.job),
+        "task_name": tasks.name,
+        "inst_num": tasks.inst_num,
+        "status": names(tasks.status, STATUSES),
+        "start_time": np.where(tasks.status == WAITING, np.nan, tasks.launched),
+        "end_time": end,
+        "plan_cpu": tasks.plan_cpu,
+        "plan_mem": tasks.plan_mem,
+        "plan_gpu": tasks.plan_gpu,
+        "gpu_type": names(tasks.gpu_type, (*GPU_TYPES, None)),
+    }
+
+
+def _group_tag_columns(
+    user: Ints, tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
+) -> dict[str, Values]:
+    """Draw the tags in random order: those of most jobs, and some of no job."""
+    count, stray = len(user), scaled(TAGS_WITHOUT_JOB, scale)
+    tagged = np.flatnonzero(~mask_of(count, pick(rng, np.ones(count), scaled(JOBS_WITHOUT_TAG, scale))))
+    # A tag of no job has the user and group of some job, but an id of its own.
+    job = rng.permutation(np.concatenate((tagged, count + np.arange(stray))))
+    like = np.where(job < count, job, rng.integers(0, count, len(job)))
+    group = _groups(user, rng)[like]
+    no_group = rng.random(len(job)) < TAGS_WITHOUT_GROUP_SHARE
+    no_group[0] = True
+    given = tasks.gpu_type[np.flatnonzero(np.diff(tasks.job, prepend=-1))]
+    is_requested = rng.random(count) < REQUEST_SHARE[given]
+    for gpu_type in range(NO_TYPE):
+        is_requested[np.flatnonzero(given == gpu_type)[:1]] = True
+    return {
+        "inst_id": ids("inst_id", 60, job),
+        "user": ids("user", 12, user[like]),
+        "gpu_type_spec": names(np.where(is_requested, given, NO_TYPE)[like], (*GPU_TYPES, None)),
+        "group": ids("group", 32, group, no_group),
+        "workload": names(_workloads(group, rng), (*WORKLOADS, None)),
+    }
+
+
+def _groups(user: Ints, rng: np.random.Generator) -> Ints:
+    """Draw the group of each job: one of its user's, the first ones more often, or one of its own."""
+    groups_of_user = -(-np.bincount(user) // JOBS_PER_GROUP)
+    first_group = np.cumsum(groups_of_user) - groups_of_user
+    nth = (groups_of_user[user] * rng.random(len(user)) ** 2).astype(np.int64)
+    alone = rng.random(len(user)) < GROUPS_OF_ONE_SHARE
+    return np.where(alone, int(groups_of_user.sum()) + np.arange(len(user)), first_group[user] + nth)
+
+
+def _workloads(group: Ints, rng: np.random.Generator) -> Ints:
+    """Draw the workload of each tag, the same for all tags of a group; most tags have none."""
+    numbers, group_of = np.unique(group, return_inverse=True)
+    rank = rng.permutation(len(numbers))[group_of]
+    workload = np.full(len(group), len(WORKLOADS))
+    tags = max(len(WORKLOADS), round(len(group) * TAGS_WITH_WORKLOAD_SHARE))
+    chosen = np.argsort(rank, kind="stable")[:tags]
+    workload[chosen] = rank[chosen] % len(WORKLOADS)
+    return workload
+
+
+def _instance_columns(tasks: Tasks, instances: Instances, ids: Ids) -> dict[str, Values]:
+    # A waiting instance has no worker yet, unless it ran before.
+    nameless = (instances.status == WAITING) & ~instances.again
+    return {
+        **_task_ids(tasks, instances.task, ids),
+        "inst_name": ids("instance", 60, instances.worker),
+        "worker_name": ids("worker", 60, instances.worker, nameless),
+        "status": names(instances.status, STATUSES),
+        "start_time": instances.start,
+        "end_time": instances.end,
+        "machine": ids("machine", 24, instances.machine, instances.machine < 0),
+    }
+
+
+def _task_ids(tasks: Tasks, task: Ints, ids: Ids) -> dict[str, Values]:
+    job = tasks.job[task]
+    return {
+        "job_name": ids("job", 24, job),
+        "task_name": names(tasks.name.numbers[task], (*ONLY_TASK_NAMES, *NAMES_OF_SEVERAL)),
+        "inst_id": ids("inst_id", 60, job),
+    }
+
+
+def _pick_workers(
+    tasks: Tasks, instances: Instances, eligible: Bools, wanted: int, rng: np.random.Generator
+) -> Ints:
+    """Draw rows of workers that ran on a machine, late enough to be measured, in their order."""
+    late = (tasks.launched + tasks.wait >= SENSORS_FROM_S)[instances.task]
+    candidates = np.flatnonzero(late & ~instances.again & (instances.machine >= 0) & eligible)
+    return np.sort(rng.permutation(candidates)[:wanted])
+
+
+def _sensor_columns(
+    tasks: Tasks,
+    instances: Instances,
+    machines: Machines,
+    scale: float,
+    rng: np.random.Generator,
+    ids: Ids,
+) -> dict[str, Values]:
+    watched = machines.has_sensors[instances.machine]
+    rows = _pick_workers(tasks, instances, watched, scaled(SENSORS, scale), rng)
+    task, machine, count = instances.task[rows], instances.machine[rows], len(rows)
+
+    def used(plan: Floats, use: tuple[float, float]) -> Floats:
+        """Draw the use of each worker, which is similar for the workers of a task."""
+        of_task = rng.normal(*use, len(tasks.job))[task]
+        return plan[task] * np.exp(of_task + rng.normal(0.0, 0.08, count))
+
+    def without(column: Floats, missing: int) -> Floats:
+        column[pick(rng, np.ones(count), scaled(missing, scale))] = np.nan
+        return column
+
+    cpu = used(np.nan_to_num(tasks.plan_cpu, nan=200.0), CPU_USE).clip(max=MOST_CPU_PERCENT)
+    mem = used(np.nan_to_num(tasks.plan_mem, nan=4.0), MEM_USE).clip(max=MOST_MEM_GB)
+    mem = without(mem, SENSORS_WITHOUT_MEM)
+    gpu = np.minimum(used(tasks.plan_gpu, GPU_USE), 100.0 * machines.gpus[machine])
     gpu[rng.random(count) < IDLE_GPU_SHARE] *= 0.0
-    mem = (plan_mem * _use(rng, chunk.task[rows], MEM_USE)).clip(max=MOST_MEM_GB)
-    cpu[quotas.without_cpu.take(rng, np.arange(count), count)] = np.nan
-    mem[quotas.without_mem.take(rng, np.arange(count), count)] = np.nan
     gpu_mem = np.where(np.isnan(gpu), np.nan, lognormal(rng, count, 2.0, 0.9).clip(max=32.0))
-    known_machine = hex_ids(machine, run.salts.machine, 24, null=mask_of(count, unknown))
-    device = (rng.random(count) * fleet.gpus[machine].clip(min=1)).astype(np.int64)
+    device = (rng.random(count) * machines.gpus[machine].clip(min=1)).astype(np.int64)
+    # Numbers above the machines' are machines that the specification does not have.
+    unknown = mask_of(count, pick(rng, np.ones(count), scaled(SENSORS_ON_UNKNOWN_MACHINES, scale)))
     devices = [f"/dev/nvidia{number}" for number in range(8)]
-    return pl.DataFrame(
-        {
-            "job_name": hex_ids(tasks.job[task], run.salts.job, 24),
-            "task_name": labels(tasks.name[task], TASK_NAMES),
-            "worker_name": hex_ids(chunk.worker[rows], run.salts.worker, 60),
-            "inst_id": hex_ids(tasks.job[task], run.salts.inst_id, 60),
-            "machine": known_machine.fill_null(hex_ids(machine, run.salts.unknown_machine, 24)),
-            "gpu_name": labels(np.where(np.isnan(gpu), len(devices), device), [*devices, None]),
-            "cpu_usage": floats(cpu),
-            "gpu_wrk_util": floats(gpu),
-            "avg_mem": floats(mem),
-            "max_mem": floats(mem * (1 + rng.exponential(0.3, count))),
-            "avg_gpu_wrk_mem": floats(gpu_mem),
-            "max_gpu_wrk_mem": floats(gpu_mem * (1 + rng.exponential(0.2, count))),
-            "read": floats(lognormal(rng, count, 6e6, 2.2)),
-            "write": floats(lognormal(rng, count, 3e6, 2.2)),
-            "read_count": floats(lognormal(rng, count, 900.0, 1.8)),
-            "write_count": floats(lognormal(rng, count, 800.0, 1.8)),
-        }
-    )
+    return {
+        **_task_ids(tasks, task, ids),
+        "worker_name": ids("worker", 60, instances.worker[rows]),
+        "machine": ids("machine", 24, machine + np.where(unknown, len(machines.shape), 0)),
+        "gpu_name": names(np.where(np.isnan(gpu), len(devices), device), (*devices, None)),
+        "cpu_usage": without(cpu, SENSORS_WITHOUT_CPU),
+        "gpu_wrk_util": gpu,
+        "avg_mem": mem,
+        "max_mem": mem * (1 + rng.exponential(0.3, count)),
+        "avg_gpu_wrk_mem": gpu_mem,
+        "max_gpu_wrk_mem": gpu_mem * (1 + rng.exponential(0.2, count)),
+        "read": lognormal(rng, count, 6e6, 2.2),
+        "write": lognormal(rng, count, 3e6, 2.2),
+        "read_count": lognormal(rng, count, 900.0, 1.8),
+        "write_count": lognormal(rng, count, 800.0, 1.8),
+    }
 
 
-def _use(rng: np.random.Generator, task: Ints, use: tuple[float, float]) -> Floats:
-    """Use over plan of each row: much the same for the instances of one task."""
-    if not len(task):
-        return np.empty(0)
-    median, sigma = use
-    of_task = rng.normal(median, sigma, int(task[-1]) + 1)[task]
-    return np.asarray(np.exp(of_task + rng.normal(0.0, 0.08, len(task))))
-
-
-def _metric_rows(run: Run, quotas: Quotas, chunk: Chunk) -> pl.DataFrame:
-    rng = run.rng
-    late = _late_enough(run.tasks)[chunk.first_task + chunk.task]
-    happened = (chunk.start > 0) & (chunk.end > 0)
-    finished = late & happened & ~chunk.again & (chunk.machine >= 0) & ~chunk.nameless
-    rows = quotas.metrics.take(rng, np.flatnonzero(finished), int(late.sum()))
-    machine = chunk.machine[rows]
-    count = len(rows)
+def _metric_columns(
+    tasks: Tasks,
+    instances: Instances,
+    machines: Machines,
+    scale: float,
+    rng: np.random.Generator,
+    ids: Ids,
+) -> dict[str, Values]:
+    finished = (instances.start > 0) & (instances.end > 0)
+    rows = _pick_workers(tasks, instances, finished, scaled(METRICS, scale), rng)
+    machine, count = instances.machine[rows], len(rows)
+    gpus = machines.gpus[machine]
     iowait, kernel = lognormal(rng, count, 0.02, 1.5), lognormal(rng, count, 2.5, 0.6)
     usr = rng.beta(1.3, 4.0, count) * (100 - iowait - kernel).clip(min=0)
-    gpus = run.fleet.gpus[machine]
-    gpu = np.where(gpus > 0, rng.beta(1.1, 2.5, count) * 100 * gpus, np.nan)
     load = lognormal(rng, count, 18.0, 0.8)
-    load[quotas.without_load.take(rng, np.arange(count), count)] = np.nan
-    return pl.DataFrame(
-        {
-            "worker_name": hex_ids(chunk.worker[rows], run.salts.worker, 60),
-            "machine": hex_ids(machine, run.salts.machine, 24),
-            "start_time": whole(chunk.start[rows]),
-            "end_time": whole(chunk.end[rows]),
-            "machine_cpu_iowait": floats(iowait),
-            "machine_cpu_kernel": floats(kernel),
-            "machine_cpu_usr": floats(usr),
-            "machine_gpu": floats(gpu),
-            "machine_load_1": floats(load),
-            "machine_net_receive": floats(lognormal(rng, count, 5e7, 1.0)),
-            "machine_num_worker": floats(1 + lognormal(rng, count, 3.0, 0.8)),
-            "machine_cpu": floats(iowait + kernel + usr + rng.normal(0.0, 1e-3, count)),
-        }
-    )
+    load[pick(rng, np.ones(count), scaled(METRICS_WITHOUT_LOAD, scale))] = np.nan
+    return {
+        "worker_name": ids("worker", 60, instances.worker[rows]),
+        "machine": ids("machine", 24, machine),
+        # Whole numbers in this table, and floats in the others.
+        "start_time": whole(instances.start[rows]),
+        "end_time": whole(instances.end[rows]),
+        "machine_cpu_iowait": iowait,
+        "machine_cpu_kernel": kernel,
+        "machine_cpu_usr": usr,
+        "machine_gpu": np.where(gpus > 0, rng.beta(1.1, 2.5, count) * 100 * gpus, np.nan),
+        "machine_load_1": load,
+        "machine_net_receive": lognormal(rng, count, 5e7, 1.0),
+        "machine_num_worker": 1 + lognormal(rng, count, 3.0, 0.8),
+        "machine_cpu": iowait + kernel + usr + rng.normal(0.0, 1e-3, count),
+    }
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(BYTES * scale))

@@ -31,7 +31,7 @@ from tracehouse.samples.draw import (
     scaled,
     spread,
 )
-from tracehouse.samples.files import Member, OnBytes, csv_bytes, replacing, scratch, write_tar_gz
+from tracehouse.samples.files import Member, OnBytes, atomic_file, csv_bytes, scratch, write_tar_gz
 
 JOBS, LEAST_JOBS = 117_325, 150
 MACHINES, LEAST_MACHINES = 552, 24
@@ -100,7 +100,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     ):
         files = dict(zip(drawn, (gpu, cpu, mem), strict=True))
         for name, lines_of in drawn.items():
-            with replacing(files[name]) as file:
+            with atomic_file(files[name]) as file:
                 for text in lines_of(machines, minutes, rng):
                     on_bytes(file.write(text))
         members = [Member(f"trace-data/{name}", content) for name, content in (contents | files).items()]

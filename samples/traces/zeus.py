@@ -1,13 +1,13 @@
 """Synthetic Zeus: training runs, power measurements on four GPUs, and a schedule of recurring jobs.
 
-Reproduced: the six workloads and their batch sizes; the number of repetitions of each, ragged; runs that
-never reached a target (an empty `target_epoch`); targets of librispeech that fall as they get
-harder, for they are word error rates; learning rates written in several ways and fixed by data
-set and batch size; the GPU in the file's name only; power limits of each GPU, with some missing;
-average power above the limit; measurements without a run (imagenet, and cifar100 with adam on
-the V100) and runs without a measurement; small GPUs that hold small batches only.
+The sample has the properties of the original that views and caveats are about: six workloads, their batch
+sizes and uneven repetitions; runs that did not reach a target; targets of librispeech that fall as they get
+harder, because they are word error rates; learning rates in several notations; the GPU in the file's name
+only; missing power limits; average power above the limit; measurements without a run and runs without a
+measurement; small GPUs that hold only small batches.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,16 +15,17 @@ import numpy as np
 import polars as pl
 
 from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import arrivals, floats, hex_ids, lognormal, scaled, spread
+from tracehouse.samples.draw import arrivals, floats, heavy_users, hex_ids, lognormal, scaled, spread
 from tracehouse.samples.files import OnBytes, write_csv, write_csv_xz
 
-# Below this, the batch sizes that are needed for every property no longer get fewer.
+BYTES = 2_000_000
+# With fewer batch sizes, the sample could not have all properties.
 LEAST_BATCH_SIZES = 3
 REPETITIONS = 5
-# How far runs of one batch size differ in the share of the targets that they reach, and how much of
-# it a batch size loses for each doubling away from the best.
+# The standard deviation of the share of targets that runs reach, and how much smaller the share is for each
+# doubling of the distance from the best batch size.
 REACH_SPREAD, REACH_LOSS = 0.06, 0.02
-# A GPU cannot hold a limit that cuts the power it would draw by more than this share.
+# A GPU exceeds a limit that cuts its power by more than this share.
 UNHOLDABLE_CUT = 0.55
 
 GROUPS, GROUP_JOBS = 400, 20_000
@@ -95,7 +96,7 @@ WORKLOADS = (
     ),
 )
 # fmt: on
-# Measured without a run to go with them.
+# Batch sizes that were measured without a run.
 POWER_ONLY = {"imagenet": (8, 16, 32)}
 ADAM_DATASET = "cifar100"
 
@@ -164,64 +165,45 @@ GPUS = (
     ),
 )
 
-_TRAIN_TYPES = {
-    "dataset": pl.String,
-    "network": pl.String,
-    "batch_size": pl.Int64,
-    "optimizer": pl.String,
-    "learning_rate": pl.String,
-    "run": pl.Int64,
-    "target_metric": pl.Float64,
-    "target_epoch": pl.Int64,
-}
-_POWER_TYPES = {
-    "dataset": pl.String,
-    "network": pl.String,
-    "batch_size": pl.Int64,
-    "optimizer": pl.String,
-    "power_limit": pl.Int64,
-    "time_per_epoch": pl.Float64,
-    "average_power": pl.Float64,
-}
-
-
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(2_000_000 * scale)
+CONFIG = ("dataset", "network", "batch_size", "optimizer")
+TRAIN_COLUMNS = (*CONFIG, "learning_rate", "run", "target_metric", "target_epoch")
+POWER_COLUMNS = (*CONFIG, "power_limit", "time_per_epoch", "average_power")
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the summaries and the schedule below `folder`."""
-    # The publisher writes a target that was not reached as `nan`, not as an empty field.
-    train = _train(scale, rng).with_columns(pl.col("target_epoch").cast(pl.String).fill_null("nan"))
-    written = [write_csv(folder / "summary_train.csv", train, on_bytes)]
-    written += [
-        write_csv(folder / f"summary_power_{gpu.name}.csv", _power(gpu, scale, rng), on_bytes) for gpu in GPUS
+    return [
+        write_csv(folder / "summary_train.csv", _train(scale, rng), on_bytes),
+        *(
+            write_csv(folder / f"summary_power_{gpu.name}.csv", _power(gpu, scale, rng), on_bytes)
+            for gpu in GPUS
+        ),
+        write_csv_xz(folder / "alibaba_groups.csv.xz", _alibaba_groups(scale, rng), on_bytes),
     ]
-    groups = _alibaba_groups(scale, rng)
-    return [*written, write_csv_xz(folder / "alibaba_groups.csv.xz", groups, on_bytes)]
 
 
 def _kept(workload: Workload, scale: float) -> tuple[int, ...]:
-    """The batch sizes that a sample of this scale has, in the order of the published files."""
+    """Return the batch sizes of a sample at this scale, in the order of the published files."""
     count = min(scaled(len(workload.batch_sizes), scale, LEAST_BATCH_SIZES), len(workload.batch_sizes))
     return tuple(sorted(workload.batch_sizes[:count], key=str))
 
 
 def _train(scale: float, rng: np.random.Generator) -> pl.DataFrame:
     rows = [
-        (*_config(workload, size), run, target, epoch)
+        (
+            workload.dataset,
+            workload.network,
+            size,
+            workload.optimizer,
+            _learning_rate(workload, size),
+            *result,
+        )
         for workload in WORKLOADS
         for size in _kept(workload, scale)
         for run in range(1, workload.repetitions.get(size, REPETITIONS) + 1)
-        for target, epoch in zip(workload.targets, _epochs(workload, size, rng), strict=True)
+        for result in _results(workload, size, run, rng)
     ]
-    return pl.DataFrame(rows, schema=_TRAIN_TYPES, orient="row")
-
-
-def _config(workload: Workload, size: int) -> tuple[str, str, int, str, str]:
-    rate = _learning_rate(workload, size)
-    return workload.dataset, workload.network, size, workload.optimizer, rate
+    return pl.DataFrame(rows, schema=TRAIN_COLUMNS, orient="row")
 
 
 def _learning_rate(workload: Workload, size: int) -> str:
@@ -232,23 +214,23 @@ def _learning_rate(workload: Workload, size: int) -> str:
     return text if workload.dataset == "librispeech" else text.replace("e-0", "e-")
 
 
-def _epochs(workload: Workload, size: int, rng: np.random.Generator) -> list[int | None]:
-    """The epoch at which one run reached each target; None once it gave up."""
+def _results(
+    workload: Workload, size: int, run: int, rng: np.random.Generator
+) -> Iterator[tuple[int, float, str]]:
+    """Yield a run's number and targets, and the epoch at which it reached each target, or `nan`."""
     distance = abs(np.log2(size / workload.best_batch_size))
     steps = len(workload.targets)
-    sure = workload.targets.index(workload.sure_target) + 1
     reach = steps * (rng.normal(workload.reach, REACH_SPREAD) - REACH_LOSS * distance)
     if size == workload.batch_sizes[0]:
-        reach = max(reach, sure)
+        reach = max(reach, workload.targets.index(workload.sure_target) + 1)
     hardest = workload.epochs * (1 + 0.12 * distance**1.5) * rng.lognormal(0.0, 0.12)
-    return [
-        max(1, round(hardest * (step / steps) ** 2.5)) if step <= reach else None
-        for step in range(1, steps + 1)
-    ]
+    for step, target in enumerate(workload.targets, 1):
+        epoch = max(1, round(hardest * (step / steps) ** 2.5))
+        yield run, target, str(epoch) if step <= reach else "nan"
 
 
 def _measured(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
-    """The batch sizes and optimizers of a workload that were measured on a GPU."""
+    """Return the batch sizes and optimizers of a workload that were measured on a GPU."""
     dataset = workload.dataset
     fits = [
         size
@@ -275,13 +257,13 @@ def _power(gpu: Gpu, scale: float, rng: np.random.Generator) -> pl.DataFrame:
         for limit in gpu.limits[: short_limits if few else None]:
             name = (workload.dataset, workload.network, size, optimizer, limit)
             rows.append((*name, *_measurement(gpu, workload, size, limit, rng)))
-    return pl.DataFrame(rows, schema=_POWER_TYPES, orient="row")
+    return pl.DataFrame(rows, schema=POWER_COLUMNS, orient="row", infer_schema_length=None)
 
 
 def _measurement(
     gpu: Gpu, workload: Workload, size: int, limit: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The time of an epoch (s) and the average power (W) at a power limit (W)."""
+    """Draw the time of an epoch (s) and the average power (W) at a power limit (W)."""
     most = gpu.limits[-1]
     distance = np.log2(workload.best_batch_size / size)
     wanted = min(workload.watts * most / 250 * (1 - 0.05 * max(distance, 0.0)), most)
@@ -296,10 +278,10 @@ def _measurement(
 
 
 def _alibaba_groups(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Recurring jobs (times in s) matched to data sets, one data set for all of a group."""
+    """Return recurring jobs (times in s), with one data set for each group."""
     jobs = scaled(GROUP_JOBS, scale, 60)
     groups = scaled(GROUPS, scale, 2 * len(WORKLOADS))
-    group = np.sort(spread(rng, jobs, 1 / np.arange(1, groups + 1)))
+    group = np.sort(heavy_users(rng, jobs, groups))
     dataset = spread(rng, groups, np.ones(len(WORKLOADS)))[group]
     start = rng.permutation(arrivals(rng, jobs, FIRST_START_S, LAST_START_S, utc_offset_h=8))
     ratio = lognormal(rng, jobs, 0.9, 0.35)
@@ -317,4 +299,4 @@ def _alibaba_groups(scale: float, rng: np.random.Generator) -> pl.DataFrame:
     ).sort("group", "start_time")
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(BYTES * scale))

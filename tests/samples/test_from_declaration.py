@@ -1,4 +1,4 @@
-"""A dump from the declaration alone: what the reader takes without a rejected row, keys that are keys."""
+"""A sample from declarations: the reader must accept every row, and keys must be unique."""
 
 import io
 import tarfile
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 from tracehouse.ingest.readers import Content
 from tracehouse.ingest.readers.formats import plain_csv
 from tracehouse.samples.from_declaration import LEAST_ROWS, sampler_of
@@ -28,18 +28,18 @@ def table(name: str, *columns: Column, **more: Any) -> Table:
 
 
 def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.DataFrame]:
-    """What the reader makes of a dump of these tables; it rejects nothing."""
+    """The rows that the reader reads from a sample of these tables, without rejected rows."""
     sampler = sampler_of(trace(*tables))
     assert sampler
-    told: list[int] = []
-    paths = sampler.write(folder, scale, np.random.default_rng(1), told.append)
-    assert len(told) == len(paths) == len(tables)
-    assert sum(told) == sum(len(content(path)) for path in paths)
+    counts: list[int] = []
+    paths = sampler.write(folder, scale, np.random.default_rng(1), counts.append)
+    assert len(counts) == len(paths) == len(tables)
+    assert sum(counts) == sum(len(content(path)) for path in paths)
     return {table.name: read(path, table) for path, table in zip(paths, tables, strict=True)}
 
 
 def content(path: Path) -> bytes:
-    """The CSV, out of its archive where it is in one."""
+    """The content of a CSV, or of the only CSV in an archive."""
     if not path.name.endswith(".tar.gz"):
         return path.read_bytes()
     with tarfile.open(path) as archive:
@@ -58,13 +58,13 @@ def read(path: Path, table: Table) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("kind", get_args(TypeName))
-def test_every_type_is_written_as_its_reader_wants_it(kind: TypeName, tmp_path: Path) -> None:
+def test_reader_accepts_every_type(kind: TypeName, tmp_path: Path) -> None:
     [frame] = rows_of(tmp_path, table("t", Column("x", kind, ""), Column("y", "VARCHAR", ""))).values()
     assert len(frame) == ROWS
     assert 0 < frame["x"].null_count() < ROWS / 5
 
 
-def test_no_two_rows_have_one_key_and_what_is_never_empty_is_not(tmp_path: Path) -> None:
+def test_keys_are_unique_and_required_columns_have_values(tmp_path: Path) -> None:
     metric = table(
         "metric",
         Column("at", "BIGINT", "", "s", examples=("1000.0", "1057.0")),
@@ -84,7 +84,7 @@ def test_no_two_rows_have_one_key_and_what_is_never_empty_is_not(tmp_path: Path)
     assert frame["value"].is_between(0, 100).all()
 
 
-def test_a_job_is_the_same_in_two_tables_and_its_times_follow_each_other(tmp_path: Path) -> None:
+def test_tables_can_be_joined_and_times_are_in_order(tmp_path: Path) -> None:
     job = table(
         "job",
         Column("job_id", "VARCHAR", ""),
@@ -101,7 +101,7 @@ def test_a_job_is_the_same_in_two_tables_and_its_times_follow_each_other(tmp_pat
     assert late.is_empty()
 
 
-def test_a_key_of_examples_ends_with_them_and_a_missing_text_is_the_publishers(tmp_path: Path) -> None:
+def test_key_of_examples_limits_rows_and_null_texts_are_written(tmp_path: Path) -> None:
     kind = Column("kind", "VARCHAR", "", examples=("a", "b", "c"))
     node = Column("node", "VARCHAR", "", null_texts=("None",))
     [frame] = rows_of(tmp_path, table("kind", kind, node, key=("kind",))).values()
@@ -110,7 +110,7 @@ def test_a_key_of_examples_ends_with_them_and_a_missing_text_is_the_publishers(t
     assert "None," in (tmp_path / "more.csv").read_text()
 
 
-def test_the_size_goes_by_the_scale(tmp_path: Path) -> None:
+def test_rows_scale(tmp_path: Path) -> None:
     wanted = table("t", Column("x", "BIGINT", "", required=True), Column("y", "VARCHAR", "", required=True))
     for scale, rows in ((0.001, LEAST_ROWS), (0.5, ROWS // 2)):
         [frame] = rows_of(tmp_path, wanted, scale=scale).values()
@@ -121,17 +121,67 @@ def test_the_size_goes_by_the_scale(tmp_path: Path) -> None:
         assert path.stat().st_size / sampler.expected_bytes(scale) == pytest.approx(1, rel=0.7)
 
 
+def test_writes_a_file_for_each_key_value(tmp_path: Path) -> None:
+    keys = (Column("cluster", "VARCHAR", ""), Column("part", "VARCHAR", "", examples=("a", "b")))
+    names = {"folder": "(?P<cluster>seren|kalos)", "file_name": r"job_(?P<part>\w+)\.csv"}
+    columns = (Column("x", "BIGINT", "", required=True),)
+    jobs = Table("job", "", "", "", columns=columns, keys=keys, about_rows=ROWS, **names)
+    sampler = sampler_of(trace(jobs))
+    assert sampler
+    paths = sampler.write(tmp_path, 1.0, np.random.default_rng(1), lambda _: None)
+    found = {path.relative_to(tmp_path).as_posix() for path in paths}
+    assert found == {f"{cluster}/job_{part}.csv" for cluster in ("seren", "kalos") for part in "ab"}
+    assert sum(len(read(path, jobs)) for path in paths) == ROWS
+
+
+def test_writes_wide_files(tmp_path: Path) -> None:
+    device = Column("device", "VARCHAR", "", examples=("10.0.0.1-0", "10.0.0.1-1", "no address"))
+    columns = (Column("time", "TIMESTAMPTZ", ""), device, Column("value", "DOUBLE", "", "percent"))
+    wide = Wide("Time", r"(?P<node>[\d.]+)-(?P<gpu>\d)")
+    metric = Table("metric", "", "", "", r"metric\.csv", columns, wide=wide, about_rows=ROWS)
+    sampler = sampler_of(trace(metric))
+    assert sampler
+    [path] = sampler.write(tmp_path, 1.0, np.random.default_rng(1), lambda _: None)
+    frame = pl.read_csv(path, infer_schema=False)
+    assert frame.columns == ["Time", "10.0.0.1-0", "10.0.0.1-1"]
+    assert len(frame) == ROWS // 2 == frame["Time"].n_unique()
+    assert frame["10.0.0.1-0"].drop_nulls().cast(pl.Float64).is_between(0, 100).all()
+
+
+def test_writes_names_of_columns_to_a_header_file(tmp_path: Path) -> None:
+    given = {"has_header": False, "ends_in_newline": False, "ends_in_comma": True}
+    plain = table(
+        "t", Column("x", "BIGINT", "", required=True), Column("y", "BIGINT", "", header="Y"), **given
+    )
+    sampler = sampler_of(trace(plain))
+    assert sampler
+    paths = sampler.write(tmp_path, 1.0, np.random.default_rng(1), lambda _: None)
+    assert sorted(path.name for path in paths) == ["t.csv", "t.header"]
+    assert (tmp_path / "t.header").read_text() == "x,Y\n"
+    lines = (tmp_path / "t.csv").read_text().split("\n")
+    assert len(lines) == ROWS
+    assert all(line.count(",") == 2 and line.endswith(",") for line in lines)
+
+
+def test_tables_may_share_an_archive(tmp_path: Path) -> None:
+    columns = (Column("x", "BIGINT", ""),)
+    tables = [table(name, *columns, archive_stem="both") for name in ("one", "two")]
+    sampler = sampler_of(trace(*tables))
+    assert sampler
+    [path] = sampler.write(tmp_path, 1.0, np.random.default_rng(1), lambda _: None)
+    with tarfile.open(path) as archive:
+        assert archive.getnames() == ["one.csv", "two.csv"]
+
+
 @pytest.mark.parametrize(
     "more",
     [
-        {"folder": "2023"},
-        {"has_header": False},
-        {"keys": (Column("day", "VARCHAR", ""),)},
         {"file_name": r"t_\d+\.csv"},
+        {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", ""),)},
         {"file_name": r"t\.jsonl"},
     ],
 )
-def test_files_that_the_declaration_does_not_describe_need_a_sampler_of_their_own(
+def test_returns_no_sampler_if_file_names_are_not_declared(
     more: dict[str, Any],
 ) -> None:
     given = {"name": "t", "comment": "", "grain": "", "source": "", "file_name": r"t\.csv"} | more

@@ -1,0 +1,89 @@
+"""Write drawn columns as the publisher's CSVs, from the declaration of their table.
+
+A sampler gives the values of each column; the declaration gives the order of the columns, how numbers are
+written, and whether there is a header. Text is made block by block, so that a table of any size needs memory
+for its numbers only.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracehouse.ingest.declarations import Table
+from tracehouse.samples.draw import Bools, Ints, floats, hex_ids, labels, salt_of, whole
+from tracehouse.samples.files import OnBytes, write_csv
+
+BLOCK_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class Text:
+    """Strings that are made from numbers when they are written; NULL where `null` is true."""
+
+    numbers: Ints
+    text_of: Callable[[Ints], pl.Series]
+    null: Bools | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: slice) -> pl.Series:
+        texts = self.text_of(self.numbers[rows])
+        if self.null is None:
+            return texts
+        return texts.zip_with(pl.Series(~self.null[rows]), pl.Series([None], dtype=pl.String))
+
+
+Values = Text | pl.Series | NDArray
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Hexadecimal identifiers: the same number of the same kind has the same identifier in all tables."""
+
+    seed: int
+
+    def __call__(self, kind: str, digits: int, numbers: Ints, null: Bools | None = None) -> Text:
+        """Return the identifiers of numbers of a kind, such as "job"."""
+        salt = salt_of(self.seed, kind)
+        return Text(numbers, lambda block: hex_ids(block, salt, digits), null)
+
+
+def names(codes: Ints, of: Sequence[str | None]) -> Text:
+    """Return the name at each code; a name of None is NULL."""
+    return Text(codes, lambda block: labels(block, of))
+
+
+def frames(table: Table, columns: Mapping[str, Values]) -> Iterator[pl.DataFrame]:
+    """Yield a table's rows, block by block, with the columns in the publisher's order."""
+    count = len(next(iter(columns.values())))
+    for start in range(0, count, BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, count))
+        yield pl.DataFrame(
+            {
+                column.name_in_file: _written(columns[column.name][rows], column.stored_type)
+                for column in table.columns
+                if column.name in columns
+            }
+        )
+
+
+def _written(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
+    """Convert numbers to how a type is written: 1 for BIGINT, 1.0 for DOUBLE; NaN is an empty field."""
+    if isinstance(values, pl.Series):
+        return values
+    if stored_type == "DOUBLE":
+        return floats(values)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+        return whole(np.where(missing, 0, values), missing if missing.any() else None)
+    return pl.Series(values)
+
+
+def write_table(path: Path, table: Table, columns: Mapping[str, Values], on_bytes: OnBytes) -> Path:
+    """Write a table's rows as one CSV, with a header if the publisher writes one."""
+    return write_csv(path, frames(table, columns), on_bytes, table.has_header)
