@@ -1,1 +1,1 @@
-"""Synthetic raw dumps in the publishers' formats, for trying things without the real files."""
+"""Write synthetic raw files in the publishers' formats."""

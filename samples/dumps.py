@@ -1,7 +1,7 @@
-"""Writes synthetic raw dumps of traces, each in a folder that is marked as synthetic.
+"""Write synthetic samples of traces, each in a folder that is marked as synthetic.
 
-A trace whose sample needs more than its declaration has a module of `tracehouse.samples.traces`, called like
-it, that binds ``SAMPLER`` to a `Sampler`; so a new one changes no other module.
+A trace's sample is drawn from its declaration, unless `tracehouse.samples.traces` has a module with the
+trace's name, which binds ``SAMPLER`` to a `Sampler`.
 """
 
 import importlib
@@ -26,23 +26,23 @@ GENERATOR_VERSION = 1
 _MARKER_TEXT = """\
 This folder is SYNTHETIC. No publisher's data is in it.
 
-Every file below it was made up by `tracehouse` in the format of the publisher of the trace `{trace}`,
-to try out and test the software. Conclude nothing from it about any real cluster.
+`tracehouse` generated every file in it, in the format of the publisher of the trace `{trace}`, to try out
+and test the software. The data says nothing about any real cluster.
 
 generator version: {version}
 seed: {seed}
-scale: {scale!r} (1.0 is as many rows as the publisher's files have)
+scale: {scale!r} (1.0 is the number of rows in the publisher's files)
 """
 
 
 def available() -> list[str]:
-    """The traces that can be generated, in alphabetical order."""
+    """Return the traces that have a sampler, sorted."""
     return list(_samplers())
 
 
 @cache
 def _samplers() -> dict[str, Sampler]:
-    """The sampler of each trace that can have one, by the trace's name, in alphabetical order."""
+    """Return the samplers by trace, sorted."""
     own = {found.name for found in pkgutil.iter_modules(modules.__path__)}
     found = {
         name: importlib.import_module(f"{modules.__name__}.{name}").SAMPLER
@@ -54,7 +54,7 @@ def _samplers() -> dict[str, Sampler]:
 
 
 def expected_bytes(traces: Sequence[str], scale: float) -> int:
-    """About how many bytes of raw text a sample of `traces` will have."""
+    """Estimate the bytes of raw text in a sample of `traces`."""
     known = _samplers()
     return sum(known[trace].expected_bytes(scale) for trace in traces)
 
@@ -66,24 +66,24 @@ def write_sample(
     traces: Sequence[str],
     on_bytes: Callable[[str, int], None],
 ) -> list[Path]:
-    """Write raw dumps of `traces` under `out`, a folder each, and say which raw files they consist of.
+    """Write samples of `traces` below `out`, a folder each, and return the raw files.
 
-    `scale` is the share of the publisher's row counts; in Acme's telemetry, of the lines and of the devices.
-    `on_bytes` is told, with the trace's name, how many bytes of raw text were added. The same seed, scale and
+    `scale` is the share of the publisher's rows; in Acme's telemetry, of its lines and of its devices.
+    `on_bytes` is called with a trace and the number of bytes of raw text written. The same seed, scale and
     trace give the same bytes.
 
-    Raises UsageError where a trace, the scale or the seed is invalid, and UserError, with nothing written,
-    where the disk has no room for all of it or a folder holds something else.
+    Raises UsageError if a trace, the scale or the seed is invalid. Raises UserError, before it writes
+    anything, if the disk is too small or a folder contains other files.
     """
     if not (math.isfinite(scale) and scale > 0):
-        raise UsageError(f"the scale of a sample is a number above 0, not {scale:g}")
+        raise UsageError(f"the scale of a sample must be a number above 0, not {scale:g}")
     if seed < 0:
-        raise UsageError(f"the seed of a sample is 0 or more, not {seed}")
+        raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
     known = _samplers()
     check_traces(traces, available())
     for trace in traces:
-        _refuse_foreign(out / trace)
-    _refuse_without_room(out, expected_bytes(traces, scale))
+        _check_folder(out / trace)
+    _check_free_space(out, expected_bytes(traces, scale))
     written: list[Path] = []
     for trace in dict.fromkeys(traces):
         folder = out / trace
@@ -93,22 +93,22 @@ def write_sample(
     return written
 
 
-def _refuse_foreign(folder: Path) -> None:
+def _check_folder(folder: Path) -> None:
     if not folder.exists() or (folder / MARKER_NAME).is_file():
         return
     if not folder.is_dir() or any(folder.iterdir()):
         raise UserError(
             f"{folder} is not empty and is not a sample (it has no {MARKER_NAME}), so nothing was written. "
-            "Choose another folder for the sample, or move what is there away."
+            "Choose another folder for the sample, or move these files."
         )
 
 
-def _refuse_without_room(out: Path, expected: int) -> None:
+def _check_free_space(out: Path, expected: int) -> None:
     existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if expected > free:
         raise UserError(
-            f"The sample would have about {_size(expected)}, and {existing} has room for {_size(free)}, so "
+            f"The sample needs about {_size(expected)}, but only {_size(free)} are free in {existing}, so "
             "nothing was written. Choose a smaller scale, fewer traces or another disk."
         )
 
@@ -118,7 +118,7 @@ def _size(count: int) -> str:
 
 
 def _mark(folder: Path, trace: str, scale: float, seed: int) -> None:
-    # Before the data, so that a sample that was cut short is marked too.
+    # Written before the data, so that an interrupted sample is marked too.
     folder.mkdir(parents=True, exist_ok=True)
     text = _MARKER_TEXT.format(trace=trace, version=GENERATOR_VERSION, seed=seed, scale=float(scale))
     (folder / MARKER_NAME).write_text(text, encoding="utf-8", newline="\n")

@@ -1,9 +1,8 @@
-"""Smooth random numbers for many devices, at any time in whatever order: the same for the same seed.
+"""Smooth random numbers for many devices and times.
 
-A number is standard normal at each slot of time. It turns slowly from one draw to the next, so that slots
-close to each other have numbers close to each other. Draws are made per page, a stretch of slots, and seeded
-by the page's number: any page can be made alone, so that files of the same devices agree and none is held in
-memory.
+The number of a device is standard normal in each slot of time, and changes smoothly from one draw to the
+next. Draws are made per page, a range of slots, and seeded by the page's number. Any page can be made alone,
+so that files of the same devices agree, and no file is held in memory.
 """
 
 import zlib
@@ -18,21 +17,20 @@ from tracehouse.samples.draw import Ints
 Draws = NDArray[np.float32]
 
 PAGE_SLOTS = 160
-# How many slots a number takes from one draw to the next: 5 minutes for what devices do, 1 for what is
-# measured of it.
+# Slots from one draw to the next: 5 minutes for the activity of devices, 1 minute for measurements of it.
 SLOW_SLOTS, FAST_SLOTS = 20, 4
 
 
 @dataclass(frozen=True)
 class Page:
-    """The slots of one page that are wanted, as positions in it."""
+    """The requested slots of one page, as positions in the page."""
 
     number: int
     rows: Ints
 
 
 def pages(slots: Ints) -> Iterator[Page]:
-    """The pages that hold the slots, which must be in ascending order."""
+    """Yield the pages that contain the slots, which must be sorted."""
     numbers = slots // PAGE_SLOTS
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(slots)], strict=True):
@@ -41,7 +39,7 @@ def pages(slots: Ints) -> Iterator[Page]:
 
 
 class Smooth:
-    """Numbers of `devices`, drawn anew every `turn_slots` and scaled by `size`; independent for each name."""
+    """Numbers of devices, with a draw every `turn_slots`, multiplied by `size`; independent for each name."""
 
     def __init__(self, seed: int, name: str, devices: int, turn_slots: int, size: float) -> None:
         self._seed = (seed, zlib.crc32(name.encode()))
@@ -53,7 +51,7 @@ class Smooth:
         self._drawn: dict[int, Draws] = {}
 
     def page(self, number: int) -> Draws:
-        """The numbers of a page: a row for each slot, a column for each device."""
+        """Return the numbers of a page: a row per slot, a column per device."""
         self._drawn = {each: self._draws(each) for each in (number, number + 1)}
         draws = self._drawn[number]
         following = np.concatenate([draws[1:], self._drawn[number + 1][:1]])

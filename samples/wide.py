@@ -1,6 +1,6 @@
-"""Wide CSVs, a line for each time and a column for each device, written by the page.
+"""Write wide CSVs, with a line per time and a column per device, page by page.
 
-Every cell is one of a few ten thousand texts, so that a page is looked up, not formatted.
+Every cell is one of up to 65,537 texts, so that cells are looked up instead of formatted.
 """
 
 from collections.abc import Sequence
@@ -21,25 +21,25 @@ Texts = NDArray[np.bytes_]
 
 
 class Cells(Protocol):
-    """What stands in the cells of some devices."""
+    """The cells of some devices: texts, and which text is in which cell."""
 
     texts: Texts
 
     def page(self, number: int) -> NDArray[np.intp]:
-        """Which of the texts is in each cell of a page: a row for each slot, a column for each device."""
+        """Return the number of the text in each cell of a page: a row per slot, a column per device."""
         ...
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of one file: their names, and which device each shows."""
+    """The columns of one file: their names and devices."""
 
     names: Sequence[str]
     devices: Ints
 
 
 def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes: OnBytes) -> Path:
-    """Write the cells of the slots, which must be in ascending order, as one CSV."""
+    """Write the cells of the slots, which must be sorted, as one CSV."""
     with atomic_file(path) as file:
         on_bytes(file.write(",".join(["Time", *columns.names, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
@@ -50,7 +50,7 @@ def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes
 
 
 def cell_texts(values: Floats, decimals: int) -> Texts:
-    """A cell for each value, with at most `decimals` decimals, and last an empty one, each after a comma."""
+    """Return the cell of each value, with at most `decimals` decimals, and last the empty cell."""
     scaled = np.rint(values * 10**decimals).astype(np.int64)
     distinct, position = np.unique(scaled, return_inverse=True)
     number = pl.Series(distinct)
@@ -64,7 +64,7 @@ def cell_texts(values: Floats, decimals: int) -> Texts:
 
 
 def _chosen(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
-    """Some rows and columns of a page; most often that is all of it, which need not be copied."""
+    """Return some rows and columns of a page, without a copy if these are all."""
     if len(rows) < len(which):
         which = which[rows]
     if np.array_equal(devices, np.arange(which.shape[1])):
@@ -79,5 +79,5 @@ def _lines(times: NDArray[np.uint8], texts: Texts, which: NDArray[np.intp]) -> b
     lines[:, :width] = times
     lines[:, width:-1] = cells
     lines[:, -1] = ord("\n")
-    # Shorter texts are filled up with zeros.
+    # Short texts are padded with zero bytes.
     return lines.tobytes().translate(None, b"\0")

@@ -1,1 +1,1 @@
-"""The generators, one module a trace, with what they need beside them."""
+"""Samplers, one module per trace, and their helpers."""

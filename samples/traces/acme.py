@@ -1,14 +1,13 @@
 """Synthetic Acme: the jobs of two clusters for large language models, the publisher's summary, telemetry.
 
-Reproduced: Seren's times at +08:00 and Kalos' at +00:00; Kalos' four more columns and its own way
-of writing numbers; a `duration` that is end - start in Seren and end - submit, the queue included, in
-Kalos; `gpu_time` as duration × GPUs; the jobs with and without a GPU; the states, with preempted
-ones in Seren only and running ones, which have no end, in Kalos only; timeouts and node failures; jobs
-that were cancelled before they started; the kinds of job in their published shares of jobs and GPU
-time, a few pretraining jobs holding most of it; evaluation jobs, though the smallest, waiting the longest.
+The sample has the properties of the original that views and caveats are about: Seren's times at +08:00 and
+Kalos' at +00:00; four more columns of Kalos; a `duration` that is end - start in Seren and end - submit in
+Kalos; `gpu_time` as duration × GPUs; jobs without a GPU; states, of which PREEMPTED only occurs in Seren and
+RUNNING, without an end, only in Kalos; jobs cancelled before they started; the published shares of jobs and
+GPU time of each kind; evaluation jobs that are small but wait the longest.
 
-`cluster_summary.csv` has the published columns, and values that were computed from these very jobs; all
-that neither completed nor was cancelled counts as failed there. The telemetry is `acme_telemetry`'s matter.
+`cluster_summary.csv` is computed from these jobs; jobs that neither completed nor were cancelled count as
+failed. Module `acme_telemetry` writes the telemetry.
 """
 
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tracehouse.ingest.traces.acme import JOB_TRACE
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.draw import (
     Bools,
@@ -24,28 +24,32 @@ from tracehouse.samples.draw import (
     Ints,
     arrivals,
     floats,
+    heavy_users,
     hex_ids,
     labels,
+    local_times,
     lognormal,
     mask_of,
     pick,
     scaled,
+    shares,
     spread,
     whole,
 )
 from tracehouse.samples.files import OnBytes, write_csv
 from tracehouse.samples.traces import acme_telemetry
 
+BYTES_OF_JOBS = 112_000_000
 FIRST_SUBMIT_S, LAST_SUBMIT_S = 1_677_600_000, 1_693_497_599  # 2023-03-01 to 2023-08-31, +08:00
 UTC_OFFSET_H = 8
-# The fewest jobs of a kind among which every state and size occurs.
+# With fewer jobs, some states and sizes would not occur.
 LEAST_GPU_JOBS, LEAST_CPU_JOBS = 200, 60
 CANCELLED_BEFORE_START_SHARE = 0.03
-# Long jobs are more often cancelled: a job's likelihood is its GPU time to this power.
+# Long jobs are cancelled more often: the probability grows with the GPU time to this power.
 LONG_JOBS_CANCELLED = 0.24
 GPUS_PER_NODE = 8
 RUN_SIGMA = 1.7
-# Within a node, jobs of more GPUs run longer.
+# Within a node, jobs with more GPUs run longer.
 LARGER_RUN_LONGER = 0.5
 CPU_AT_ONCE = 0.75
 
@@ -56,9 +60,9 @@ CPU_TYPE = "CPU"
 
 @dataclass(frozen=True)
 class Kind:
-    """One type of GPU job: how many, their share of the GPU time, GPUs asked for, and how it waits.
+    """One kind of GPU job.
 
-    `at_once` is the share that waits no more than moments; the others wait `wait_median_s` or so.
+    `at_once` is the share of jobs that start within moments; `wait_median_s` is the median of the others.
     """
 
     name: str
@@ -72,7 +76,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its jobs by kind, GPU-hours, states of GPU and of CPU jobs, and how it writes them."""
+    """One cluster: its jobs, their states and times, and the cluster's own ways of writing them."""
 
     name: str
     kinds: tuple[Kind, ...]
@@ -144,10 +148,7 @@ KALOS = Cluster(
 
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of a cluster, in order of submission; times in Unix seconds.
-
-    `queue` and `duration` in s are what the table says; `start` and `end` are NaN where it says nothing.
-    """
+    """The jobs of a cluster, in order of submission; times in Unix seconds, NaN where the table has none."""
 
     kind: Ints
     state: Ints
@@ -158,16 +159,6 @@ class Jobs:
     end: Floats
     queue: Floats
     duration: Ints
-
-    @property
-    def gpu_time(self) -> Ints:
-        """GPU-seconds, by the published rule."""
-        return self.duration * self.gpus
-
-
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(112_000_000 * scale) + acme_telemetry.expected_bytes(scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
@@ -185,18 +176,16 @@ def write_jobs(folder: Path, scale: float, rng: np.random.Generator, on_bytes: O
     traces = folder / "data" / "job_trace"
     summary = pl.DataFrame([_summary(SEREN, seren), _summary(KALOS, kalos)])
     return [
-        write_csv(traces / "trace_seren.csv", _seren_rows(seren, salts[0]), on_bytes),
-        write_csv(traces / "trace_kalos.csv", _kalos_rows(kalos, salts[1], rng), on_bytes),
+        write_csv(traces / "trace_seren.csv", _rows(SEREN, seren, salts[0], rng), on_bytes),
+        write_csv(traces / "trace_kalos.csv", _rows(KALOS, kalos, salts[1], rng), on_bytes),
         write_csv(folder / "data" / "cluster_summary.csv", summary, on_bytes),
     ]
 
 
 def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator) -> Jobs:
     gpu_jobs = scaled(sum(kind.jobs for kind in cluster.kinds), scale, LEAST_GPU_JOBS)
-    cpu_jobs = scaled(cluster.cpu_jobs, scale, LEAST_CPU_JOBS)
-    count = gpu_jobs + cpu_jobs
-    no_kind = len(cluster.kinds)
-    kind = np.full(count, no_kind)
+    count = gpu_jobs + scaled(cluster.cpu_jobs, scale, LEAST_CPU_JOBS)
+    kind = np.full(count, len(cluster.kinds))
     on_gpu = mask_of(count, rng.permutation(count)[:gpu_jobs])
     kind[on_gpu] = spread(rng, gpu_jobs, [each.jobs for each in cluster.kinds])
     gpus, run, wait = _work(cluster, kind, rng)
@@ -205,20 +194,42 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator) -> Jobs:
     state[on_gpu] = _states(cluster.states, gpus[on_gpu] * run[on_gpu], rng)
     state[~on_gpu] = _states(cluster.cpu_states, run[~on_gpu], rng)
     submit = arrivals(rng, count, FIRST_SUBMIT_S, LAST_SUBMIT_S, UTC_OFFSET_H)
-    user = spread(rng, count, 1 / np.arange(1, cluster.users + 1))
-    start = submit + wait
-    return _told(cluster, Jobs(kind, state, gpus, user, submit, start, start + run, wait, run), rng)
+    user = heavy_users(rng, count, cluster.users)
+
+    # Start, end, queue and duration follow from the state.
+    cancelled, running = state == CANCELLED, state == RUNNING
+    never = max(1, round(cancelled.sum() * CANCELLED_BEFORE_START_SHARE))
+    unstarted = mask_of(count, pick(rng, cancelled, never))
+    end = np.where(unstarted, submit + wait, np.where(running, LAST_SUBMIT_S + 1, submit + wait + run))
+    start = np.where(unstarted, np.nan, np.minimum(submit + wait, end))
+    if cluster.duration_has_queue:
+        queue, duration = start - submit, end - submit
+    else:
+        queue = np.where(unstarted, end, start) - submit
+        duration = np.where(unstarted, 0, end - start)
+    whole_duration = np.nan_to_num(duration).astype(np.int64)
+    return Jobs(
+        kind,
+        state,
+        gpus,
+        user,
+        submit,
+        start,
+        np.where(running, np.nan, end),
+        np.asarray(queue, np.float64),
+        whole_duration,
+    )
 
 
 def _work(cluster: Cluster, kind: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
-    """GPUs, run (s) and wait (s) of each job."""
+    """Draw the GPUs, run time (s) and wait (s) of each job."""
     gpus = np.zeros(len(kind), dtype=np.int64)
     run = np.zeros(len(kind))
     wait = np.zeros(len(kind))
     for code, each in enumerate(cluster.kinds):
         mine = kind == code
         jobs = int(mine.sum())
-        gpus[mine] = np.array(list(each.jobs_by_gpus))[spread(rng, jobs, list(each.jobs_by_gpus.values()))]
+        gpus[mine] = shares(rng, each.jobs_by_gpus, jobs)
         longer = np.minimum(gpus[mine], GPUS_PER_NODE) ** LARGER_RUN_LONGER
         run[mine] = lognormal(rng, jobs, each.run_median_s * longer / longer.mean(), RUN_SIGMA)
         wait[mine] = _waits(cluster, each.at_once, each.wait_median_s, jobs, rng)
@@ -236,7 +247,7 @@ def _waits(cluster: Cluster, at_once: float, median_s: float, jobs: int, rng: np
 
 
 def _to_gpu_hours(cluster: Cluster, kind: Ints, gpus: Ints, run: Ints) -> Ints:
-    """Runs (s) stretched, the longer the more, so that each kind has its share of the GPU time."""
+    """Stretch long run times (s), so that each kind of job has its share of the GPU time."""
     stretched = run.astype(np.float64)
     for code, each in enumerate(cluster.kinds):
         mine = kind == code
@@ -246,7 +257,7 @@ def _to_gpu_hours(cluster: Cluster, kind: Ints, gpus: Ints, run: Ints) -> Ints:
 
 
 def _stretched(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
-    """Runs above their median raised to the power that makes them sum to the wanted GPU-seconds."""
+    """Raise run times above the median to the power that gives the wanted GPU-seconds."""
     median = max(float(np.median(run)), 1.0)
     ratio = np.maximum(run / median, 1e-9)
 
@@ -261,155 +272,107 @@ def _stretched(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
     return raised(low)
 
 
-def _states(shares: dict[int, float], gpu_time: Ints, rng: np.random.Generator) -> Ints:
-    """The state of each job; the jobs are in order of submission."""
+def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator) -> Ints:
+    """Draw the state of each job, in order of submission."""
     count = len(gpu_time)
-    state = np.array(list(shares))[spread(rng, count, list(shares.values()))]
+    state = shares(rng, of_jobs, count)
     likelier = pick(rng, (gpu_time + 1.0) ** LONG_JOBS_CANCELLED, int((state == CANCELLED).sum()))
     _move(state, CANCELLED, likelier)
-    # What still runs when the trace ends was submitted last.
+    # Jobs that still run when the trace ends were submitted last.
     _move(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
     return state
 
 
 def _move(state: Ints, code: int, to: Ints) -> None:
-    """Move a state to the jobs at `to`; the jobs that had it get theirs, so that all counts stay."""
+    """Exchange states so that the jobs at `to` have the state `code`; its count stays the same."""
     was = np.flatnonzero(state == code)
     leaving = was[~np.isin(was, to)]
     coming = to[state[to] != code]
     state[leaving], state[coming] = state[coming].copy(), code
 
 
-def _told(cluster: Cluster, jobs: Jobs, rng: np.random.Generator) -> Jobs:
-    """The jobs as the published table shows them: start, end, queue and duration follow the state."""
-    cancelled = jobs.state == CANCELLED
-    unstarted = mask_of(
-        len(cancelled),
-        pick(rng, cancelled, max(1, round(cancelled.sum() * CANCELLED_BEFORE_START_SHARE))),
-    )
-    running = jobs.state == RUNNING
-    now = LAST_SUBMIT_S + 1
-    end = np.where(unstarted, jobs.submit + jobs.queue, np.where(running, now, jobs.end))
-    start = np.where(unstarted, np.nan, np.minimum(jobs.start, end))
-    if cluster.duration_has_queue:
-        duration = end - jobs.submit
-        queue = start - jobs.submit
-    else:
-        duration = np.where(unstarted, 0, end - start)
-        queue = np.where(unstarted, end, start) - jobs.submit
-    return Jobs(
-        kind=jobs.kind,
-        state=jobs.state,
-        gpus=jobs.gpus,
-        user=jobs.user,
-        submit=jobs.submit,
-        start=start,
-        end=np.where(running, np.nan, end),
-        queue=np.asarray(queue, dtype=np.float64),
-        duration=np.nan_to_num(duration).astype(np.int64),
-    )
-
-
 def _stamps(seconds: Ints | Floats, utc_offset_h: int) -> pl.Series:
-    """Unix seconds as local time with its offset; NaN is a null."""
-    missing = np.isnan(seconds)
-    shifted = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64)
-    local = whole((shifted + utc_offset_h * 3600) * 1_000_000, null=missing)
-    return local.cast(pl.Datetime("us")).dt.strftime(f"%Y-%m-%d %H:%M:%S+{utc_offset_h:02}:00")
+    """Format Unix seconds as local times with their offset; NaN is NULL."""
+    local = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64) + utc_offset_h * 3600
+    return _only(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
 
 
-def _common_columns(cluster: Cluster, jobs: Jobs, salt: int) -> dict[str, pl.Series]:
-    kinds = [*(kind.name for kind in cluster.kinds), CPU_TYPE]
-    cores = np.where(jobs.gpus > 0, jobs.gpus * 16, 1 + jobs.user % 8)
-    return {
+def _only(texts: pl.Series, where: Bools) -> pl.Series:
+    return texts.zip_with(pl.Series(where), pl.Series([None], dtype=pl.String))
+
+
+def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Return the published columns; four of them exist in Kalos only."""
+    count, kinds = len(jobs.submit), [*(kind.name for kind in cluster.kinds), CPU_TYPE]
+    end = _stamps(jobs.end, cluster.utc_offset_h)
+    columns = {
         "user": "u" + hex_ids(jobs.user, salt, 6),
         "node_num": whole(np.maximum(-(-jobs.gpus // GPUS_PER_NODE), 1)),
         "gpu_num": whole(jobs.gpus),
-        "cpu_num": whole(cores),
+        "cpu_num": whole(np.where(jobs.gpus > 0, jobs.gpus * 16, 1 + jobs.user % 8)),
         "type": labels(jobs.kind, kinds),
         "state": labels(jobs.state, STATES),
         "submit_time": _stamps(jobs.submit, cluster.utc_offset_h),
         "start_time": _stamps(jobs.start, cluster.utc_offset_h),
-        "end_time": _stamps(jobs.end, cluster.utc_offset_h),
+        "end_time": end,
         "duration": whole(jobs.duration),
-        "gpu_time": floats(jobs.gpu_time),
+        "gpu_time": floats(jobs.duration * jobs.gpus),
     }
+    if cluster is SEREN:
+        columns |= {"job_id": whole(5_000_000 + np.arange(count)), "queue": whole(jobs.queue)}
+    else:
+        columns |= {
+            "job_id": "dlc" + hex_ids(np.arange(count), salt, 14),
+            "queue": floats(jobs.queue),
+            "mem_per_pod_GB": whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
+            "shared_mem_per_pod": floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
+            "fail_time": _only(end, jobs.state == FAILED),
+            "stop_time": _only(end, jobs.state == CANCELLED),
+        }
+    order = [column.name_in_file for column in JOB_TRACE.columns if column.name_in_file in columns]
+    return pl.DataFrame(columns).select(order)
 
 
-def _seren_rows(jobs: Jobs, salt: int) -> pl.DataFrame:
-    first_id = 5_000_000
-    columns = _common_columns(SEREN, jobs, salt)
-    columns["job_id"] = whole(first_id + np.arange(len(jobs.submit)))
-    columns["queue"] = whole(jobs.queue)
-    return pl.DataFrame(columns).select(
-        "job_id",
-        *("user", "node_num", "gpu_num", "cpu_num", "type", "state"),
-        *("submit_time", "start_time", "end_time", "duration", "queue", "gpu_time"),
-    )
-
-
-def _kalos_rows(jobs: Jobs, salt: int, rng: np.random.Generator) -> pl.DataFrame:
-    count = len(jobs.submit)
-    columns = _common_columns(KALOS, jobs, salt)
-    columns["job_id"] = "dlc" + hex_ids(np.arange(count), salt, 14)
-    columns["queue"] = floats(jobs.queue)
-    columns["mem_per_pod_GB"] = whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus))
-    columns["shared_mem_per_pod"] = floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan))
-    columns["fail_time"] = _only(columns["end_time"], jobs.state == FAILED)
-    columns["stop_time"] = _only(columns["end_time"], jobs.state == CANCELLED)
-    return pl.DataFrame(columns).select(
-        *("job_id", "user", "node_num", "gpu_num", "cpu_num"),
-        *("mem_per_pod_GB", "shared_mem_per_pod", "type", "state"),
-        *("submit_time", "start_time", "end_time", "fail_time", "stop_time"),
-        *("duration", "queue", "gpu_time"),
-    )
-
-
-def _only(stamps: pl.Series, where: Bools) -> pl.Series:
-    return pl.select(pl.when(pl.Series(where)).then(stamps)).to_series()
-
-
-def _summary(cluster: Cluster, jobs: Jobs) -> dict[str, str | int | float]:
-    """One row of the summary; times in s, GPU time in GPU-seconds."""
-    on_gpu = jobs.gpus > 0
-    gpu_time = {name: float(jobs.gpu_time[on_gpu & where].sum()) for name, where in _outcomes(jobs)}
-    total = sum(gpu_time.values())
-    row: dict[str, str | int | float] = {
+def _summary(cluster: Cluster, jobs: Jobs) -> dict[str, str | float]:
+    """Return one row of the summary; times in s, GPU time in GPU-seconds."""
+    gpu, cpu = jobs.gpus > 0, jobs.gpus == 0
+    run, queue, gpu_time = jobs.duration, jobs.queue, jobs.duration * jobs.gpus
+    complete, cancel = jobs.state == COMPLETED, jobs.state == CANCELLED
+    outcomes = {"complete": complete, "cancel": cancel, "fail": ~complete & ~cancel}
+    gpu_times = {name: float(gpu_time[gpu & where].sum()) for name, where in outcomes.items()}
+    return {
         "id": cluster.name,
-        "job_num": len(on_gpu),
-        "cpu_job_num": int((~on_gpu).sum()),
-        "gpu_job_num": int(on_gpu.sum()),
-        "avg_run_time_gpu": _rounded(jobs.duration[on_gpu].mean()),
-        "avg_que_time_gpu": _rounded(np.nanmean(jobs.queue[on_gpu])),
-        "avg_gpu_num": _rounded(jobs.gpus[on_gpu].mean()),
-        "med_run_time_gpu": float(np.median(jobs.duration[on_gpu])),
-        "med_que_time_gpu": float(np.nanmedian(jobs.queue[on_gpu])),
-        "med_gpu_num": float(np.median(jobs.gpus[on_gpu])),
-        "max_run_time_gpu": float(jobs.duration[on_gpu].max()),
+        "job_num": len(gpu),
+        "cpu_job_num": int(cpu.sum()),
+        "gpu_job_num": int(gpu.sum()),
+        "avg_run_time_gpu": _rounded(run[gpu].mean()),
+        "avg_que_time_gpu": _rounded(np.nanmean(queue[gpu])),
+        "avg_gpu_num": _rounded(jobs.gpus[gpu].mean()),
+        "med_run_time_gpu": float(np.median(run[gpu])),
+        "med_que_time_gpu": float(np.nanmedian(queue[gpu])),
+        "med_gpu_num": float(np.median(jobs.gpus[gpu])),
+        "max_run_time_gpu": float(run[gpu].max()),
         "max_gpu": float(jobs.gpus.max()),
+        **{f"{name}_rate_gpu": _rounded(where[gpu].mean()) for name, where in outcomes.items()},
+        **{f"{name}_gpu_time": seconds for name, seconds in gpu_times.items()},
+        **{
+            f"{name}_rate_gpu_time": _rounded(seconds / sum(gpu_times.values()))
+            for name, seconds in gpu_times.items()
+        },
+        "avg_run_time_cpu": _rounded(run[cpu].mean()),
+        "avg_que_time_cpu": _rounded(np.nanmean(queue[cpu])),
+        "med_run_time_cpu": float(np.median(run[cpu])),
+        "med_que_time_cpu": float(np.nanmedian(queue[cpu])),
+        **{f"{name}_rate_cpu": _rounded(where[cpu].mean()) for name, where in outcomes.items()},
     }
-    for name, where in _outcomes(jobs):
-        row[f"{name}_rate_gpu"] = _rounded(where[on_gpu].mean())
-    for name, seconds in gpu_time.items():
-        row[f"{name}_gpu_time"] = seconds
-    for name, seconds in gpu_time.items():
-        row[f"{name}_rate_gpu_time"] = _rounded(seconds / total)
-    row["avg_run_time_cpu"] = _rounded(jobs.duration[~on_gpu].mean())
-    row["avg_que_time_cpu"] = _rounded(np.nanmean(jobs.queue[~on_gpu]))
-    row["med_run_time_cpu"] = float(np.median(jobs.duration[~on_gpu]))
-    row["med_que_time_cpu"] = float(np.nanmedian(jobs.queue[~on_gpu]))
-    for name, where in _outcomes(jobs):
-        row[f"{name}_rate_cpu"] = _rounded(where[~on_gpu].mean())
-    return row
-
-
-def _outcomes(jobs: Jobs) -> tuple[tuple[str, Bools], ...]:
-    completed, cancelled = jobs.state == COMPLETED, jobs.state == CANCELLED
-    return ("complete", completed), ("cancel", cancelled), ("fail", ~completed & ~cancelled)
 
 
 def _rounded(value: np.floating | float) -> float:
     return round(float(value), 3)
 
 
-SAMPLER = Sampler(write, expected_bytes)
+def _expected_bytes(scale: float) -> int:
+    return round(BYTES_OF_JOBS * scale) + acme_telemetry.expected_bytes(scale)
+
+
+SAMPLER = Sampler(write, _expected_bytes)

@@ -1,6 +1,6 @@
-"""What Seren's servers draw, by IPMI: a line for each server and time, which no column names.
+"""Power of Seren's servers, measured by IPMI: a line per server and time, without the server's name.
 
-Within GPU_AB, servers of type B have no memory power; the column of it is named in two ways.
+In GPU_AB, servers of type B have no memory power. The column of memory power has two different names.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BYTES_A_ROW = 38
 
 @dataclass(frozen=True)
 class Group:
-    """A file: its servers, how many lack memory power, and the shares of their power by part."""
+    """A file: its servers, the share without memory power, and the ranges of the parts' shares of power."""
 
     name: str
     curve: str
@@ -44,7 +44,7 @@ GROUPS = (
 
 
 def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes) -> list[Path]:
-    """Write the three files of IPMI."""
+    """Write the three IPMI files."""
     when = slots(scaled(FULL_LINES, scale, LEAST_LINES))
     return [
         write_csv(folder / f"{group.name}_Power.csv", _frames(group, scale, when, seed), on_bytes)
@@ -53,7 +53,7 @@ def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes)
 
 
 def expected_bytes(scale: float) -> int:
-    """About how many bytes those files have."""
+    """Estimate the size of these files in bytes."""
     lines = scaled(FULL_LINES, scale, LEAST_LINES)
     return BYTES_A_ROW * lines * sum(_servers(group, scale) for group in GROUPS)
 
@@ -96,6 +96,6 @@ def _between(bounds: tuple[float, float], shares: Floats) -> Floats:
 
 
 def _whole(watts: Floats) -> pl.Series:
-    """Whole watts, one server after the other; NaN is a null."""
+    """Return whole watts, line by line; NaN is NULL."""
     flat = watts.ravel()
     return whole(np.rint(np.nan_to_num(flat)), null=np.isnan(flat))

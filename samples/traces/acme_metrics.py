@@ -1,7 +1,7 @@
-"""What Acme's telemetry measures, and the cells of its files: values distributed as the publisher printed.
+"""Acme's metrics: cells whose values follow the published distributions.
 
-A device's number at a time, see `smooth`, says at which percentile of the metric's published curve it
-stands. The metrics of a GPU share most of that number, so that a busy GPU is busy in all of them.
+A smooth random number per device and time (see `smooth`) is a percentile of the metric's published curve.
+The metrics of a GPU share most of this number, so that they are correlated.
 """
 
 import math
@@ -17,16 +17,16 @@ from tracehouse.samples.smooth import FAST_SLOTS, PAGE_SLOTS, SLOW_SLOTS, Smooth
 from tracehouse.samples.traces.acme_times import slot_of
 from tracehouse.samples.wide import Texts, cell_texts
 
-# A normal number becomes one of so many levels, each a text that is made once.
+# Normal numbers are rounded to this many levels; the text of each level is made once.
 LEVELS = 1 << 16
 _LEVELS_PER_SIGMA = LEVELS // 8
 EMPTY = LEVELS
 
-# So many devices a page are idle for some slots of it: their cells are empty, in every metric.
+# The share of devices that are idle for some slots of a page: their cells are empty in every metric.
 IDLE_SHARE = 0.05
 LONGEST_IDLE_SLOTS = 60
 
-# At this slot the first device has the highest value of every metric, so that no sample is without it.
+# In this slot the first device has the highest value of every metric, in every sample.
 HIGHEST_SLOT = slot_of("2023-07-10T09:00:00")
 
 A100_MIB = 80 * 1024
@@ -35,11 +35,11 @@ A100_USABLE_MIB = 81_251
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: `offset` + `factor` × the value of its curve, written with at most so many decimals.
+    """One metric: `offset` + `factor` × the value of its curve, with at most `decimals` decimals.
 
-    `curve` names a published curve of the cluster, or is one that was made up where none is published.
-    `shared` is how much of the number's variance the device's metrics share; what is left turns faster, and
-    is that of `like` where that other metric says the same thing.
+    `curve` is the name of a published curve of the cluster, or an invented curve. `shared` is the share of
+    the variance that a device's metrics have in common. The rest changes faster; `like` names a metric with
+    the same rest.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Metric:
 
 _MEM_CLOCK = Curve("MEM_CLOCK", (0, 2, 2.01, 100), (1_512, 1_512, 1_593, 1_593))
 _SM_CLOCK = Curve("SM_CLOCK", (0, 24, 26, 60, 75, 100), (210, 210, 1_155, 1_275, 1_410, 1_410))
-# What the publisher multiplied by 100 and rounded.
+# The publisher multiplied fractions by 100 and rounded them.
 _PERCENT_DECIMALS = 3
 
 GPU_METRICS = (
@@ -81,7 +81,7 @@ METRICS = {metric.name: metric for metric in (*GPU_METRICS, *NODE_METRICS)}
 
 
 def curve_of(cluster: str, metric: Metric) -> Curve:
-    """The metric's curve in a cluster; what was published of Seren alone is taken for Kalos too."""
+    """Return the metric's curve in a cluster; Kalos has Seren's curve if its own is not published."""
     if isinstance(metric.curve, Curve):
         return metric.curve
     published = _published()
@@ -89,13 +89,13 @@ def curve_of(cluster: str, metric: Metric) -> Curve:
 
 
 def values_at(curve: Curve, share: Floats) -> Floats:
-    """The values below which these shares, from 0 to 1, of a curve's samples are."""
+    """Return the values of a curve at these shares, from 0 to 1."""
     return np.interp(100 * share, curve.percentiles, curve.values)
 
 
 @cache
 def normal_shares() -> Floats:
-    """The share of a normal distribution below each level; the lowest and the highest are its ends."""
+    """Return the share of a normal distribution below each level; the ends are 0 and 1."""
     sigmas = (np.arange(LEVELS) - LEVELS // 2) / _LEVELS_PER_SIGMA
     shares = np.array([math.erfc(-sigma / math.sqrt(2)) / 2 for sigma in sigmas.tolist()])
     shares[0], shares[-1] = 0, 1
@@ -104,7 +104,7 @@ def normal_shares() -> Floats:
 
 @cache
 def texts_of(cluster: str, name: str) -> Texts:
-    """The cell of each level of a metric, and at the end the empty one."""
+    """Return the cell of each level of a metric, and last the empty cell."""
     metric = METRICS[name]
     values = metric.offset + metric.factor * values_at(curve_of(cluster, metric), normal_shares())
     return cell_texts(values, metric.decimals)
@@ -112,20 +112,20 @@ def texts_of(cluster: str, name: str) -> Texts:
 
 @cache
 def mean_bytes(cluster: str, name: str) -> float:
-    """How many bytes a cell of a metric has on average."""
+    """Return the mean length of a metric's cells in bytes."""
     shares = np.diff(normal_shares(), append=1)
     return float(np.strings.str_len(texts_of(cluster, name)[:EMPTY]) @ shares)
 
 
 class Levels:
-    """The level of each device at each time: of a metric, or of what its metrics share."""
+    """The level of each device at each time."""
 
     def __init__(self, seed: int, devices: int, name: str, shared: float) -> None:
         self._slow = Smooth(seed, "shared", devices, SLOW_SLOTS, _LEVELS_PER_SIGMA * math.sqrt(shared))
         self._fast = Smooth(seed, name, devices, FAST_SLOTS, _LEVELS_PER_SIGMA * math.sqrt(1 - shared))
 
     def page(self, number: int) -> NDArray[np.float32]:
-        """A row for each slot of the page, a column for each device; not rounded to whole levels yet."""
+        """Return the levels of a page, not rounded yet: a row per slot, a column per device."""
         level = self._slow.page(number)
         level += self._fast.page(number)
         level += LEVELS // 2
@@ -133,7 +133,7 @@ class Levels:
 
 
 class MetricCells:
-    """The cells of one metric of `devices`; the same seed has the same devices."""
+    """The cells of one metric; the same seed gives the same devices."""
 
     def __init__(self, cluster: str, name: str, devices: int, seed: int) -> None:
         metric = METRICS[name]
@@ -143,7 +143,7 @@ class MetricCells:
         self._seed = seed
 
     def page(self, number: int) -> NDArray[np.intp]:
-        """Which text is in each cell of a page."""
+        """Return the number of the text in each cell of a page."""
         which = self._levels.page(number).astype(np.intp)
         which[idle(self._seed, self._devices, number)] = EMPTY
         highest = HIGHEST_SLOT - number * PAGE_SLOTS
@@ -153,12 +153,12 @@ class MetricCells:
 
 
 def idle(seed: int, devices: int, number: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where on a page devices are idle."""
+    """Return the rows and columns of a page in which devices are idle."""
     rng = np.random.default_rng([seed, number])
     which = np.flatnonzero(rng.random(devices) < IDLE_SHARE)
     start = rng.integers(0, PAGE_SLOTS, len(which))
     if number == 0:
-        # One from the first line on, so that no sample is without.
+        # Every sample has a device that is idle from the first line on.
         which, start = np.append(which, devices - 1), np.append(start, 0)
     stop = start + rng.integers(1, LONGEST_IDLE_SLOTS, len(which))
     slots = np.arange(PAGE_SLOTS)[:, None]

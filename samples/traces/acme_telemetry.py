@@ -1,11 +1,12 @@
-"""Synthetic Acme telemetry: wide files of 18 metrics for each cluster, and what Seren's servers draw.
+"""Synthetic Acme telemetry: wide files of 18 metrics per cluster, and the power of Seren's servers.
 
-Reproduced: values that are distributed as the published curves say, turn slowly, and go together within a
-GPU; a metric in pieces whose columns differ and whose lines overlap; columns with ``.1`` behind their name;
-empty cells; a metric with a single line; columns without the number of the GPU, and one that is no address;
-``-mlx5_0`` behind Seren's InfiniBand; a CPU utilisation above 1; errors as `acme_xid` has them.
+The sample has the properties of the original that views and caveats are about: values that follow the
+published distributions, change slowly, and are correlated within a GPU; a metric in pieces with different
+columns and overlapping lines; repeated columns with the suffix ``.1``; empty cells; a metric with one line;
+columns without the GPU's number, and one that is no address; the suffix ``-mlx5_0`` of Seren's InfiniBand; a
+CPU utilisation above 100 %; the errors of `acme_xid`.
 
-Lines and devices both go by the scale, so that the bytes go by its square.
+Both lines and devices are scaled, so the size grows with the square of the scale.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ NODE_NAMES = tuple(metric.name for metric in NODE_METRICS)
 
 _IB_NAMES = ("NODE_IB_SEND", "NODE_IB_RECEIVE")
 _WITH_BARE_NAMES = ("kalos", "MEM_CLOCK")
-# There, columns of gpu 0 of every so many nodes lack the number.
+# In this metric, columns of GPU 0 of every fourth node lack the number.
 _BARE_EVERY = 4
 _WITH_POD_NAME = ("kalos", "MEMORY_TEMP")
 _POD_NAME = "dcgm-exporter-x7k2p"
@@ -44,7 +45,7 @@ _NAME_BYTES = len(".0.100-0,")
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: how its addresses begin, its nodes, and the lines of its metrics at full size."""
+    """A cluster: the prefix of its addresses, its nodes, and the lines of its metrics at full size."""
 
     name: str
     network: str
@@ -55,12 +56,12 @@ class Cluster:
     has_burst: bool = False
 
     def lines_at(self, metric: str, scale: float) -> int:
-        """The lines of a metric in a sample."""
+        """Return the number of lines of a metric in a sample."""
         full = self.lines_of.get(metric, self.lines)
         return min(full, scaled(full, scale, LEAST_LINES))
 
     def nodes_at(self, scale: float) -> int:
-        """The nodes in a sample."""
+        """Return the number of nodes in a sample."""
         return scaled(self.nodes, scale, LEAST_NODES)
 
 
@@ -87,24 +88,24 @@ CLUSTERS = {cluster.name: cluster for cluster in (SEREN, KALOS)}
 
 @dataclass(frozen=True)
 class Fleet:
-    """The devices of a metric, in the order of their columns: their names, and which node each is on."""
+    """The devices of a metric in the order of their columns: names and nodes."""
 
     names: tuple[str, ...]
     node_of: Ints
 
     def columns(self, which: Ints | None = None) -> Columns:
-        """Columns of these devices, or of all."""
+        """Return the columns of these devices, or of all devices."""
         chosen = np.arange(len(self.names)) if which is None else which
         return Columns([self.names[device] for device in chosen.tolist()], chosen)
 
     def first(self, devices: int) -> "Fleet":
-        """The first so many devices."""
+        """Return the first devices."""
         return Fleet(self.names[:devices], self.node_of[:devices])
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One file of a metric: its name, and its lines and columns."""
+    """One file of a metric: its name, lines and columns."""
 
     name: str
     slots: Ints
@@ -112,7 +113,7 @@ class Piece:
 
 
 def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write every metric of both clusters, and the servers' power, below the folder `utilization`."""
+    """Write every metric of both clusters and the servers' power below `folder`."""
     written: list[Path] = []
     for cluster in CLUSTERS.values():
         seed = int(rng.integers(2**63))
@@ -138,7 +139,7 @@ def write_metric(
     rng: np.random.Generator,
     on_bytes: OnBytes,
 ) -> Path:
-    """Write one metric as one plain file of so many lines and devices, whatever the publisher's size."""
+    """Write one metric as one file with the given numbers of lines and devices."""
     seed = int(rng.integers(2**63))
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
     fleet = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed).first(devices)
@@ -148,7 +149,7 @@ def write_metric(
 
 
 def expected_bytes(scale: float) -> int:
-    """About how many bytes the telemetry of a sample has."""
+    """Estimate the size of the telemetry in bytes."""
     return acme_ipmi.expected_bytes(scale) + sum(
         _expected_bytes(cluster, metric, scale)
         for cluster in CLUSTERS.values()
@@ -165,9 +166,9 @@ def _expected_bytes(cluster: Cluster, metric: str, scale: float) -> int:
 
 
 def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
-    """The devices of a metric; the same seed has the metrics of a kind in the same order."""
+    """Return the devices of a metric; with the same seed, all metrics have the same order of devices."""
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
-    # The publisher's columns are in no order either.
+    # The publisher's columns are not sorted either.
     device = np.random.default_rng([seed, per_node]).permutation(nodes * per_node)
     node_of = device // per_node
     names = [
@@ -203,7 +204,7 @@ def _pieces(cluster: Cluster, metric: str, fleet: Fleet, when: Ints) -> list[Pie
 
 
 def _months(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
-    """July without the devices that came later, August without those that went, and some lines in both."""
+    """Return July and August, each without some devices; some lines are in both files."""
     devices = np.arange(len(fleet.names))
     some = max(1, len(devices) // 16)
     august = int(np.searchsorted(when, slot_of("2023-08-01T00:00:00")))
@@ -214,7 +215,7 @@ def _months(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
 
 
 def _around_repeated_columns(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
-    """Three pieces, of which the middle one has every other column once more."""
+    """Return three pieces; the middle one repeats every second column."""
     devices = np.arange(len(fleet.names))
     again = devices[::2]
     twice = Columns(

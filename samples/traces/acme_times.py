@@ -1,7 +1,7 @@
-"""When Acme's telemetry was sampled: every 15 s, with a few gaps, in July and August 2023.
+"""Times of Acme's telemetry: every 15 s in July and August 2023, with a few gaps.
 
-A smaller sample has fewer lines of each stretch, around the same moments: where months meet, where columns
-went wrong, and where many GPUs failed at once are in a sample of any size.
+A small sample has fewer lines of each period, around the same moments, so that every sample contains the
+change of months, the repeated columns, and the burst of GPU errors.
 """
 
 from dataclasses import dataclass
@@ -17,41 +17,41 @@ ORIGIN = np.datetime64("2023-07-01T00:00:00")  # local time, +08:00
 END = np.datetime64("2023-09-01T00:00:00")
 STAMP_BYTES = len("2023-07-01 00:00:00+08:00")
 
-# Every so many slots the monitoring misses a few.
+# The monitoring misses three of every 331 slots.
 _MISSED_EVERY, _MISSED_FROM, _MISSED = 331, 100, 3
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A time that samples have lines of: all of it at full size, else around its moment."""
+class Period:
+    """A period: complete at full size, and in smaller samples a part of it around its moment."""
 
     start: str
     moment: str
 
 
-STRETCHES = (
-    Stretch("2023-07-01T00:00:00", "2023-07-01T00:00:00"),
-    Stretch("2023-07-07T00:00:00", "2023-07-10T09:00:00"),
-    Stretch("2023-07-14T00:00:00", "2023-07-19T12:00:00"),
-    Stretch("2023-07-24T00:00:00", "2023-08-01T00:00:00"),
-    Stretch("2023-08-08T00:00:00", "2023-08-16T20:00:00"),
-    Stretch("2023-08-24T00:00:00", "2023-08-29T13:58:00"),
-    Stretch("2023-08-31T12:00:00", "2023-08-31T23:59:45"),
+PERIODS = (
+    Period("2023-07-01T00:00:00", "2023-07-01T00:00:00"),
+    Period("2023-07-07T00:00:00", "2023-07-10T09:00:00"),
+    Period("2023-07-14T00:00:00", "2023-07-19T12:00:00"),
+    Period("2023-07-24T00:00:00", "2023-08-01T00:00:00"),
+    Period("2023-08-08T00:00:00", "2023-08-16T20:00:00"),
+    Period("2023-08-24T00:00:00", "2023-08-29T13:58:00"),
+    Period("2023-08-31T12:00:00", "2023-08-31T23:59:45"),
 )
 
 
 def slot_of(local_time: str | np.datetime64) -> int:
-    """The slot at a local time."""
+    """Return the slot at a local time."""
     return int((np.datetime64(local_time) - ORIGIN) // np.timedelta64(SLOT_S, "s"))
 
 
 def slots(lines: int) -> Ints:
-    """So many slots, rising. More than two months have go on after them."""
+    """Return this many slots in order; if two months have fewer, the slots continue after them."""
     sampled = _sampled(slot_of(END))
     if lines >= len(sampled):
         return _sampled(lines + lines // 50)[:lines]
-    bounds = np.searchsorted(sampled, [*(slot_of(each.start) for each in STRETCHES), slot_of(END)])
-    moments = np.searchsorted(sampled, [slot_of(each.moment) for each in STRETCHES])
+    bounds = np.searchsorted(sampled, [*(slot_of(each.start) for each in PERIODS), slot_of(END)])
+    moments = np.searchsorted(sampled, [slot_of(each.moment) for each in PERIODS])
     parts = []
     for start, stop, moment, count in zip(
         bounds, bounds[1:], moments, apportion(lines, np.diff(bounds)), strict=False
@@ -70,7 +70,7 @@ def _sampled(end: int) -> Ints:
 
 
 def stamps(which: Ints) -> NDArray[np.uint8]:
-    """The local times of slots as the files write them: a row of ASCII codes each."""
+    """Return the local times of slots as in the files: a row of ASCII codes each."""
     local = ORIGIN + which * np.timedelta64(SLOT_S, "s")
     text = np.datetime_as_string(local, unit="s").astype("S19").view(np.uint8).reshape(-1, 19).copy()
     text[:, 10] = ord(" ")

@@ -1,8 +1,8 @@
 """Synthetic DLRM: instances of services on CPU and GPU nodes.
 
-Reproduced: the CSV with its columns; the shares of roles and services; one GPU for an instance on a GPU node
-and none for others; limits that equal requests but for disk; times that are empty where they are before or
-after the trace. All else is invented.
+The sample has the properties of the original that views and caveats are about: the shares of roles and
+services; one GPU for each instance on a GPU node; limits that equal requests, except for disk; empty times
+before or after the trace. Everything else is invented.
 """
 
 from pathlib import Path
@@ -20,13 +20,8 @@ LAST_S = 2_677_541
 BYTES_PER_INSTANCE = 90
 
 
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(INSTANCES * BYTES_PER_INSTANCE * scale)
-
-
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the one CSV below `folder`."""
+    """Write the CSV below `folder`."""
     count = scaled(INSTANCES, scale, 40)
     has_gpu = rng.random(count) < ON_GPU_NODES / INSTANCES
     cpus = rng.choice([8, 64, 96], count)
@@ -61,4 +56,4 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     return [write_csv(folder / "disaggregated_DLRM_trace.csv", frame, on_bytes)]
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(INSTANCES * BYTES_PER_INSTANCE * scale))

@@ -1,9 +1,9 @@
 """Synthetic Helios: jobs of four clusters, and the GPUs of their virtual clusters (VC) on each day.
 
-Reproduced: folders, columns and ways of writing; times without a zone and days without a time; the jobs of
-each cluster with and without a GPU, and the shares of their states, SUSPENDED once in Uranus; job ids and
-names of VCs that clusters share; users of several clusters; jobs that mostly wait for no second; GPUs that
-move between VCs, some of which have none for months, and their total. All else is invented.
+The sample has the properties of the original that views and caveats are about: folders, columns and formats;
+times without a zone; each cluster's jobs with and without a GPU, by state, with one SUSPENDED job in Uranus;
+job ids, names of VCs and users that several clusters share; mostly no waiting; GPUs that move between VCs,
+some without a GPU for months, and their total. Everything else is invented.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,21 @@ import numpy as np
 import polars as pl
 
 from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import Floats, Ints, arrivals, labels, lognormal, scaled, spread, whole
+from tracehouse.samples.draw import (
+    DAY_S,
+    Ints,
+    arrivals,
+    heavy_users,
+    labels,
+    local_times,
+    lognormal,
+    scaled,
+    shares,
+    spread,
+    whole,
+)
 from tracehouse.samples.files import OnBytes, write_csv
 
-DAY_S = 86_400
 FIRST_S, LAST_S = 1_585_699_200, 1_601_337_599  # 2020-04-01 to 2020-09-28, in local time
 BYTES_PER_JOB = 110
 FIRST_JOB_ID = 1_000_000
@@ -34,7 +45,7 @@ SUSPENDED = STATES.index("SUSPENDED")
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its jobs, its GPUs, and of 1,000 jobs those that completed, were cancelled and failed."""
+    """One cluster; states are the jobs in 1,000 that completed, were cancelled, and failed."""
 
     name: str
     cpu_jobs: int
@@ -55,8 +66,7 @@ CLUSTERS = (
 )
 
 
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
+def _expected_bytes(scale: float) -> int:
     return round(sum(each.cpu_jobs + each.gpu_jobs for each in CLUSTERS) * BYTES_PER_JOB * scale) + 60_000
 
 
@@ -77,7 +87,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _names(rng: np.random.Generator, prefix: str, length: int, count: int) -> list[str]:
-    """So many different names of a prefix and letters."""
+    """Draw distinct names of a prefix and letters."""
     found: dict[str, None] = {}
     while len(found) < count:
         found[prefix + "".join(rng.choice(LETTERS, length))] = None
@@ -91,8 +101,7 @@ def _jobs(
     count = gpu_jobs + scaled(cluster.cpu_jobs, scale, LEAST_JOBS)
     has_gpu = rng.permutation(count) < gpu_jobs
     gpus = np.zeros(count, dtype=np.int64)
-    sizes = spread(rng, gpu_jobs, list(JOBS_BY_GPUS.values()))
-    gpus[has_gpu] = np.array(list(JOBS_BY_GPUS))[sizes]
+    gpus[has_gpu] = shares(rng, JOBS_BY_GPUS, gpu_jobs)
     state = np.empty(count, dtype=np.int64)
     state[has_gpu] = _states(cluster.gpu_states, gpu_jobs, rng)
     state[~has_gpu] = _states(cluster.cpu_states, count - gpu_jobs, rng)
@@ -106,40 +115,31 @@ def _jobs(
     return pl.DataFrame(
         {
             "job_id": whole(FIRST_JOB_ID + np.arange(count)),
-            "user": labels(_heavy(rng, count, len(users)), users),
-            "vc": labels(_heavy(rng, count, len(vcs)), vcs),
+            "user": labels(heavy_users(rng, count, len(users)), users),
+            "vc": labels(heavy_users(rng, count, len(vcs)), vcs),
             "gpu_num": whole(gpus),
             "cpu_num": whole(np.where(has_gpu, np.maximum(gpus * 4, 1), rng.choice((1, 2, 8), count))),
             "node_num": whole(np.maximum(-(-gpus // GPUS_PER_NODE), 1)),
             "state": labels(state, STATES),
-            "submit_time": _local(submit),
-            "start_time": _local(start),
-            "end_time": _local(start + run),
+            "submit_time": local_times(submit),
+            "start_time": local_times(start),
+            "end_time": local_times(start + run),
             "duration": whole(run),
             "queue": whole(wait),
         }
     )
 
 
-def _heavy(rng: np.random.Generator, count: int, names: int) -> Ints:
-    """Positions of names, of which the first are by far the most frequent."""
-    return spread(rng, count, 1 / np.arange(1, names + 1))
-
-
 def _states(shares: tuple[int, int, int], count: int, rng: np.random.Generator) -> Ints:
-    """The state of each job; a few failures are timeouts, and fewer those of a node."""
+    """Draw the state of each job; some failures are timeouts, and a few node failures."""
     completed, cancelled, failed = shares
     return spread(rng, count, (completed, cancelled, 0.94 * failed, 0.05 * failed, 0.01 * failed))
 
 
-def _local(seconds: Ints) -> pl.Series:
-    return pl.Series(seconds * 1_000_000).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%d %H:%M:%S")
-
-
 def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> pl.DataFrame:
-    """GPUs by day and VC: every month some move from one VC to another, and the cluster grows."""
+    """Return GPUs by day and VC: every month some move to another VC, and the cluster grows."""
     days = (LAST_S - FIRST_S) // DAY_S + 1
-    nodes = spread(rng, cluster.gpus // GPUS_PER_NODE, _sizes(len(vcs)))
+    nodes = spread(rng, cluster.gpus // GPUS_PER_NODE, 1 / np.arange(2.0, len(vcs) + 2))
     held = np.bincount(nodes, minlength=len(vcs))
     held[-3:] = 0
     rows = np.empty((days, len(vcs)), dtype=np.int64)
@@ -150,14 +150,10 @@ def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> p
             held[giver] -= moved
             held[taker] += moved + day // 90
         rows[day] = held * GPUS_PER_NODE
-    dates = pl.Series(FIRST_S * 1_000_000 + np.arange(days) * DAY_S * 1_000_000).cast(pl.Datetime("us"))
+    dates = local_times(FIRST_S + np.arange(days) * DAY_S).str.head(10)
     columns = {name: whole(rows[:, place]) for place, name in enumerate(vcs)}
     total = {"total": whole(rows.sum(axis=1))}
-    return pl.DataFrame({"date": dates.dt.strftime("%Y-%m-%d"), **columns, **total})
+    return pl.DataFrame({"date": dates, **columns, **total})
 
 
-def _sizes(vcs: int) -> Floats:
-    return 1 / np.arange(2.0, vcs + 2)
-
-
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, _expected_bytes)

@@ -1,13 +1,12 @@
 """Synthetic ITP: job traces of ten clusters, and the same jobs with made-up models and deadlines.
 
-Reproduced: both archives with their members, whose last line has no line end; the jobs, GPU-hours,
-job sizes and arrival spans of each cluster; a shortest duration of 600 s; no wait and no status;
-deadlines at submission + λ·duration with λ uniform from 0.5 to 1.5, cut to whole seconds;
-iterations as duration × throughput of (model, batch size, GPUs); `195job.csv`, whose jobs
-are all in cluster02 too, with the same submission, duration and GPUs and everything else drawn anew.
+The sample has the properties of the original that views and caveats are about: both archives, with files that
+do not end in a newline; the jobs, GPU-hours, job sizes and arrival times of each cluster; a shortest duration
+of 600 s; deadlines at submission + λ·duration with λ uniform from 0.5 to 1.5, truncated to whole seconds;
+iterations as duration × throughput of (model, batch size, GPUs); `195job.csv`, whose jobs are also in
+cluster02, with the same submission, duration and GPUs, and other values in the other columns.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +20,12 @@ from tracehouse.samples.draw import (
     arrivals,
     lognormal,
     scaled,
-    spread,
+    shares,
     uuids,
 )
 from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_tar_gz
 
+BYTES = 9_000_000
 SHORTEST_S, LONGEST_S = 600, 1_573_360
 LEAST_JOBS = 25
 TESTBED_CLUSTER = "02"
@@ -42,7 +42,7 @@ LICENSE_TEXT = b"    Synthetic data, made up by tracehouse.\r\n\r\n    No publis
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its jobs, their GPU-hours, first and last submission (s), and jobs by GPUs asked."""
+    """One cluster: its jobs, their GPU-hours, first and last submission (s), and jobs by requested GPUs."""
 
     name: str
     jobs: int
@@ -73,15 +73,10 @@ CLUSTERS = (
 # fmt: on
 
 MODELS = ("bert", "deepspeech2", "gpt2", "inception3", "resnet50", "vgg16")
-# Invented: iterations per second of each model at its smallest batch size on one GPU.
+# Invented iterations per second of each model at its smallest batch size on one GPU.
 BASE_RATE = np.array([6.4, 3.3, 4.1, 9.2, 11.8, 7.5])
 SMALLEST_BATCH = np.array([64, 32, 128, 64, 64, 64])
 BATCH_DOUBLINGS = 3
-
-
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(9_000_000 * scale)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
@@ -100,29 +95,18 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
             extended.append(_member("195job.csv", _testbed(jobs, with_models, scale, rng)))
     licence = Member("LICENSE", LICENSE_TEXT)
     archives = (("raw-traces.tar.gz", raw), ("elasticflow-traces.tar.gz", extended))
-    return list(_write_archives(folder / "data", archives, licence, on_bytes))
-
-
-def _write_archives(
-    folder: Path,
-    archives: tuple[tuple[str, list[Member]], ...],
-    licence: Member,
-    on_bytes: OnBytes,
-) -> Iterator[Path]:
-    for name, members in archives:
-        yield write_tar_gz(folder / name, [*members, licence])
-        on_bytes(sum(len(member.content) for member in members if isinstance(member.content, bytes)))
+    on_bytes(sum(len(member.content) for member in (*raw, *extended) if isinstance(member.content, bytes)))
+    return [write_tar_gz(folder / "data" / name, [*members, licence]) for name, members in archives]
 
 
 def _member(name: str, frame: pl.DataFrame) -> Member:
-    # The published files end without a line end.
+    # The published files have no newline at the end.
     return Member(name, csv_bytes(frame).removesuffix(b"\n"))
 
 
 def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: int, salt: int) -> pl.DataFrame:
     count = scaled(cluster.jobs, scale, LEAST_JOBS)
-    sizes = np.array(list(cluster.jobs_by_gpus))
-    gpus = sizes[spread(rng, count, list(cluster.jobs_by_gpus.values()))]
+    gpus = shares(rng, cluster.jobs_by_gpus, count)
     gpu_seconds = cluster.gpu_hours * 3600 * count / cluster.jobs
     return pl.DataFrame(
         {
@@ -135,7 +119,7 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: in
 
 
 def _durations(rng: np.random.Generator, gpus: Ints, gpu_seconds: float) -> Ints:
-    """Durations (s) that, times the GPUs, sum to about `gpu_seconds`."""
+    """Draw durations (s); multiplied by the GPUs, they sum to about `gpu_seconds`."""
     tail = lognormal(rng, len(gpus), gpus**LARGER_RUN_LONGER, 1.2)
     mean = gpu_seconds / gpus.sum()
     factor = max(mean - SHORTEST_S, 60.0) / np.average(tail, weights=gpus)
@@ -151,7 +135,7 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     duration = jobs["duration"].to_numpy()
     rate = _iterations_per_s(model, doublings, jobs["num_gpu"].to_numpy())
     tightness = rng.uniform(*TIGHTNESS, count)
-    # Half of an odd duration: cutting the deadline to whole seconds takes λ below its range.
+    # Half of an odd duration: truncating the deadline gives a λ below 0.5.
     tightness[np.argmax(duration % 2)] = TIGHTNESS[0]
     deadline = (jobs["submission_time"].to_numpy() + tightness * duration).astype(np.int64)
     return jobs.select(
@@ -167,7 +151,7 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _iterations_per_s(model: Ints, doublings: Ints, gpus: Ints) -> Floats:
-    """An invented throughput: larger batches take longer, more GPUs speed up less than in proportion."""
+    """Return an invented throughput: larger batches are slower, and more GPUs help less than linearly."""
     rate: Floats = BASE_RATE[model] * 0.62**doublings * gpus**0.78
     return rate
 
@@ -175,7 +159,7 @@ def _iterations_per_s(model: Ints, doublings: Ints, gpus: Ints) -> Floats:
 def _testbed(
     jobs: pl.DataFrame, with_models: pl.DataFrame, scale: float, rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Consecutive jobs of a cluster whose every made-up column is drawn anew."""
+    """Return consecutive jobs of a cluster with other models, batch sizes, iterations and deadlines."""
     count = scaled(TESTBED_JOBS, scale, LEAST_TESTBED_JOBS)
     first = int((jobs.height - count) * TESTBED_FIRST_SHARE)
     redrawn = _with_models(jobs.slice(first, count), rng)
@@ -183,4 +167,4 @@ def _testbed(
     return redrawn.with_columns(pl.col("deadline") + same.cast(pl.Int64))
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(BYTES * scale))

@@ -16,6 +16,7 @@ Everything else is invented.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from tracehouse.samples.tables import Ids, Text, Values, names, write_table
 BYTES = 4_015_000_000
 # A smaller sample could not have all properties.
 LEAST_SCALE = 0.0005
+BLOCK_TASKS = 50_000
 IN_PARTS, PARTS = ("pai_job_table", "pai_group_tag_table"), 2
 WITH_MACOS_MEMBER = "pai_sensor_table"
 # The content of macOS's `._` files: an AppleDouble header and a Finder attribute.
@@ -188,17 +190,18 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     users = scaled(USERS, scale, LEAST_USERS)
     user = spread(rng, len(status), lognormal(rng, users, 1.0, USER_SIGMA))
     instances = _instances(tasks, machines, rng)
+    # One table's columns are drawn at a time, to save memory.
     written: list[Path] = []
-    for table, columns in (
-        (pai.MACHINE_SPEC, _machine_spec(machines, ids)),
-        (pai.JOB, _job_columns(status, submitted, user, tasks, scale, rng, ids)),
-        (pai.TASK, _task_columns(tasks, scale, rng, ids)),
-        (pai.GROUP_TAG, _group_tag_columns(user, tasks, scale, rng, ids)),
-        (pai.INSTANCE, _instance_columns(tasks, instances, ids)),
-        (pai.SENSOR, _sensor_columns(tasks, instances, machines, scale, rng, ids)),
-        (pai.MACHINE_METRIC, _metric_columns(tasks, instances, machines, scale, rng, ids)),
+    for table, draw in (
+        (pai.MACHINE_SPEC, lambda: _machine_spec(machines, ids)),
+        (pai.JOB, lambda: _job_columns(status, submitted, user, tasks, scale, rng, ids)),
+        (pai.TASK, lambda: _task_columns(tasks, scale, rng, ids)),
+        (pai.GROUP_TAG, lambda: _group_tag_columns(user, tasks, scale, rng, ids)),
+        (pai.INSTANCE, lambda: _instance_columns(tasks, instances, ids)),
+        (pai.SENSOR, lambda: _sensor_columns(tasks, instances, machines, scale, rng, ids)),
+        (pai.MACHINE_METRIC, lambda: _metric_columns(tasks, instances, machines, scale, rng, ids)),
     ):
-        written += _write_archive(data, table, columns, on_bytes)
+        written += _write_archive(data, table, draw(), on_bytes)
         header = ",".join(column.name_in_file for column in table.columns) + "\n"
         written.append(write_bytes(data / f"{table.archive_stem}.header", header.encode(), on_bytes))
     return written
@@ -316,17 +319,30 @@ def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tu
 
 
 def _instances(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Instances:
-    task = np.repeat(np.arange(len(tasks.rows), dtype=np.int32), tasks.rows)
-    number = np.arange(len(task), dtype=np.int32)
-    first_row = (np.cumsum(tasks.rows) - tasks.rows).astype(np.int32)[task]
-    place, size = number - first_row, tasks.inst_num.astype(np.int32)[task]
-    again, rerun = place == size, tasks.rerun.astype(np.int8)[task]
+    """Draw the instances of some thousand tasks at a time, to save memory."""
+    blocks = [
+        _block_of_instances(tasks, first, min(first + BLOCK_TASKS, len(tasks.rows)), machines, rng)
+        for first in range(0, len(tasks.rows), BLOCK_TASKS)
+    ]
+    return Instances(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
-    status = tasks.status.astype(np.int8)[task]
-    luck = rng.random(len(task), dtype=np.float32)
+
+def _block_of_instances(
+    tasks: Tasks, first: int, stop: int, machines: Machines, rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """Draw the instances of the tasks from `first` to `stop`; return the fields of `Instances`."""
+    rows = tasks.rows[first:stop]
+    task = np.repeat(np.arange(first, stop, dtype=np.int32), rows)
+    number = tasks.rows[:first].sum() + np.arange(len(task))
+    place = np.arange(len(task)) - np.repeat(np.cumsum(rows) - rows, rows)
+    size, task_status, rerun = tasks.inst_num[task], tasks.status[task], tasks.rerun[task]
+    again = place == size
+
+    status = task_status.astype(np.int8)
+    luck = rng.random(len(task))
     for code, weights in INSTANCE_STATUSES.items():
         # The first instance has the status of its task.
-        others = np.flatnonzero((tasks.status[task] == code) & (place > 0))
+        others = (task_status == code) & (place > 0)
         status[others] = np.searchsorted(np.cumsum(weights)[:-1], luck[others], side="right")
     status[again] = np.where(rerun[again] == FAILED_FIRST, FAILED, WAITING)
 
@@ -336,7 +352,8 @@ def _instances(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> In
     drawn = (rng.random(len(task)) * pool_sizes[of_type]).astype(np.int64)
     machine = np.concatenate(machines.by_type)[(np.cumsum(pool_sizes) - pool_sizes)[of_type] + drawn]
     machine[status == WAITING] = -1
-    return Instances(task, np.where(again, first_row, number), again, status, start, end, machine)
+    worker = np.where(again, number - place, number)
+    return task, worker.astype(np.int32), again, status, start, end, machine.astype(np.int32)
 
 
 def _instance_times(

@@ -1,12 +1,11 @@
-"""Synthetic Philly: a job log with its attempts, a machine list that disagrees with it, use by the minute.
+"""Synthetic Philly: a job log with attempts, a machine list that disagrees with it, and use per minute.
 
-Reproduced: files without endings, in one folder of an archive; the job log as one JSON list on one line, with
-jobs without an attempt, attempts without a start or an end, as null, an empty text and None, and jobs that
-still run when the log ends; attempts on one machine, and on several; the header and the column with spaces in
-them of the machine list, and machines that have more GPUs than it says; minutes with PDT and PST, and the
-hour that comes twice; lines that end in a comma; NA for GPUs that are offline or not there; memory of which
-nothing is known, as 0. All else is invented. Machines and minutes both go by the scale, so that lines of use
-go by its square.
+The sample has the properties of the original that views and caveats are about: files without extensions in an
+archive; the job log as one JSON list on one line; jobs without an attempt, attempts without a start or an end
+(null, an empty string, or None), and jobs that still run when the log ends; attempts on several machines;
+spaces in the machine list, which lists fewer GPUs than some machines have; minutes in PDT and PST with an
+hour that occurs twice; lines that end in a comma; NA for missing GPUs; unknown memory as 0. Everything else
+is invented. Both machines and minutes are scaled, so lines of use grow with the square of the scale.
 """
 
 import json
@@ -25,11 +24,13 @@ from tracehouse.samples.draw import (
     Ints,
     apportion,
     arrivals,
+    heavy_users,
     hex_ids,
     labels,
+    local_times,
     lognormal,
     scaled,
-    spread,
+    shares,
 )
 from tracehouse.samples.files import Member, OnBytes, atomic_file, csv_bytes, scratch, write_tar_gz
 
@@ -38,11 +39,11 @@ MACHINES, LEAST_MACHINES = 552, 24
 MINUTES, LEAST_MINUTES = 81_069, 180
 BYTES_PER_JOB, BYTES_PER_MACHINE_MINUTE = 330, 65 + 31 + 49
 FIRST_S, LAST_S = 1_502_064_000, 1_513_987_199  # 2017-08-07 to 2017-12-22, on the log's own clock
-# The last minutes of use, and those that have the hour that comes twice in a short sample.
+# The last minute of use, and the end of daylight saving time, which every sample contains.
 LAST_MINUTE_S = int(datetime(2017, 12, 15, 8, tzinfo=UTC).timestamp())
 FALL_BACK_S = int(datetime(2017, 11, 5, 9, tzinfo=UTC).timestamp())
 PDT_S, PST_S = -7 * 3_600, -8 * 3_600
-# One third of the jobs come while there are minutes of use, however few these are.
+# A third of the jobs are submitted during the minutes of use, even if these are few.
 JOBS_WITH_USE = 1 / 3
 GPUS = 8
 JOBS_BY_GPUS = {1: 824, 2: 60, 4: 55, 8: 50, 16: 8, 32: 2, 64: 0.8, 128: 0.2}
@@ -58,7 +59,7 @@ LINES_AT_ONCE = 400_000
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine: its name, its GPUs, those that it is listed with, and the memory of one."""
+    """A machine: its name, its GPUs, the number of GPUs in the machine list, and the memory of a GPU."""
 
     name: str
     gpus: int
@@ -66,8 +67,7 @@ class Machine:
     memory: str
 
 
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
+def _expected_bytes(scale: float) -> int:
     lines = _minutes(scale) * _machine_count(scale)
     return round(scaled(JOBS, scale, LEAST_JOBS) * BYTES_PER_JOB + lines * BYTES_PER_MACHINE_MINUTE)
 
@@ -108,7 +108,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _machines(count: int) -> list[Machine]:
-    """Two in five with 2 GPUs and two with 8, as listed; the fifth is listed with 2 and has 8."""
+    """Return machines with 2 and 8 GPUs; every fifth has 8 GPUs and is listed with 2."""
     shapes = ((2, 2, "12GB"), (8, 8, "24GB"), (2, 2, "12GB"), (8, 2, "12GB"), (8, 8, "24GB"))
     return [Machine(f"m{number}", *shapes[number % len(shapes)]) for number in range(count)]
 
@@ -122,13 +122,13 @@ def _job_log(count: int, machines: list[Machine], in_use: tuple[int, int], rng: 
     with_use = round(count * JOBS_WITH_USE)
     everywhere = arrivals(rng, count - with_use, FIRST_S, LAST_S)
     submit = np.sort(np.concatenate([everywhere, rng.integers(in_use[0], in_use[1], with_use)]))
-    status = labels(spread(rng, count, list(STATUS.values())), list(STATUS)).to_list()
-    users = hex_ids(_heavy(rng, count, USERS), int(rng.integers(2**63)), 6).to_list()
-    vcs = hex_ids(_heavy(rng, count, VCS), int(rng.integers(2**63)), 6).to_list()
-    attempts = np.array(list(ATTEMPTS))[spread(rng, count, list(ATTEMPTS.values()))]
-    # A small sample's machines have no room for the largest jobs.
-    sizes = np.array(list(JOBS_BY_GPUS))[spread(rng, count, list(JOBS_BY_GPUS.values()))]
-    room = sum(each.gpus for each in machines if each.gpus == GPUS)
+    status = shares(rng, STATUS, count).tolist()
+    users = hex_ids(heavy_users(rng, count, USERS), int(rng.integers(2**63)), 6).to_list()
+    vcs = hex_ids(heavy_users(rng, count, VCS), int(rng.integers(2**63)), 6).to_list()
+    attempts = shares(rng, ATTEMPTS, count)
+    # The largest jobs do not fit on the machines of a small sample.
+    sizes = shares(rng, JOBS_BY_GPUS, count)
+    largest = sum(each.gpus for each in machines if each.gpus == GPUS)
     wait = lognormal(rng, count, WAIT_MEDIAN_S, WAIT_SIGMA).astype(np.int64)
     jobs: list[dict[str, Any]] = [
         {
@@ -137,7 +137,7 @@ def _job_log(count: int, machines: list[Machine], in_use: tuple[int, int], rng: 
             "jobid": f"application_{1_506_638_472_019 + number // 30_000}_{number}",
             "attempts": _attempts(
                 int(attempts[number]),
-                min(int(sizes[number]), room),
+                min(int(sizes[number]), largest),
                 int(submit[number] + wait[number]),
                 machines,
                 rng,
@@ -171,18 +171,19 @@ def _attempts(
 
 
 def _detail(gpus: int, machines: list[Machine], rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The machines of an attempt: as few as do, or now and then twice as many."""
+    """Draw the machines and GPUs of an attempt; some small attempts use two machines."""
     places = max(1, -(-gpus // GPUS))
     if 1 < gpus < GPUS and rng.random() < SPREAD:
         places = 2
     shares = apportion(gpus, np.ones(places)).tolist()
-    roomy = [each for each in machines if each.gpus >= max(shares)]
-    chosen = rng.choice(len(roomy), places, replace=False)
+    large_enough = [each for each in machines if each.gpus >= max(shares)]
+    chosen = rng.choice(len(large_enough), places, replace=False)
     return [
         {
-            "ip": roomy[place].name,
+            "ip": large_enough[place].name,
             "gpus": [
-                f"gpu{gpu}" for gpu in sorted(rng.choice(roomy[place].gpus, share, replace=False).tolist())
+                f"gpu{gpu}"
+                for gpu in sorted(rng.choice(large_enough[place].gpus, share, replace=False).tolist())
             ],
         }
         for place, share in zip(chosen.tolist(), shares, strict=True)
@@ -193,18 +194,12 @@ def _local(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _heavy(rng: np.random.Generator, count: int, names: int) -> Ints:
-    """Positions of names, of which the first are by far the most frequent."""
-    return spread(rng, count, 1 / np.arange(1, names + 1))
-
-
-def _places(machines: list[Machine], minutes: Ints) -> Iterator[tuple[list[Machine], pl.DataFrame]]:
-    """Some machines at a time, with the lines of all their minutes: the time and the machine."""
+def _lines(machines: list[Machine], minutes: Ints) -> Iterator[tuple[list[Machine], pl.DataFrame]]:
+    """Yield some machines at a time, with the time and the machine of each of their lines."""
     at_once = max(1, LINES_AT_ONCE // len(minutes))
     is_summer = minutes < FALL_BACK_S
-    local = pl.Series((minutes + np.where(is_summer, PDT_S, PST_S)) * 1_000_000).cast(pl.Datetime("us"))
     zone = labels(is_summer.astype(np.int64), [" PST", " PDT"])
-    times = local.dt.strftime("%Y-%m-%d %H:%M:%S") + zone
+    times = local_times(minutes + np.where(is_summer, PDT_S, PST_S)) + zone
     for start in range(0, len(machines), at_once):
         some = machines[start : start + at_once]
         each = np.repeat(np.arange(len(some)), len(minutes))
@@ -218,28 +213,28 @@ def _places(machines: list[Machine], minutes: Ints) -> Iterator[tuple[list[Machi
 def _gpu_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator) -> Iterator[bytes]:
     names = [f"gpu{gpu}_util" for gpu in range(GPUS)]
     yield f"time,machineId,{','.join(names)}\n".encode()
-    for some, lines in _places(machines, minutes):
+    for some, lines in _lines(machines, minutes):
         is_offline = rng.random(lines.height) < OFFLINE
         gpus = np.repeat([machine.gpus for machine in some], len(minutes))
         columns = [
             _texts(_use(lines.height, rng), is_offline | (gpus <= gpu)).alias(name)
             for gpu, name in enumerate(names)
         ]
-        # A last column of nothing is the comma behind the last field.
+        # An empty last column gives the comma after the last field.
         end = pl.Series("end", [None], dtype=pl.String).extend_constant(None, lines.height - 1)
         yield csv_bytes(lines.with_columns(*columns, end), header=False)
 
 
 def _cpu_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator) -> Iterator[bytes]:
     yield b"time,machine_id,cpu_util\n"
-    for _, lines in _places(machines, minutes):
+    for _, lines in _lines(machines, minutes):
         use = _texts(np.round(100 * rng.beta(2, 5, lines.height), 3), rng.random(lines.height) < OFFLINE)
         yield csv_bytes(lines.with_columns(use.alias("cpu_util")), header=False)
 
 
 def _mem_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator) -> Iterator[bytes]:
     yield b"time,machine_id,mem_total,mem_free\n"
-    for _, lines in _places(machines, minutes):
+    for _, lines in _lines(machines, minutes):
         luck = rng.random(lines.height)
         is_offline, is_unknown = luck < OFFLINE, luck > 1 - OFFLINE
         total = np.where(is_unknown, 0, MEM_TOTAL)
@@ -253,7 +248,7 @@ def _mem_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator)
 
 
 def _use(count: int, rng: np.random.Generator) -> Floats:
-    """Use of a GPU in percent: nothing for a third of the time, and often all of it."""
+    """Draw the use of a GPU in percent: 0 for a third of the time, and often 100."""
     use = np.round(np.clip(100 * rng.beta(1.2, 0.9, count), 0, 100), 9)
     return np.where(rng.random(count) < IDLE, 0.0, np.where(use > 92, 100.0, use))
 
@@ -263,4 +258,4 @@ def _texts(values: Floats, is_missing: np.ndarray) -> pl.Series:
     return pl.Series(values).cast(pl.String).zip_with(pl.Series(~is_missing), missing)
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, _expected_bytes)

@@ -1,8 +1,8 @@
 """Synthetic spot GPU trace: the nodes of six GPU models, and jobs of high priority (HP) and on spot GPUs.
 
-Reproduced: both CSVs with their columns; the nodes of each model and their GPUs, with gaps in the numbers;
-jobs of several workers, each with requests of its own; HP jobs that ran before the trace, submitted at 0, and
-jobs that its end cuts off; more demand for A10s than there are. All else is invented.
+The sample has the properties of the original that views and caveats are about: the nodes of each model and
+their GPUs, with gaps in the numbers; jobs of several workers; HP jobs that ran before the trace, submitted at
+0, and jobs that still run at its end; more demand for A10s than there are. Everything else is invented.
 """
 
 from pathlib import Path
@@ -11,7 +11,18 @@ import numpy as np
 import polars as pl
 
 from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import arrivals, floats, labels, lognormal, mask_of, scaled, spread, whole
+from tracehouse.samples.draw import (
+    arrivals,
+    floats,
+    heavy_users,
+    labels,
+    lognormal,
+    mask_of,
+    scaled,
+    shares,
+    spread,
+    whole,
+)
 from tracehouse.samples.files import OnBytes, write_csv
 
 JOBS, LEAST_JOBS = 466_867, 120
@@ -21,7 +32,7 @@ ORGANIZATIONS = 60
 BYTES_PER_JOB, BYTES_OF_NODES = 45, 80_000
 SPOT_SHARE, BEFORE_SHARE = 0.3, 0.02
 SKIPPED_NUMBERS = 63
-# Model, GPUs of a node, its vCPUs, and how many such nodes there are.
+# GPU model, GPUs and vCPUs of a node, and the number of nodes.
 NODES = (
     ("A10", 1, 128, 2_494),
     ("A100-SXM4-80GB", 8, 128, 432),
@@ -32,7 +43,7 @@ NODES = (
     ("GPU-series-2", 8, 192, 122),
     ("H800", 8, 192, 219),
 )
-# Of the jobs, those that request each model, and the median of how long they take.
+# Relative number of jobs that request each model, and their median run time in s.
 DEMAND = {
     "A10": (55, 9_000),
     "A100-SXM4-80GB": (20, 6_000),
@@ -45,13 +56,8 @@ GPUS_OF_WORKER = {1: 75, 2: 8, 4: 6, 8: 11}
 WORKERS = {1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1}
 
 
-def expected_bytes(scale: float) -> int:
-    """About how many bytes of text a sample has."""
-    return round(JOBS * BYTES_PER_JOB * scale) + BYTES_OF_NODES
-
-
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both CSVs below `folder`; the nodes are as many at any scale."""
+    """Write both CSVs below `folder`; the number of nodes does not depend on the scale."""
     jobs = _jobs(scaled(JOBS, scale, LEAST_JOBS), rng)
     return [
         write_csv(folder / "node_info_df.csv", _nodes(rng), on_bytes),
@@ -75,10 +81,10 @@ def _nodes(rng: np.random.Generator) -> pl.DataFrame:
 def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
     model = spread(rng, count, [jobs for jobs, _ in DEMAND.values()])
     median = np.array([seconds for _, seconds in DEMAND.values()])[model]
-    # One A10 a node, so that its workers have one GPU.
-    gpus = np.array(list(GPUS_OF_WORKER))[spread(rng, count, list(GPUS_OF_WORKER.values()))]
+    # Nodes have one A10, so workers have one too.
+    gpus = shares(rng, GPUS_OF_WORKER, count)
     gpus[model == list(DEMAND).index("A10")] = 1
-    workers = np.array(list(WORKERS))[spread(rng, count, list(WORKERS.values()))]
+    workers = shares(rng, WORKERS, count)
     submit = arrivals(rng, count, 0, LAST_S)
     is_early = np.arange(count) < max(2, round(count * BEFORE_SHARE))
     submit[is_early] = 0
@@ -88,7 +94,7 @@ def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "job_name": whole(FIRST_JOB + np.arange(count)),
-            "organization": whole(spread(rng, count, 1 / np.arange(1, ORGANIZATIONS + 1))),
+            "organization": whole(heavy_users(rng, count, ORGANIZATIONS)),
             "gpu_model": labels(model, list(DEMAND)),
             "cpu_request": floats(gpus * 8.0),
             "gpu_request": floats(gpus),
@@ -100,4 +106,4 @@ def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
     )
 
 
-SAMPLER = Sampler(write, expected_bytes)
+SAMPLER = Sampler(write, lambda scale: round(JOBS * BYTES_PER_JOB * scale) + BYTES_OF_NODES)

@@ -1,4 +1,4 @@
-"""Synthetic dumps: the publishers' formats, every trap at a tiny scale, the same bytes, the marks."""
+"""Synthetic samples: formats, pitfalls of each trace, reproducible bytes, synthetic markers."""
 
 import gzip
 import io
@@ -49,7 +49,7 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     folder = raw / "pai" / "data"
     names = (folder / f"{stem}.header").read_text().removesuffix("\n").split(",")
     content = members(folder, f"{stem}.tar.gz")[f"{stem}.csv"]
-    # As text, for how a number is written is part of the format.
+    # As strings, because the format of numbers matters.
     return pd.read_csv(io.BytesIO(content), header=None, names=names, dtype=str)
 
 
@@ -61,37 +61,37 @@ def numbers(column: pd.Series) -> pd.Series:
 
 
 @pytest.mark.each_trace
-def test_every_generator_is_found() -> None:
+def test_finds_every_sampler() -> None:
     assert set(TRACES) <= set(available())
 
 
-def test_the_files_are_those_that_are_reported(tmp_path: Path) -> None:
-    told: dict[str, int] = {}
+def test_returns_all_written_files(tmp_path: Path) -> None:
+    counts: dict[str, int] = {}
 
     def on_bytes(trace: str, count: int) -> None:
-        told[trace] = told.get(trace, 0) + count
+        counts[trace] = counts.get(trace, 0) + count
 
     written = write_sample(tmp_path, TINY, 1, TRACES, on_bytes)
     on_disk = {path for path in tmp_path.rglob("*") if path.is_file() and path.name != MARKER_NAME}
     assert len(written) == len(set(written))
     assert set(written) == on_disk
-    assert set(told) == set(TRACES)
-    assert min(told.values()) > 10_000
+    assert set(counts) == set(TRACES)
+    assert min(counts.values()) > 10_000
 
 
-def test_one_trace_alone_is_the_same_bytes_as_with_the_others(raw: Path, tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_other_traces(raw: Path, tmp_path: Path) -> None:
     for trace in reversed(TRACES):
         for path in write_sample(tmp_path, TINY, 7, [trace], ignore):
             assert path.read_bytes() == (raw / path.relative_to(tmp_path)).read_bytes(), path
 
 
-def test_another_seed_is_other_data(raw: Path, tmp_path: Path) -> None:
+def test_seeds_give_different_data(raw: Path, tmp_path: Path) -> None:
     for path in write_sample(tmp_path, TINY, 8, ["pai", "itp"], ignore):
         if path.suffix != ".header" and "machine_spec" not in path.name:
             assert path.read_bytes() != (raw / path.relative_to(tmp_path)).read_bytes(), path
 
 
-def test_a_sample_can_be_written_again(tmp_path: Path) -> None:
+def test_overwrites_a_sample(tmp_path: Path) -> None:
     write_sample(tmp_path, 0.01, 1, ["pai", "zeus"], ignore)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     write_sample(tmp_path, 0.02, 2, ["pai", "zeus"], ignore)
@@ -99,7 +99,7 @@ def test_a_sample_can_be_written_again(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
+def test_rejects_a_folder_with_other_files(tmp_path: Path) -> None:
     real = tmp_path / "zeus" / "summary_train.csv"
     real.parent.mkdir()
     real.write_text("real")
@@ -110,19 +110,19 @@ def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_scale_must_make_sense(tmp_path: Path, scale: float) -> None:
+def test_rejects_an_invalid_scale(tmp_path: Path, scale: float) -> None:
     with pytest.raises(UsageError, match="scale"):
         write_sample(tmp_path, scale, 1, ["zeus"], ignore)
 
 
-def test_an_unknown_trace_or_seed_is_named(tmp_path: Path) -> None:
+def test_rejects_an_unknown_trace_and_a_negative_seed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no trace is called borg\. Known: acme, "):
         write_sample(tmp_path, 1, 1, ["borg"], ignore)
     with pytest.raises(UsageError, match="seed"):
         write_sample(tmp_path, 1, -1, ["zeus"], ignore)
 
 
-def test_rows_follow_the_scale(tmp_path: Path) -> None:
+def test_row_counts_follow_the_scale(tmp_path: Path) -> None:
     small, large = tmp_path / "small", tmp_path / "large"
     write_sample(small, 0.004, 1, ["pai", "acme"], ignore)
     write_sample(large, 0.012, 1, ["pai", "acme"], ignore)
@@ -142,7 +142,7 @@ def test_rows_follow_the_scale(tmp_path: Path) -> None:
         assert len(seren) == pytest.approx(818_327 * scale, abs=2)
 
 
-def test_small_traces_have_the_published_rows_at_scale_1(tmp_path: Path) -> None:
+def test_row_counts_at_scale_1_are_the_published_ones(tmp_path: Path) -> None:
     write_sample(tmp_path, 1, 1, ["itp", "openb", "zeus"], ignore)
     jobs = {
         name: len(pd.read_csv(io.BytesIO(content)))
@@ -174,10 +174,10 @@ def test_small_traces_have_the_published_rows_at_scale_1(tmp_path: Path) -> None
     }
 
 
-# The marks.
+# Synthetic markers.
 
 
-def test_every_folder_says_that_it_is_synthetic(raw: Path) -> None:
+def test_marks_every_folder_as_synthetic(raw: Path) -> None:
     for trace in TRACES:
         text = (raw / trace / MARKER_NAME).read_text()
         assert "SYNTHETIC" in text
@@ -187,19 +187,19 @@ def test_every_folder_says_that_it_is_synthetic(raw: Path) -> None:
         assert "generator version: 1" in text
 
 
-def test_every_file_of_a_sample_is_marked(raw: Path) -> None:
+def test_every_file_is_marked(raw: Path) -> None:
     files = [path for path in raw.rglob("*") if path.is_file()]
     assert all(is_marked(path, raw) for path in files)
 
 
-def test_a_marker_above_the_root_does_not_count(raw: Path) -> None:
+def test_ignores_markers_above_the_root(raw: Path) -> None:
     csv = raw / "openb" / "csv" / "openb_pod_list_default.csv"
     assert is_marked(csv, raw)
     assert is_marked(csv, raw / "openb")
     assert not is_marked(csv, raw / "openb" / "csv")
 
 
-def test_a_gzip_is_marked_wherever_it_goes(raw: Path, tmp_path: Path) -> None:
+def test_moved_gzips_are_still_marked(raw: Path, tmp_path: Path) -> None:
     data = raw / "pai" / "data"
     archives = [*data.glob("*.tar.gz*"), *(raw / "itp/data").glob("*.tar.gz")]
     assert len(archives) == 11
@@ -211,7 +211,7 @@ def test_a_gzip_is_marked_wherever_it_goes(raw: Path, tmp_path: Path) -> None:
     assert not is_marked(tmp_path / "pai_job_table.tar.gz.partab", tmp_path)
 
 
-def test_gzips_hold_no_time(raw: Path) -> None:
+def test_gzips_contain_no_time(raw: Path) -> None:
     header = (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8]
     assert header[:4] == b"\x1f\x8b\x08\x10"
     assert header[4:] == bytes(4)
@@ -229,20 +229,20 @@ def test_gzips_hold_no_time(raw: Path) -> None:
         (0x00, GZIP_COMMENT + b"\0", None),
     ],
 )
-def test_gzip_comments_are_found_by_the_flags(flags: int, fields: bytes, comment: bytes | None) -> None:
+def test_reads_gzip_comments_after_optional_fields(flags: int, fields: bytes, comment: bytes | None) -> None:
     header = b"\x1f\x8b\x08" + bytes([flags]) + bytes(6)
     assert gzip_comment(io.BytesIO(header + fields)) == comment
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"PK" + bytes(20), gzip.compress(b"x", mtime=0)])
-def test_other_files_are_not_marked(tmp_path: Path, content: bytes) -> None:
+def test_does_not_mark_other_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "some.tar.gz"
     path.write_bytes(content)
     assert not is_marked(path, tmp_path)
     assert not is_marked(tmp_path / "missing.tar.gz", tmp_path)
 
 
-def test_a_split_archive_is_cut_to_size(tmp_path: Path) -> None:
+def test_splits_an_archive_into_parts(tmp_path: Path) -> None:
     whole = write_tar_gz(tmp_path / "a.tar.gz", [Member("a.csv", bytes(range(256)) * 50)])
     content = whole.read_bytes()
     parts = split(whole, 100)
@@ -255,7 +255,7 @@ def test_a_split_archive_is_cut_to_size(tmp_path: Path) -> None:
 # PAI.
 
 
-def test_pai_comes_in_archives_without_header_and_two_of_them_in_parts(raw: Path) -> None:
+def test_pai_archives_headers_and_parts(raw: Path) -> None:
     data = raw / "pai" / "data"
     stems = sorted(path.stem for path in data.glob("*.header"))
     assert len(stems) == 7
@@ -272,7 +272,7 @@ def test_pai_comes_in_archives_without_header_and_two_of_them_in_parts(raw: Path
     ]
 
 
-def test_pai_identifiers_have_the_published_lengths(raw: Path) -> None:
+def test_pai_identifier_lengths(raw: Path) -> None:
     jobs, instances = pai_table(raw, "pai_job_table"), pai_table(raw, "pai_instance_table")
     tags = pai_table(raw, "pai_group_tag_table")
     for column, digits in (
@@ -289,7 +289,7 @@ def test_pai_identifiers_have_the_published_lengths(raw: Path) -> None:
     assert jobs["inst_id"].is_unique
 
 
-def test_pai_numbers_are_written_as_published(raw: Path) -> None:
+def test_pai_number_formats(raw: Path) -> None:
     tasks, metrics = pai_table(raw, "pai_task_table"), pai_table(raw, "pai_machine_metric")
     spec = pai_table(raw, "pai_machine_spec")
     for column in ("inst_num", "start_time", "end_time", "plan_cpu", "plan_gpu"):
@@ -364,7 +364,7 @@ def test_pai_instances_and_their_reruns(raw: Path) -> None:
         assert instances[column].isna().any()
 
 
-def test_pai_waits_show_in_the_instances_only(tmp_path: Path) -> None:
+def test_pai_waits_of_instances(tmp_path: Path) -> None:
     write_sample(tmp_path, 0.02, 1, ["pai"], ignore)
     tasks, instances = pai_table(tmp_path, "pai_task_table"), pai_table(tmp_path, "pai_instance_table")
     launched = numbers(instances["start_time"]).where(lambda time: time > 0)
@@ -599,7 +599,7 @@ def seconds(later: pd.Series, earlier: pd.Series) -> pd.Series:
 
 
 @pytest.mark.parametrize(("cluster", "offset"), [("seren", "08"), ("kalos", "00")])
-def test_acme_times_and_what_follows_from_them(raw: Path, cluster: str, offset: str) -> None:
+def test_acme_times_durations_and_queues(raw: Path, cluster: str, offset: str) -> None:
     jobs = acme_jobs(raw, cluster)
     for column in ("submit_time", "start_time", "end_time"):
         stamp = rf"2023-\d\d-\d\d \d\d:\d\d:\d\d\+{offset}:00"
@@ -650,7 +650,7 @@ def test_acme_kalos(raw: Path) -> None:
         assert jobs[column].dropna().str.fullmatch(r"\d+\.0").all(), column
 
 
-def test_acme_summary_is_of_these_jobs(raw: Path) -> None:
+def test_acme_summary_matches_the_jobs(raw: Path) -> None:
     summary = pd.read_csv(raw / "acme/data/cluster_summary.csv").set_index("id")
     assert len(summary.columns) == 27
     assert list(summary.index) == ["Seren", "Kalos"]
