@@ -48,21 +48,23 @@ def sampler_of(trace: Trace) -> Sampler | None:
 
 @dataclass(frozen=True)
 class _File:
-    """One CSV of a table: its folder, which is "" if the declaration names none, and its name."""
+    """The folder, archive and name of one CSV; folder and archive are "" if there is none."""
 
     folder: str
+    archive: str
     name: str
 
 
 def _files(table: Table) -> list[_File]:
     """Return a file for each combination of the values of the groups in folder and file name."""
-    groups = dict(_GROUP.findall(f"{table.folder}/{table.file_name}"))
+    patterns = (table.folder, table.archive_stem, table.file_name)
+    groups = dict(_GROUP.findall("/".join(patterns)))
     examples = {column.name: column.examples for column in table.keys}
     values = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
     files = []
     for chosen in product(*values):
         of_group = dict(zip(groups, chosen, strict=True))
-        file = _File(_shortest(table.folder, of_group), _shortest(table.file_name, of_group))
+        file = _File(*(_shortest(pattern, of_group) for pattern in patterns))
         if not file.name.endswith(".csv") or table.key_values(file.name, file.folder) is None:
             return []
         files.append(file)
@@ -71,9 +73,9 @@ def _files(table: Table) -> list[_File]:
     return files
 
 
-def _shortest(pattern: str, of_group: Mapping[str, str] | None = None) -> str:
+def _shortest(pattern: str, of_group: Mapping[str, str]) -> str:
     """Return a name that a pattern matches: groups have the given values, optional parts are left out."""
-    named = _GROUP.sub(lambda group: (of_group or {})[group[1]], pattern)
+    named = _GROUP.sub(lambda group: of_group[group[1]], pattern)
     return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")
 
 
@@ -104,9 +106,8 @@ def _write(
         for file in of_table:
             below = folder / file.folder
             text = _csv(table, max(LEAST_ROWS, _rows(table, scale) // len(of_table)), rng)
-            if table.archive_stem:
-                archive = below / f"{_shortest(table.archive_stem)}.tar.gz"
-                archives.setdefault(archive, []).append(Member(file.name, text))
+            if file.archive:
+                archives.setdefault(below / f"{file.archive}.tar.gz", []).append(Member(file.name, text))
                 on_bytes(len(text))
             else:
                 written.append(write_bytes(below / file.name, text, on_bytes))

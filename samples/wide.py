@@ -4,7 +4,6 @@ Every cell is one of up to 65,537 texts, so that cells are looked up instead of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -30,20 +29,23 @@ class Cells(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of one file: their names and devices."""
+def write_wide(
+    path: Path, slots: Ints, names: Sequence[str], devices: Ints, cells: Cells, on_bytes: OnBytes
+) -> Path:
+    """Write the cells of some slots, which must be sorted, and of some devices as one CSV.
 
-    names: Sequence[str]
-    devices: Ints
-
-
-def write_wide(path: Path, slots: Ints, columns: Columns, cells: Cells, on_bytes: OnBytes) -> Path:
-    """Write the cells of the slots, which must be sorted, as one CSV."""
+    `names` are the names of all devices. A device that is repeated has the suffix `.1` the second time.
+    """
+    _, first = np.unique(devices, return_index=True)
+    repeated = np.isin(np.arange(len(devices)), first, invert=True)
+    header = [
+        names[device] + ".1" * again
+        for device, again in zip(devices.tolist(), repeated.tolist(), strict=True)
+    ]
     with atomic_file(path) as file:
-        on_bytes(file.write(",".join(["Time", *columns.names, ""])[:-1].encode() + b"\n"))
+        on_bytes(file.write(",".join(["Time", *header, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
-            which = _chosen(cells.page(page.number), page.rows, columns.devices)
+            which = _chosen(cells.page(page.number), page.rows, devices)
             times = stamps(page.number * PAGE_SLOTS + page.rows)
             on_bytes(file.write(_lines(times, cells.texts, which)))
     return path

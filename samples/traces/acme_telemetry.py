@@ -9,6 +9,7 @@ CPU utilisation above 100 %; the errors of `acme_xid`.
 Both lines and devices are scaled, so the size grows with the square of the scale.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tracehouse.samples.files import OnBytes
 from tracehouse.samples.traces import acme_ipmi, acme_xid
 from tracehouse.samples.traces.acme_metrics import GPU_METRICS, NODE_METRICS, MetricCells, mean_bytes
 from tracehouse.samples.traces.acme_times import STAMP_BYTES, slot_of, slots
-from tracehouse.samples.wide import Cells, Columns, write_wide
+from tracehouse.samples.wide import Cells, write_wide
 
 GPUS_PER_NODE = 8
 LEAST_NODES = 4
@@ -90,26 +91,8 @@ CLUSTERS = {cluster.name: cluster for cluster in (SEREN, KALOS)}
 class Fleet:
     """The devices of a metric in the order of their columns: names and nodes."""
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     node_of: Ints
-
-    def columns(self, which: Ints | None = None) -> Columns:
-        """Return the columns of these devices, or of all devices."""
-        chosen = np.arange(len(self.names)) if which is None else which
-        return Columns([self.names[device] for device in chosen.tolist()], chosen)
-
-    def first(self, devices: int) -> "Fleet":
-        """Return the first devices."""
-        return Fleet(self.names[:devices], self.node_of[:devices])
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One file of a metric: its name, lines and columns."""
-
-    name: str
-    slots: Ints
-    columns: Columns
 
 
 def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
@@ -121,12 +104,9 @@ def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_byt
             fleet = _fleet(cluster, metric, cluster.nodes_at(scale), seed)
             when = slots(cluster.lines_at(metric, scale))
             cells = _cells(cluster, metric, fleet, when, seed)
-            written += [
-                write_wide(
-                    folder / cluster.name / f"{piece.name}.csv", piece.slots, piece.columns, cells, on_bytes
-                )
-                for piece in _pieces(cluster, metric, fleet, when)
-            ]
+            for ending, of_file, devices in _files(cluster, metric, len(fleet.names), when):
+                path = folder / cluster.name / f"{metric}{ending}.csv"
+                written.append(write_wide(path, of_file, fleet.names, devices, cells, on_bytes))
     return written + acme_ipmi.write_server_power(folder / "ipmi", scale, int(rng.integers(2**63)), on_bytes)
 
 
@@ -142,10 +122,11 @@ def write_metric(
     """Write one metric as one file with the given numbers of lines and devices."""
     seed = int(rng.integers(2**63))
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
-    fleet = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed).first(devices)
+    all_devices = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed)
+    fleet = Fleet(all_devices.names[:devices], all_devices.node_of[:devices])
     when = slots(lines)
     cells = _cells(CLUSTERS[cluster], metric, fleet, when, seed)
-    return write_wide(path, when, fleet.columns(), cells, on_bytes)
+    return write_wide(path, when, fleet.names, np.arange(devices), cells, on_bytes)
 
 
 def expected_bytes(scale: float) -> int:
@@ -177,7 +158,7 @@ def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
     ]
     if (cluster.name, metric) == _WITH_POD_NAME:
         names[-1] = _POD_NAME
-    return Fleet(tuple(names), node_of)
+    return Fleet(names, node_of)
 
 
 def _name(cluster: Cluster, metric: str, node: int, gpu: int) -> str:
@@ -195,36 +176,21 @@ def _cells(cluster: Cluster, metric: str, fleet: Fleet, when: Ints, seed: int) -
     return MetricCells(cluster.name, metric, len(fleet.names), seed)
 
 
-def _pieces(cluster: Cluster, metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
+def _files(cluster: Cluster, metric: str, count: int, when: Ints) -> list[tuple[str, Ints, Ints]]:
+    """Return the end of the name, the slots and the devices of each file of a metric."""
+    devices = np.arange(count)
     if (cluster.name, metric) == _BY_MONTH:
-        return _months(metric, fleet, when)
+        # Each month lacks some devices, and some lines are in both files.
+        some, august = max(1, count // 16), int(np.searchsorted(when, slot_of("2023-08-01T00:00:00")))
+        return [
+            ("-2023-07", when[:august], devices[:-some]),
+            ("-2023-08", when[max(0, august - _LINES_IN_BOTH) :], devices[some:]),
+        ]
     if (cluster.name, metric) == _WITH_REPEATED_COLUMNS:
-        return _around_repeated_columns(metric, fleet, when)
-    return [Piece(metric, when, fleet.columns())]
-
-
-def _months(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
-    """Return July and August, each without some devices; some lines are in both files."""
-    devices = np.arange(len(fleet.names))
-    some = max(1, len(devices) // 16)
-    august = int(np.searchsorted(when, slot_of("2023-08-01T00:00:00")))
-    return [
-        Piece(f"{metric}-2023-07", when[:august], fleet.columns(devices[:-some])),
-        Piece(f"{metric}-2023-08", when[max(0, august - _LINES_IN_BOTH) :], fleet.columns(devices[some:])),
-    ]
-
-
-def _around_repeated_columns(metric: str, fleet: Fleet, when: Ints) -> list[Piece]:
-    """Return three pieces; the middle one repeats every second column."""
-    devices = np.arange(len(fleet.names))
-    again = devices[::2]
-    twice = Columns(
-        [*fleet.names, *(f"{fleet.names[device]}.1" for device in again.tolist())],
-        np.concatenate([devices, again]),
-    )
-    start, stop = np.searchsorted(when, [slot_of(_REPEATED_FROM), slot_of(_REPEATED_TO) + 1])
-    return [
-        Piece(f"{metric}-2023-07-01T0000", when[:start], fleet.columns()),
-        Piece(f"{metric}-2023-07-19T1135", when[start:stop], twice),
-        Piece(f"{metric}-2023-07-19T1401", when[stop:], fleet.columns()),
-    ]
+        start, stop = np.searchsorted(when, [slot_of(_REPEATED_FROM), slot_of(_REPEATED_TO) + 1])
+        return [
+            ("-2023-07-01T0000", when[:start], devices),
+            ("-2023-07-19T1135", when[start:stop], np.concatenate([devices, devices[::2]])),
+            ("-2023-07-19T1401", when[stop:], devices),
+        ]
+    return [("", when, devices)]
