@@ -48,7 +48,7 @@ class Cluster:
 
 
 def _deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
-    command = [home() / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *options]
+    command = [str(home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *options]
     with log.open("wb") as out:
         return subprocess.Popen(
             command,

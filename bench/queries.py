@@ -94,6 +94,7 @@ class Process:
         return self._read()
 
     def _read(self) -> Any:
+        assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
             raise SystemExit(f"{self.name} ended without a result")
@@ -146,7 +147,7 @@ def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
         processes.append(stack.enter_context(Process("ours", computed, query, threads, "computed")))
         if threads != SMALL_THREADS:
             processes.append(stack.enter_context(Process("ours", warehouse, query, SMALL_THREADS, "small")))
-        measured = [*processes, Command(warehouse, query, threads)]
+        measured: list[Process | Command] = [*processes, Command(warehouse, query, threads)]
         results, first_s = {}, {}
         for each in measured:
             start_s = time.perf_counter()
@@ -239,8 +240,8 @@ def cost_facts(made: Warehouses, rows: Sequence[Row], peak_mb_at_most: float = m
     if made.ingest:
         share = storing_s / made.ingest.wall_s
         storing += f", {share:.0%} of an ingest's {made.ingest.wall_s:.1f} s"
-        is_met = verdict(share <= STORING_S_AT_MOST and is_small)
-        goals = f"{STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: {is_met}"
+        outcome = verdict(share <= STORING_S_AT_MOST and is_small)
+        goals = f"{STORING_S_AT_MOST:.0%} and {STORING_BYTES_AT_MOST:.0%}: {outcome}"
     else:
         goals = f"{STORING_S_AT_MOST:.0%}: not measured, {STORING_BYTES_AT_MOST:.0%}: {verdict(is_small)}"
     storing += f", and {kept / 1e6:,.1f} MB, {kept / base:.0%} of the tables; goals {goals}"

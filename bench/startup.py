@@ -80,7 +80,7 @@ def _finish(process: subprocess.Popen, start_s: float) -> Costs:
     wall_s = time.perf_counter() - start_s
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"failed: {process.args}")
+        raise SystemExit(f"failed: {process.args!r}")
     return wall_s, usage.ru_utime + usage.ru_stime
 
 

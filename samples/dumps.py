@@ -21,7 +21,7 @@ from tracehouse.samples import traces as modules
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.from_declaration import sampler_of
 
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 
 _MARKER_TEXT = """\
 This folder is SYNTHETIC. No publisher's data is in it.

@@ -184,7 +184,7 @@ def test_marks_every_folder_as_synthetic(raw: Path) -> None:
         assert f"`{trace}`" in text
         assert "seed: 7" in text
         assert "scale: 0.001" in text
-        assert "generator version: 1" in text
+        assert "generator version: 2" in text
 
 
 def test_every_file_is_marked(raw: Path) -> None:
