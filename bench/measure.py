@@ -128,7 +128,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
     import altair
 
     names = [row.name for row in rows]
-    panels = []
+    panels: list[Any] = []
     for goal in goals:
         values = [
             {"name": row.name, "ratio": ratio, "goal": "reached" if goal.is_met(ratio) else "missed"}
@@ -139,7 +139,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
-        least, most = _span([value["ratio"] for value in values] + [goal.value])
+        least, most = _span([float(value["ratio"]) for value in values] + [goal.value])
         # A wide range gets a logarithmic scale.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
