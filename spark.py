@@ -1,4 +1,4 @@
-"""On Apache Spark: `from tracehouse.spark import register`, then `register(session, warehouse)`."""
+"""The Spark interface: `from tracehouse.spark import register`, then `register(session, warehouse)`."""
 
 from tracehouse.engines.spark.register import register
 

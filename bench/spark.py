@@ -172,7 +172,7 @@ def _serve(url: str, warehouse: str) -> None:
 
     with (
         tempfile.TemporaryDirectory() as scratch,
-        session.opened(url, Path(scratch), {"spark.sql.shuffle.partitions": "2"}) as spark,
+        session.open_session(url, Path(scratch), {"spark.sql.shuffle.partitions": "2"}) as spark,
     ):
         register(spark, warehouse, [*PAI_QUERIES, *TELEMETRY_QUERIES])
         for line in sys.stdin:

@@ -44,7 +44,7 @@ def portable_sql() -> str:
     """List the functions that views and queries may use, and their translation to Spark."""
     same = ", ".join(f"`{name}`" for name in sorted(map(_spelled, dialect.SAME)))
     refused = ", ".join(sorted(dialect.REFUSED.values()))
-    rewrites = [(one.construct, one.written_as, one.why) for one in dialect.REWRITES]
+    rewrites = [(one.construct, one.spark_form, one.reason) for one in dialect.REWRITES]
     lines = ["| in views and queries | on Spark | reason |", "|---|---|---|"]
     lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in rewrites]
     lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in dialect.OF_SELECTS]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
-from tracehouse.engines.spark.register import left_out
+from tracehouse.engines.spark.register import unsupported_queries
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.view_files import newest, view_files
@@ -30,7 +30,9 @@ def constructs(tree: exp.Expr) -> set[str]:
 def trees() -> dict[str, exp.Expr]:
     """Return every view by its versioned name, and every query that Spark supports."""
     views = {view.versioned: view.tree.expression for view in expanded(view_files())}
-    queries = {query.full_name: query.tree for query in query_files() if query.full_name not in left_out()}
+    queries = {
+        query.full_name: query.tree for query in query_files() if query.full_name not in unsupported_queries()
+    }
     return views | queries
 
 

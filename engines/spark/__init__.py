@@ -1,1 +1,1 @@
-"""Apache Spark: opens the same warehouse, with the same views and named queries."""
+"""Apache Spark as an engine: the same warehouse, views and named queries."""

@@ -18,7 +18,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.sandbox import scratch_folder
 from tracehouse.engines.duckdb.write.database import Workers
 from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_unit
-from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @contextmanager
 def on_cluster(master: str) -> Iterator[Workers]:
     """Connect to a cluster, and disconnect at the end of the block."""
-    with scratch_folder() as scratch, opened(master, scratch, {}) as session:
+    with scratch_folder() as scratch, open_session(master, scratch, {}) as session:
         yield create_workers(session)
 
 
@@ -53,7 +53,7 @@ def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _
 
 def _submit(session: "SparkSession", task: Task) -> TaskResult:
     sent = replace(task, on_bytes=_ignore_bytes, warehouse=task.warehouse.absolute())
-    with errors_explained():
+    with explain_errors():
         [result] = session.sparkContext.parallelize([sent], 1).map(_run).collect()
     if isinstance(result, UserError):
         raise result
@@ -73,7 +73,7 @@ def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[s
     """Compute units of materialized views on the workers. Raises UserError where the cluster fails."""
     if not units:
         return []
-    with errors_explained():
+    with explain_errors():
         return session.sparkContext.parallelize(units, len(units)).map(compute_unit).collect()
 
 

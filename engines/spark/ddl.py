@@ -1,4 +1,4 @@
-"""The statements that define base tables, views and named queries in Spark, with their comments."""
+"""Build the statements that define base tables, views and named queries in Spark, with comments."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -8,17 +8,17 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.definitions import Defined
-from tracehouse.engines.spark.dialect import carried_over, type_of
+from tracehouse.engines.spark.dialect import spark_type, to_spark
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.store.manifest import StoredFile
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import ViewFile
 
 
-def table(
+def create_table(
     name: str, declared: Table, files: Sequence[StoredFile], root: str, defined: Defined
 ) -> Iterator[str]:
-    """A base table over exactly the files given, of which there is one at least. `root` is the warehouse."""
+    """A base table over the given files, at least one. `root` is the warehouse."""
     folder = f"{root}/parquet/{name.replace('.', '/')}"
     names = ",".join(sorted({PurePosixPath(file.path).name for file in files}))
     keys = f"partitioned by ({', '.join(declared.partition_by)})" if declared.partition_by else ""
@@ -29,49 +29,51 @@ def table(
     """
     if declared.partition_by:
         folders = sorted({PurePosixPath(file.path).parent for file in files})
-        of_keys = (_values(folder.parts[-len(declared.partition_by) :]) for folder in folders)
-        yield f"alter table {name} add {' '.join(f'partition ({values})' for values in of_keys)}"
+        partitions = (_values(folder.parts[-len(declared.partition_by) :]) for folder in folders)
+        yield f"alter table {name} add {' '.join(f'partition ({values})' for values in partitions)}"
 
 
-def table_without_rows(name: str, defined: Defined) -> str:
-    """A base table that nobody has brought files of: a view that gives no rows."""
-    nulls = ", ".join(f"cast(null as {type_of(kind)}) as `{c}`" for c, (kind, _) in defined.columns.items())
+def create_empty_table(name: str, defined: Defined) -> str:
+    """A base table without files: a view without rows."""
+    nulls = ", ".join(
+        f"cast(null as {spark_type(kind)}) as `{c}`" for c, (kind, _) in defined.columns.items()
+    )
     return _view(name, defined, f"select {nulls} where false")
 
 
-def catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
-    """A table of the catalog, its rows in the statement: every node has them, whatever files it can see."""
+def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
+    """A catalog table with its rows in the statement, so that nodes need no file for it."""
     if not rows.num_rows:
-        return table_without_rows(name, defined)
+        return create_empty_table(name, defined)
     tuples = ", ".join(exp.convert(tuple(row.values())).sql("spark") for row in rows.to_pylist())
     values = f"select * from values {tuples} as given({_names(defined)})"
     return _view(name, defined, _typed(values, defined))
 
 
-def rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
-    """The rows that did not fit their tables, whatever the trace."""
+def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
+    """The rejected rows of all traces."""
     paths = (exp.to_identifier(f"{root}/{file.path}", quoted=True).sql("spark") for file in files)
     return _view(
         name, defined, " union all ".join(f"select {_names(defined)} from parquet.{p}" for p in paths)
     )
 
 
-def view(declared: ViewFile, defined: Defined) -> str:
-    """One version of a view, its columns of the types that DuckDB gives them."""
-    query = carried_over(declared.tree.expression, declared.path)
+def create_view(declared: ViewFile, defined: Defined) -> str:
+    """One version of a view, with the column types that DuckDB derives."""
+    query = to_spark(declared.tree.expression, declared.path)
     return _view(declared.versioned, defined, _typed(query, defined))
 
 
-def alias(name: str, versioned: str, defined: Defined) -> str:
-    """The plain name of a view's newest version."""
+def create_alias(name: str, versioned: str, defined: Defined) -> str:
+    """The unversioned name of a view's newest version."""
     return _view(name, defined, f"select {_names(defined)} from {versioned}")
 
 
-def function(query: QueryFile, defined: Defined) -> str:
-    """A named query, as a table function."""
-    body = carried_over(query.tree, query.path, [parameter.name for parameter in query.parameters])
+def create_function(query: QueryFile, defined: Defined) -> str:
+    """A named query as a table function."""
+    body = to_spark(query.tree, query.path, [parameter.name for parameter in query.parameters])
     parameters = ", ".join(
-        f"{p.name} {type_of(p.type)} default {_default(p.default)} comment {quoted(p.meaning)}"
+        f"{p.name} {spark_type(p.type)} default {_spark_default(p.default)} comment {quoted(p.meaning)}"
         for p in query.parameters
     )
     return f"""
@@ -88,9 +90,9 @@ def _view(name: str, defined: Defined, query: str) -> str:
 
 
 def _columns(defined: Defined, typed: bool) -> str:
-    """The columns with their comments, as between the brackets of a definition."""
+    """The column list of a definition, with comments."""
     return ", ".join(
-        f"`{column}` {type_of(kind) if typed else ''} comment {quoted(comment or '')}"
+        f"`{column}` {spark_type(kind) if typed else ''} comment {quoted(comment or '')}"
         for column, (kind, comment) in defined.columns.items()
     )
 
@@ -101,12 +103,13 @@ def _names(defined: Defined) -> str:
 
 def _typed(query: str, defined: Defined) -> str:
     casts = (
-        f"cast(`{column}` as {type_of(kind)}) as `{column}`" for column, (kind, _) in defined.columns.items()
+        f"cast(`{column}` as {spark_type(kind)}) as `{column}`"
+        for column, (kind, _) in defined.columns.items()
     )
     return f"select {', '.join(casts)} from ({query})"
 
 
-def _default(sql: str) -> str:
+def _spark_default(sql: str) -> str:
     return sqlglot.transpile(sql, read="duckdb", write="spark")[0]
 
 
@@ -116,5 +119,5 @@ def _values(parts: Sequence[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a literal of Spark's."""
+    """A text as a Spark string literal."""
     return exp.Literal.string(text).sql("spark")

@@ -1,7 +1,7 @@
-"""Carries the project's SQL, written for DuckDB, over to Spark: a few rewrites, and sqlglot's dialect.
+"""Translate the project's SQL from DuckDB to Spark, with sqlglot and a few rewrites.
 
-A rewrite stands for each construct that Spark lacks, or that means something else there. What is not known to
-mean the same is refused, by name.
+Each construct that Spark lacks, or that means something else there, has a rewrite. A construct that is not
+known to mean the same is refused by name.
 """
 
 from collections.abc import Callable, Collection
@@ -12,21 +12,21 @@ from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
 
-Rewritten = Callable[[exp.Expr], exp.Expr | None]
-"""Gives the expression that stands for a node of a tree, or None where the node is not concerned."""
+Rewriter = Callable[[exp.Expr], exp.Expr | None]
+"""Returns the replacement of a node, or None where it does not apply."""
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A construct of DuckDB's that Spark has under another form: which, and why."""
+    """A DuckDB construct with its Spark form, and the reason."""
 
     construct: str
-    written_as: str
-    why: str
-    rewritten: Rewritten
+    spark_form: str
+    reason: str
+    apply: Rewriter
 
 
-# Functions that sqlglot carries over, and that answer the same.
+# Functions that sqlglot translates and that return the same.
 SAME = frozenset(
     {
         *("Abs", "And", "Array", "ArrayContains", "Avg", "Case", "Cast", "Ceil", "Coalesce", "ConcatWs"),
@@ -35,7 +35,7 @@ SAME = frozenset(
         *("Replace", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum"),
     }
 )
-# Constructs that are no functions, and that Spark does not have, or reads otherwise.
+# Other constructs that Spark lacks or interprets differently.
 REFUSED: dict[type[exp.Expr], str] = {
     exp.Pivot: "pivot",
     exp.PositionalColumn: "a column by its position",
@@ -49,8 +49,8 @@ def _decimal(node: exp.Expr) -> exp.Expr | None:
     return exp.cast(node.copy(), "double") if is_decimal else None
 
 
-def _called(name: str, written: Callable[[exp.Expr], exp.Expr]) -> Rewritten:
-    """The rewrite of a function of one argument that sqlglot does not know."""
+def _called(name: str, written: Callable[[exp.Expr], exp.Expr]) -> Rewriter:
+    """The rewrite of a one-argument function that sqlglot does not know."""
 
     def rewritten(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.Anonymous) and node.name.lower() == name:
@@ -60,7 +60,7 @@ def _called(name: str, written: Callable[[exp.Expr], exp.Expr]) -> Rewritten:
     return rewritten
 
 
-def _kind(kind: type[exp.Expr], written: Rewritten) -> Rewritten:
+def _kind(kind: type[exp.Expr], written: Rewriter) -> Rewriter:
     return lambda node: written(node) if isinstance(node, kind) else None
 
 
@@ -69,7 +69,7 @@ def _double(text: str) -> exp.Expr:
 
 
 def _micros(time: exp.Expr) -> exp.Expr:
-    # A day is no time in Spark.
+    # In Spark a date is not a timestamp.
     return exp.func("unix_micros", exp.cast(time, "timestamptz"))
 
 
@@ -78,7 +78,7 @@ def _epoch(node: exp.Expr) -> exp.Expr:
 
 
 def _is_finite(value: exp.Expr) -> exp.Expr:
-    # A time is cast to its seconds.
+    # Casting a time gives its seconds.
     magnitude = exp.Abs(this=exp.cast(value, "double"))
     return exp.paren(exp.LT(this=magnitude, expression=_double("Infinity")))
 
@@ -90,7 +90,7 @@ def _seconds(number: exp.Expr) -> exp.Expr:
 def _rounded(node: exp.Expr) -> exp.Expr | None:
     digits = node.args.get("decimals")
     if digits is None:
-        # To a whole number both round alike.
+        # Rounding to a whole number is the same in both.
         return node
     number = exp.paren(node.this.copy())
     scale = exp.func("pow", _double("10"), exp.Abs(this=digits.copy()))
@@ -102,7 +102,7 @@ def _rounded(node: exp.Expr) -> exp.Expr | None:
 
 def _truncated(node: exp.Expr) -> exp.Expr:
     number = exp.paren(node.this.copy())
-    # Beyond it a double has no fraction, and further on no integer holds it.
+    # Larger doubles have no fraction, and may exceed BIGINT.
     is_small = exp.LT(this=exp.Abs(this=number), expression=_double("9007199254740992"))
     return exp.If(this=is_small, true=exp.cast(number.copy(), "bigint"), false=number.copy())
 
@@ -120,81 +120,85 @@ def _series(node: exp.Expr) -> exp.Expr | None:
 
 
 REWRITES = (
-    Rewrite("3600.0", "cast(3600.0 as double)", "a decimal loses digits in a division", _decimal),
-    Rewrite("fsum(x)", "sum(x)", "the same to the last digits", _called("fsum", lambda x: exp.Sum(this=x))),
-    Rewrite("favg(x)", "avg(x)", "the same to the last digits", _called("favg", lambda x: exp.Avg(this=x))),
-    Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "its name", _called("epoch_us", _micros)),
-    Rewrite("epoch(t)", "unix_micros(t) / 1e6", "fractions are dropped", _kind(exp.TimeToUnix, _epoch)),
+    Rewrite("3600.0", "cast(3600.0 as double)", "decimal division loses digits", _decimal),
+    Rewrite(
+        "fsum(x)", "sum(x)", "equal except for the last digits", _called("fsum", lambda x: exp.Sum(this=x))
+    ),
+    Rewrite(
+        "favg(x)", "avg(x)", "equal except for the last digits", _called("favg", lambda x: exp.Avg(this=x))
+    ),
+    Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "other name", _called("epoch_us", _micros)),
+    Rewrite("epoch(t)", "unix_micros(t) / 1e6", "Spark drops fractions", _kind(exp.TimeToUnix, _epoch)),
     Rewrite(
         "to_timestamp(s)",
         "timestamp_seconds(s)",
-        "it takes a text",
+        "Spark's takes a text",
         _kind(exp.UnixToTime, lambda node: exp.func("timestamp_seconds", node.this.copy())),
     ),
     Rewrite(
-        "to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "its name", _called("to_seconds", _seconds)
+        "to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "other name", _called("to_seconds", _seconds)
     ),
     Rewrite(
         "isfinite(x)",
         "abs(cast(x as double)) < cast('Infinity' as double)",
-        "there is none",
+        "Spark has none",
         _called("isfinite", _is_finite),
     ),
     Rewrite(
         "quantile_cont(x, q)",
         "percentile(x, q)",
-        "its name",
+        "other name",
         _kind(exp.PercentileCont, lambda n: exp.func("percentile", n.this.copy(), n.expression.copy())),
     ),
     Rewrite(
         "round(x, n)",
         "round(x * pow(10, n)) / pow(10, n)",
-        "it rounds the digits that it would print, and their number must be constant",
+        "Spark rounds the printed digits, and needs a constant number of them",
         _kind(exp.Round, _rounded),
     ),
     Rewrite(
         "trunc(x)",
         "if(abs(x) < 9007199254740992, cast(x as bigint), x)",
-        "it is of dates",
+        "Spark's is for dates",
         _kind(exp.Trunc, _truncated),
     ),
-    Rewrite("log(x)", "log10(x)", "it is the natural logarithm", _kind(exp.Log, _log)),
+    Rewrite("log(x)", "log10(x)", "Spark's is the natural logarithm", _kind(exp.Log, _log)),
     Rewrite(
         "generate_series(a, b)",
         "if(b >= a, sequence(a, b), array())",
-        "it counts down where b is less",
+        "Spark counts down where b is less",
         _kind(exp.GenerateSeries, _series),
     ),
 )
-# Two rewrites of a whole select; see below.
+# Rewrites of a whole select; see below.
 OF_SELECTS = (
-    ("grouping(x)", "grouping(t.x)", "x would be the alias that hides the column"),
-    ("sum(x) filter (where p or y)", "… cross join (select p as p)", "a parameter p is no column"),
+    ("grouping(x)", "grouping(t.x)", "Spark would take x for the alias"),
+    ("sum(x) filter (where p or y)", "… cross join (select p as p)", "Spark allows no parameter p there"),
 )
 
 
-def type_of(kind: str) -> str:
-    """Spark's name of a type of DuckDB's. Sums of integers are integers of 64 bits there."""
+def spark_type(kind: str) -> str:
+    """The Spark type of a DuckDB type. Sums of integers are 64-bit integers in Spark."""
     known = kind.replace("HUGEINT", "BIGINT").replace("JSON", "VARCHAR")
     return exp.DataType.build(known, dialect="duckdb").sql("spark")
 
 
-def carried_over(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()) -> str:
-    """A query in Spark's SQL. `parameters` are the names in it that stand for values.
+def to_spark(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()) -> str:
+    """Translate a query to Spark SQL. `parameters` are the names of its parameters.
 
-    Raises DefinitionError where it has a construct that is not known to mean the same in Spark.
+    Raises DefinitionError for a construct that is not known to mean the same in Spark.
     """
     _check(tree, place)
-    carried = tree.copy()
-    for select in list(carried.find_all(exp.Select)):
+    translated = tree.copy()
+    for select in list(translated.find_all(exp.Select)):
         _qualify_grouping(select)
-        _bring_in(select, parameters, place)
-    # Last to first, so that what a node holds is rewritten before the node itself.
-    for node in reversed(list(carried.dfs())):
+        _join_parameters(select, parameters, place)
+    # From last to first, so that children are rewritten before their parents.
+    for node in reversed(list(translated.dfs())):
         rewritten = _rewrite(node)
         if rewritten is not None and rewritten is not node:
             node.replace(rewritten)
-    return carried.sql(dialect="spark", comments=False)
+    return translated.sql(dialect="spark", comments=False)
 
 
 def _check(tree: exp.Expr, place: Path | str) -> None:
@@ -203,17 +207,15 @@ def _check(tree: exp.Expr, place: Path | str) -> None:
         if isinstance(node, exp.Func) and type(node).__name__ not in SAME and _rewrite(node) is None:
             refused = node.name.lower() if isinstance(node, exp.Anonymous) else node.sql_name().lower()
         if refused:
-            raise DefinitionError(
-                f"{place}: {refused} is not known to mean the same in Spark (docs/spark.md)"
-            )
+            raise DefinitionError(f"{place}: {refused} does not translate to Spark (see docs/spark.md)")
 
 
 def _rewrite(node: exp.Expr) -> exp.Expr | None:
-    return next((found for one in REWRITES if (found := one.rewritten(node)) is not None), None)
+    return next((found for one in REWRITES if (found := one.apply(node)) is not None), None)
 
 
 def _qualify_grouping(select: exp.Select) -> None:
-    """Say whose column `grouping(x)` is about: Spark takes it for the alias that hides it."""
+    """Qualify the column of `grouping(x)`, which Spark would take for an alias."""
     source = select.args.get("from_")
     if source is None or select.args.get("joins"):
         return
@@ -223,8 +225,8 @@ def _qualify_grouping(select: exp.Select) -> None:
                 column.set("table", exp.to_identifier(source.this.alias_or_name))
 
 
-def _bring_in(select: exp.Select, parameters: Collection[str], place: Path | str) -> None:
-    """Let parameters inside an aggregate be columns: Spark takes none there beside columns."""
+def _join_parameters(select: exp.Select, parameters: Collection[str], place: Path | str) -> None:
+    """Turn parameters inside an aggregate into columns: Spark allows no parameters there."""
     used = {
         column.name
         for aggregate in _own(select, exp.AggFunc, exp.Filter)
@@ -233,8 +235,8 @@ def _bring_in(select: exp.Select, parameters: Collection[str], place: Path | str
     }
     if used and (select.is_star or select.args.get("from_") is None):
         raise DefinitionError(
-            f"{place}: an aggregate uses {min(used)}, a parameter, for which Spark needs one more column: "
-            "write the columns out instead of *, and select from something"
+            f"{place}: an aggregate uses the parameter {min(used)}, for which Spark needs another column: "
+            "list the columns instead of *, and add a from clause"
         )
     if used:
         values = exp.select(*(exp.alias_(exp.column(name), name) for name in sorted(used)))
@@ -242,5 +244,5 @@ def _bring_in(select: exp.Select, parameters: Collection[str], place: Path | str
 
 
 def _own(select: exp.Select, *kinds: type[exp.Expr]) -> list[exp.Expr]:
-    """The nodes of some classes in a select, without those of the selects inside it."""
+    """The nodes of some classes in a select, without those of nested selects."""
     return [node for node in select.find_all(*kinds) if node.find_ancestor(exp.Select) is select]

@@ -1,43 +1,41 @@
-"""Checks that views and named queries carry over to Spark: `python -m tracehouse.engines.spark.portability`.
+"""Check that views and named queries translate to Spark: `python -m tracehouse.engines.spark.portability`.
 
-What needs DuckDB says so in its header, by the key `engine`, with the construct that is why.
+A file that needs DuckDB has an `engine` line in its header that names the construct.
 """
 
 import sys
 from collections.abc import Iterable
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.engines.spark.dialect import carried_over
+from tracehouse.engines.spark.dialect import to_spark
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views.view_files import ViewFile, view_files
 
 
-def faults(files: Iterable[ViewFile | QueryFile]) -> list[str]:
-    """What is wrong: constructs that are not known to carry over, and headers that say so in vain."""
+def find_problems(files: Iterable[ViewFile | QueryFile]) -> list[str]:
+    """Constructs that do not translate, and `engine` lines that are not needed."""
     found = []
     for file in files:
         reason = _refusal(file)
         if reason and not file.header.one("engine"):
             found.append(reason)
         elif file.header.one("engine") and not reason:
-            found.append(
-                f"{file.path}: it carries over to Spark, and its header says that it needs an engine"
-            )
+            found.append(f"{file.path}: it translates to Spark, so its header needs no `engine` line")
     return found
 
 
 def _refusal(file: ViewFile | QueryFile) -> str:
     try:
         if isinstance(file, ViewFile):
-            carried_over(file.tree.expression, file.path)
+            to_spark(file.tree.expression, file.path)
         else:
-            carried_over(file.tree, file.path, [parameter.name for parameter in file.parameters])
+            to_spark(file.tree, file.path, [parameter.name for parameter in file.parameters])
     except DefinitionError as error:
         return str(error)
     return ""
 
 
 if __name__ == "__main__":
-    wrong = faults([*view_files(), *query_files()])
-    print(*wrong, sep="\n", end="\n" if wrong else "")
-    sys.exit(bool(wrong))
+    problems = find_problems([*view_files(), *query_files()])
+    print(*problems, sep="\n", end="\n" if problems else "")
+    sys.exit(bool(problems))

@@ -1,6 +1,6 @@
-"""Registers a warehouse in a Spark session: databases, base tables, views, the catalog, and named queries.
+"""Register a warehouse in a Spark session: databases, base tables, views, the catalog and named queries.
 
-With a catalog that persists, as Hive's, this is done once, and every client of that catalog has them.
+With a persistent catalog such as Hive's this is needed once, and every client of the catalog has them.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
 from tracehouse.engines.spark import ddl
-from tracehouse.engines.spark.session import errors_explained
+from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import manifest
 from tracehouse.ingest.store.manifest import Conversion
@@ -34,24 +34,24 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
 def register(
     session: "SparkSession", warehouse: str | Path, names: Collection[str] | None = None
 ) -> list[str]:
-    """Let a session know a warehouse's tables, views and named queries, and return their names.
+    """Register a warehouse's tables, views and named queries in a session, and return their names.
 
-    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), which all nodes
-    see under that name. With `names`, only these and what they read are registered. What has one
-    of the names is replaced. Raises UserError where there is no warehouse, or nothing of a name.
+    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), with the same path
+    on all nodes. With `names`, only these and their inputs are registered. Existing objects of the same name
+    are replaced. Raises UserError where there is no warehouse, or a name is unknown.
     """
-    root = _located(warehouse)
+    root = _spark_path(warehouse)
     conversions = _published(session, root)
     definitions = definitions_over(conversions)
     views = sort_views(expanded(view_files()), definitions.relations)
-    queries = [query for query in query_files() if query.full_name not in left_out()]
+    queries = [query for query in query_files() if query.full_name not in unsupported_queries()]
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
-        raise UserError(f"{name}: no table, view or named query is called so. `traces list` has all")
+        raise UserError(f"{name}: no table, view or named query has this name. See `traces list`")
     for database in sorted({name.split(".")[0] for name in wanted}):
         session.sql(f"create database if not exists {database}")
     done = []
-    # A view keeps the zone of the session that created it.
+    # A view keeps the time zone of the session that created it.
     with _in_utc(session):
         there = _there(session)
         for name, rows in definitions.catalog.items():
@@ -66,13 +66,13 @@ def register(
     return done
 
 
-def left_out() -> dict[str, str]:
-    """The queries that Spark cannot have, by what they need of another engine."""
+def unsupported_queries() -> dict[str, str]:
+    """The queries that do not run on Spark, with the construct that they need."""
     return {query.full_name: needs for query in query_files() if (needs := query.header.one("engine"))}
 
 
-def _located(warehouse: str | Path) -> str:
-    """The warehouse's folder as Spark writes it, with the file system."""
+def _spark_path(warehouse: str | Path) -> str:
+    """The warehouse's folder as a Spark path, with the file system."""
     text = str(warehouse).rstrip("/")
     return text if _SCHEME.fullmatch(text) else f"{_HERE}{Path(text).absolute().as_posix()}"
 
@@ -81,15 +81,15 @@ def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
     place = f"{root}/{manifest.NAME}"
     here = Path(root.removeprefix(_HERE))
     if root.startswith(_HERE) and (here / manifest.NAME).is_file():
-        # Two seconds sooner than by a job.
+        # A Spark job would take two seconds.
         return manifest.read(here).conversions
     try:
-        with errors_explained():
+        with explain_errors():
             [row] = session.read.text(place, wholetext=True).collect()
     except UserError as error:
         raise UserError(
-            f"{place}: it cannot be read ({error}). Name the folder of a warehouse, with its file system "
-            "where that is not this machine's, as in s3a://bucket/warehouse"
+            f"{place}: reading failed ({error}). Name the folder of a warehouse, with its file system "
+            "if it is remote, as in s3a://bucket/warehouse"
         ) from None
     return manifest.parse(row.value, place).conversions
 
@@ -101,32 +101,32 @@ def _definitions(
     views: Sequence[ViewFile],
     queries: Sequence[QueryFile],
 ) -> Iterator[tuple[str, Iterator[str], bool]]:
-    """Name, statements, and whether it is a view, of all that stands on the catalog: lower things first."""
+    """Name, statements, and whether it is a view, of all objects outside the catalog, inputs first."""
     relations = definitions.relations
     for trace in all_traces().values():
         for table in trace.tables:
             name = f"{trace.name}.{table.name}"
             files = [file for c in conversions if c.table_name == name for file in c.files]
             if files:
-                yield name, ddl.table(name, table, files, root, relations[name]), False
+                yield name, ddl.create_table(name, table, files, root, relations[name]), False
             else:
-                yield name, iter([ddl.table_without_rows(name, relations[name])]), True
+                yield name, iter([ddl.create_empty_table(name, relations[name])]), True
     rejected = [file for conversion in conversions for file in conversion.rejected]
     if rejected:
         yield (
             _REJECTED,
-            iter([ddl.rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
+            iter([ddl.create_rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
             True,
         )
     else:
-        yield _REJECTED, iter([ddl.table_without_rows(_REJECTED, relations[_REJECTED])]), True
+        yield _REJECTED, iter([ddl.create_empty_table(_REJECTED, relations[_REJECTED])]), True
     for view in views:
-        yield view.versioned, iter([ddl.view(view, relations[view.versioned])]), True
+        yield view.versioned, iter([ddl.create_view(view, relations[view.versioned])]), True
     for name, view in newest(views).items():
-        yield name, iter([ddl.alias(name, view.versioned, relations[name])]), True
+        yield name, iter([ddl.create_alias(name, view.versioned, relations[name])]), True
     for query in queries:
         full_name = query.full_name
-        yield full_name, iter([ddl.function(query, definitions.queries[full_name])]), True
+        yield full_name, iter([ddl.create_function(query, definitions.queries[full_name])]), True
 
 
 def _save(
@@ -140,7 +140,7 @@ def _save(
     else:
         # A metastore would take no text so long, and on a cluster there may be no folder that all nodes see.
         _make_room(session, name, there, for_view=True)
-        session.sql(ddl.catalog_table(name, rows, defined))
+        session.sql(ddl.create_catalog_table(name, rows, defined))
     return name
 
 

@@ -1,7 +1,6 @@
-"""Runs one question on Spark, for the command line: starts Spark, registers what is read, and stops it.
+"""Run one query on Spark for the command line: start Spark, register the inputs, run, stop.
 
-What a question is called, its parameters and its caveats are checked and told by DuckDB, whose catalog of the
-warehouse has them; Spark computes the rows.
+DuckDB checks names and parameters and finds the caveats in the warehouse's catalog; Spark computes the rows.
 """
 
 import os
@@ -48,7 +47,7 @@ def named(
         limits,
         lambda c: answer.named_question(c, name, texts, with_total=with_total, for_chart=for_chart),
     )
-    asked = guard.of_name(name, question.values, _with_one_more(limit, explain))
+    asked = guard.build_call(name, question.values, _with_one_more(limit, explain))
     found = _ask(master, limits, lambda spark: _answered(spark, warehouse, asked, explain))
     return _of_plan(found) if isinstance(found, str) else _of_rows(found, question, limit)
 
@@ -59,7 +58,7 @@ def written(
     """Ask what somebody wrote in Spark's SQL, for no more rows than a limit; with `explain`, for its plan."""
 
     def work(spark: "SparkSession") -> "tuple[pa.Table | str, frozenset[str]]":
-        asked = guard.limited(guard.of_text(spark, text), _with_one_more(limit, explain))
+        asked = guard.add_limit(guard.check_statement(spark, text), _with_one_more(limit, explain))
         return _answered(spark, warehouse, asked, explain), asked.reads
 
     found, reads = _ask(master, limits, work)
@@ -103,7 +102,7 @@ def _ask(master: str, limits: Limits, work: "Callable[[SparkSession], T]") -> T:
 
         def answered() -> T:
             settings = {"spark.driver.memory": _driver_memory(limits.memory)}
-            with session.opened(master, scratch, settings) as spark, session.errors_explained():
+            with session.open_session(master, scratch, settings) as spark, session.explain_errors():
                 return work(spark)
 
         return sandbox.in_time(limits, answered, session.end_java)

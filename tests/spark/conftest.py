@@ -26,11 +26,11 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 def java() -> None:
     if ALL:
         # Who asks for all wants to know how to get what is missing.
-        session.check_needs()
+        session.check_requirements()
     if find_spec("pyspark") is None:
         pytest.skip("Spark's Python package is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("there is no Java, which Spark runs on")
+        pytest.skip("Java, which Spark needs, is not installed")
 
 
 @pytest.fixture(scope="session")
@@ -49,5 +49,5 @@ def spark(
     if not ALL:
         # A few questions are over before better machine code pays.
         settings["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    with session.opened(master, tmp_path_factory.mktemp("spark"), settings) as opened:
+    with session.open_session(master, tmp_path_factory.mktemp("spark"), settings) as opened:
         yield opened

@@ -11,14 +11,14 @@ import pytest
 from spark_tests import in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 pytestmark = pytest.mark.usefixtures("java")
 
 
 def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
     command = [str(part) for part in (TRACES, *arguments, "--warehouse", warehouse)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_the_same_output_and_caveats(arguments: list[str], sample_warehouse: Pat
 
 
 def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> None:
-    for arguments, said in (
+    for arguments, run in (
         (["query", "itp.gpu_hour"], "no query is called itp.gpu_hour"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus is of type INTEGER"),
-        (["query", "openb.fragmentation_of"], "cannot be asked on Spark"),
+        (["query", "openb.fragmentation_of"], "does not run on Spark"),
         (["sql", "select 1", "--timeout", "0"], "the timeout is a number of seconds above 0"),
         (["query", "itp.gpu_hours", "--master", "local(2)"], "a master is local[N]"),
     ):
         done = traces(sample_warehouse, *arguments, "--engine", "spark")
         assert done.returncode != 0
-        assert said in done.stderr
+        assert run in done.stderr
         assert len(done.stderr.splitlines()) <= 4
 
 
@@ -66,19 +66,19 @@ def test_a_statement(sample_warehouse: Path) -> None:
 
 @in_full
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "run"),
     [
         ("drop table itp.raw_job", "only a query can be run here"),
         ("select nothing from itp.job", "nothing"),
-        ("select * from itp.jobs", "itp.jobs: no table, view or named query is called so"),
-        ("select * from parquet.`/etc/passwd`", "no table, view or named query is called so"),
+        ("select * from itp.jobs", "itp.jobs: no table, view or named query has this name"),
+        ("select * from parquet.`/etc/passwd`", "no table, view or named query has this name"),
         ("select 1 / 0", "DIVIDE_BY_ZERO"),
     ],
 )
-def test_a_statement_that_fails(statement: str, said: str, sample_warehouse: Path) -> None:
+def test_a_statement_that_fails(statement: str, run: str, sample_warehouse: Path) -> None:
     done = traces(sample_warehouse, "sql", statement, "--engine", "spark")
     assert (done.returncode, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert run in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -120,8 +120,8 @@ def test_it_ends_when_it_is_told_to(way: str, sample_warehouse: Path, tmp_path: 
             assert running.poll() is None
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-    output, errors = running.communicate(timeout=PATIENCE_S)
-    told = "error: no answer within 12 s: ask for less, or raise --timeout\n"
-    assert (running.returncode, errors) == ((130, "") if way == "SIGINT" else (1, told))
+    output, errors = running.communicate(timeout=TIMEOUT_S)
+    output = "error: no answer within 12 s: ask for less, or raise --timeout\n"
+    assert (running.returncode, errors) == ((130, "") if way == "SIGINT" else (1, output))
     assert output == ""
     assert list(temporary.iterdir()) == []

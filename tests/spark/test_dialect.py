@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.engines.spark.dialect import OF_SELECTS, REWRITES, SAME, carried_over, type_of
+from tracehouse.engines.spark.dialect import OF_SELECTS, REWRITES, SAME, spark_type, to_spark
 from tracehouse.ingest import column_types
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def in_duckdb(duck: DuckDBPyConnection, sql: str) -> list[list[Any]]:
 
 
 def in_spark(spark: "SparkSession", sql: str) -> list[list[Any]]:
-    return rows(spark.sql(carried_over(parsed(sql), PLACE)).toArrow())
+    return rows(spark.sql(to_spark(parsed(sql), PLACE)).toArrow())
 
 
 def alike(one: Any, other: Any) -> bool:
@@ -304,7 +304,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def assert_alike(on_spark: Sequence[Any], here: Sequence[Any]) -> None:
+def assert_equal(on_spark: Sequence[Any], here: Sequence[Any]) -> None:
     assert alike(on_spark, here), f"Spark gives {on_spark}, DuckDB {here}"
 
 
@@ -317,7 +317,7 @@ def test_every_rewrite_has_statements() -> None:
 @pytest.mark.parametrize("rewrite", REWRITES, ids=lambda rewrite: rewrite.construct)
 def test_the_statements_of_a_rewrite_use_it(rewrite) -> None:
     for sql in REWRITTEN[rewrite.construct]:
-        assert [node for node in parsed(sql).walk() if rewrite.rewritten(node) not in (None, node)], sql
+        assert [node for node in parsed(sql).walk() if rewrite.apply(node) not in (None, node)], sql
 
 
 @pytest.mark.parametrize("function", CARRIED)
@@ -330,17 +330,17 @@ def test_the_statements_of_a_function_use_it(function: str) -> None:
 def test_it_gives_the_same(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
     here = in_duckdb(duck, sql)
     assert here != []
-    assert_alike(in_spark(spark, sql), here)
+    assert_equal(in_spark(spark, sql), here)
 
 
 def assert_alike_with_a_parameter(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
-    carried = carried_over(parsed(sql), PLACE, ["p"])
+    carried = to_spark(parsed(sql), PLACE, ["p"])
     assert "arguments" in carried
     duck.execute(f"create or replace temp macro asked(p := 2) as table {sql}")
     spark.sql(f"create or replace temporary function asked(p int default 2) returns table return {carried}")
     for argument in ("", "0", "null"):
         on_spark = rows(spark.sql(f"select * from asked({argument})").toArrow())
-        assert_alike(on_spark, in_duckdb(duck, f"from asked({argument})"))
+        assert_equal(on_spark, in_duckdb(duck, f"from asked({argument})"))
     spark.sql("drop temporary function asked")
 
 
@@ -355,11 +355,11 @@ def test_parameters_inside_aggregates_are_values(
     "sql", [f"{TIED} select *, sum(x * p) over (order by x) as s from t", "select sum(p)"]
 )
 def test_where_a_parameter_inside_an_aggregate_can_be_no_column_it_is_refused(sql: str) -> None:
-    with pytest.raises(DefinitionError, match=f"^{PLACE}: an aggregate uses p, a parameter"):
-        carried_over(parsed(sql), PLACE, ["p"])
+    with pytest.raises(DefinitionError, match=f"^{PLACE}: an aggregate uses the parameter p"):
+        to_spark(parsed(sql), PLACE, ["p"])
 
 
-def test_doubles_are_rounded_to_the_last_bit_alike(duck: DuckDBPyConnection, spark: "SparkSession") -> None:
+def test_doubles_are_rounded_to_the_last_bit_equal(duck: DuckDBPyConnection, spark: "SparkSession") -> None:
     drawn = random.Random(7)
     near_ties = [
         (math.nextafter((drawn.randrange(-(10**6), 10**6) + 0.5) / 10**digits, toward), digits)
@@ -402,8 +402,8 @@ def test_doubles_are_rounded_to_the_last_bit_alike(duck: DuckDBPyConnection, spa
 )
 def test_what_is_not_known_to_mean_the_same_is_refused_by_name_and_place(sql: str, construct: str) -> None:
     with pytest.raises(DefinitionError) as refused:
-        carried_over(parsed(sql), PLACE)
-    assert str(refused.value).startswith(f"{PLACE}: {construct} is not known to mean the same in Spark")
+        to_spark(parsed(sql), PLACE)
+    assert str(refused.value).startswith(f"{PLACE}: {construct} does not translate to Spark")
 
 
 # No view or query asks for these, as far as the data goes that they are compared over.
@@ -440,13 +440,13 @@ def test_what_is_not_known_to_mean_the_same_is_refused_by_name_and_place(sql: st
 )
 def test_what_differs_is_refused(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
     with suppress(DefinitionError):
-        assert_alike(in_spark(spark, sql), in_duckdb(duck, sql))
+        assert_equal(in_spark(spark, sql), in_duckdb(duck, sql))
 
 
 def test_what_is_carried_over_stays_as_it_was() -> None:
     tree = parsed(f"{TIED} select grouping(g) as g, round(fsum(x) filter (where x > p), 2) from t group by g")
     before = tree.copy()
-    carried_over(tree, PLACE, ["p"])
+    to_spark(tree, PLACE, ["p"])
     assert tree == before
 
 
@@ -469,7 +469,7 @@ WITHOUT_EQUAL = {"HUGEINT": "BIGINT", "HUGEINT[]": "ARRAY<BIGINT>", "JSON": "STR
 
 @pytest.mark.parametrize(("kind", "on_spark"), (KINDS | WITHOUT_EQUAL).items())
 def test_types_have_their_names(kind: str, on_spark: str) -> None:
-    assert type_of(kind) == on_spark
+    assert spark_type(kind) == on_spark
 
 
 def test_every_type_of_a_column_is_the_same_in_arrow(duck: DuckDBPyConnection, spark: "SparkSession") -> None:

@@ -19,7 +19,7 @@ from spark_tests import ALL
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.database import NAME
-from tracehouse.engines.spark.register import left_out, register
+from tracehouse.engines.spark.register import register, unsupported_queries
 from tracehouse.sql.query_files import is_query
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ RELATIVE = 1e-9
 # What is zero in one engine may be what is left of a difference in the other.
 ABSOLUTE = 1e-12
 
-ASKED = [name for name in (*comparison.VIEWS, *comparison.QUERIES) if name.split("(")[0] not in left_out()]
+ASKED = [
+    name
+    for name in (*comparison.VIEWS, *comparison.QUERIES)
+    if name.split("(")[0] not in unsupported_queries()
+]
 CHOSEN = constructs.chosen(constructs.trees(), constructs.below())
 # One test has them all where they are few, so that Spark starts once.
 BATCHES = [[name] for name in ASKED] if ALL else [[f"{n}()" if is_query(n) else n for n in CHOSEN]]
@@ -72,7 +76,7 @@ def test_few_have_every_construct() -> None:
 
 
 def test_what_is_left_out_is_known() -> None:
-    assert list(left_out()) == ["openb.fragmentation_of"]
+    assert list(unsupported_queries()) == ["openb.fragmentation_of"]
 
 
 def difference(name: str, connection: duckdb.DuckDBPyConnection, spark: "SparkSession") -> str:
@@ -110,7 +114,7 @@ def rows(table: pa.Table, in_order: bool) -> list[tuple]:
 
 
 def sortable(value: Any) -> tuple[bool, str]:
-    """What differs in the last digits of a fraction stands in one place."""
+    """The tolerance for the last digits of fractions."""
     return value is None, f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 

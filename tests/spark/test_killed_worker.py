@@ -19,8 +19,8 @@ from tracehouse.samples import dumps
 pytestmark = in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-PATIENCE_S = 120
-# Every row beside every other: some seconds of work for a core.
+TIMEOUT_S = 120
+# A cross join that keeps a core busy for some seconds.
 LONG = """
     select sum(cast(one.start_time < other.end_time as bigint)) as pairs
     from pai.instance as one cross join pai.instance as other
@@ -34,7 +34,7 @@ def own_cluster(java: None, tmp_path: Path) -> Iterator[Cluster]:
 
 
 def wait_for(condition: Callable[[], bool], running: subprocess.Popen) -> None:
-    end_s = time.monotonic() + PATIENCE_S
+    end_s = time.monotonic() + TIMEOUT_S
     while not condition():
         assert running.poll() is None and time.monotonic() < end_s, running.communicate()
         time.sleep(0.02)
@@ -67,7 +67,7 @@ def test_in_the_middle_of_an_ingest(own_cluster: Cluster, tmp_path: Path) -> Non
     wait_for(lambda: any((warehouse / ".ingest" / "finished").glob("*.json")), running)
     own_cluster.kill(0)
     assert running.poll() is None
-    _, errors = running.communicate(timeout=PATIENCE_S)
+    _, errors = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 0, errors
     alone = tmp_path / "alone"
     assert not database.ingest([raw], alone, [], quiet).problems
@@ -84,7 +84,7 @@ def test_in_the_middle_of_a_query(own_cluster: Cluster, sample_warehouse: Path, 
     wait_for(lambda: bool(at_work(tmp_path)), running)
     own_cluster.kill(at_work(tmp_path)[0])
     assert running.poll() is None
-    answer, errors = running.communicate(timeout=PATIENCE_S)
+    answer, errors = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 0, errors
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
         [(pairs,)] = connection.execute(LONG).fetchall()

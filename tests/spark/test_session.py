@@ -1,4 +1,4 @@
-"""A session for the command line: what it needs is checked and told, and Spark itself says nothing."""
+"""A session for the command line: what it needs is checked and output, and Spark itself says nothing."""
 
 import os
 import socket
@@ -14,8 +14,8 @@ from spark_tests import in_full
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import LOCAL
-from tracehouse.engines.spark.guard import of_text
-from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.engines.spark.guard import check_statement
+from tracehouse.engines.spark.session import explain_errors, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,15 +24,15 @@ ADVICE = (
     "Install Java 17 or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 )
 CLUSTER = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 START = """
 import os, sys
 from pathlib import Path
-from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.core.errors import UserError
 try:
-    with opened(sys.argv[1], Path(sys.argv[2]), {}):
+    with open_session(sys.argv[1], Path(sys.argv[2]), {}):
         print("opened")
 except UserError as error:
     print(type(error).__name__, error, sep=": ")
@@ -41,7 +41,7 @@ except UserError as error:
 WORK = """
 import os, sys
 from pathlib import Path
-from tracehouse.engines.spark.session import errors_explained, opened
+from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.core.errors import UserError
 
 def failing(number):
@@ -49,37 +49,37 @@ def failing(number):
     os.write(2, b"and complains")
     return 1 / number
 
-def told(work):
+def output(work):
     try:
-        with errors_explained():
+        with explain_errors():
             print(work())
     except UserError as error:
         print("error:", error)
 
-with opened("local[2]", Path(sys.argv[1]), {"spark.sql.shuffle.partitions": "2"}) as spark:
-    told(lambda: spark.sql("select id % 2 as x, count(*) from range(4) group by all").toArrow().num_rows)
-    told(lambda: spark.sql("select 1 as x union all select 2 order by x").collect()[1].x)
-    told(lambda: spark.sql("selec 1"))
-    told(lambda: spark.sql("select nothing"))
-    told(lambda: spark.sql("select * from nowhere.nothing"))
-    told(lambda: spark.sql("select 1 / (id - id) from range(4)").toArrow())
-    told(lambda: spark.read.parquet("/nowhere"))
-    told(lambda: spark.sparkContext.parallelize([1, 0], 2).map(failing).collect())
+with open_session("local[2]", Path(sys.argv[1]), {"spark.sql.shuffle.partitions": "2"}) as spark:
+    output(lambda: spark.sql("select id % 2 as x, count(*) from range(4) group by all").toArrow().num_rows)
+    output(lambda: spark.sql("select 1 as x union all select 2 order by x").collect()[1].x)
+    output(lambda: spark.sql("selec 1"))
+    output(lambda: spark.sql("select nothing"))
+    output(lambda: spark.sql("select * from nowhere.nothing"))
+    output(lambda: spark.sql("select 1 / (id - id) from range(4)").toArrow())
+    output(lambda: spark.read.parquet("/nowhere"))
+    output(lambda: spark.sparkContext.parallelize([1, 0], 2).map(failing).collect())
 print("stopped")
 """
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess:
-    # With the settings of a cluster of somebody's, Spark would look for it.
+    # Spark would look for the cluster of such settings.
     variables = {key: value for key, value in os.environ.items() if key not in CLUSTER}
     command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(
-        command, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        command, env=variables, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
 
 def refusal(master: str, scratch: Path) -> UserError:
-    with pytest.raises(UserError) as refused, opened(master, scratch, {}):
+    with pytest.raises(UserError) as refused, open_session(master, scratch, {}):
         pass
     assert "\n" not in str(refused.value)
     return refused.value
@@ -122,11 +122,11 @@ def test_without_java_it_says_where_to_get_it(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     error = refusal(LOCAL, tmp_path)
     assert type(error) is UserError
-    assert str(error).startswith(f"Spark runs on Java, and there is none here. {ADVICE}")
+    assert str(error).startswith(f"Spark needs Java, which was not found. {ADVICE}")
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("lines", "version"),
     [
         ('openjdk version "11.0.2" 2019-01-15', "11"),
         ('java version "1.8.0_201"', "8"),
@@ -135,16 +135,16 @@ def test_without_java_it_says_where_to_get_it(
     ],
 )
 def test_a_java_that_is_too_old_is_named(
-    said: str, version: str, fake_java: Callable[[str], Path], tmp_path: Path
+    lines: str, version: str, fake_java: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    java = fake_java(f"echo '{said}' >&2")
+    java = fake_java(f"echo '{lines}' >&2")
     error = refusal(LOCAL, tmp_path)
     assert type(error) is UserError
     assert str(error).startswith(f"{java}: Java {version} is too old for Spark. {ADVICE}")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "lines",
     [
         'openjdk version "17.0.15" 2025-04-15',
         'java version "21" 2023-09-19 LTS',
@@ -153,10 +153,10 @@ def test_a_java_that_is_too_old_is_named(
     ],
 )
 def test_a_java_that_is_new_enough_is_taken(
-    said: str, fake_java: Callable[[str], Path], tmp_path: Path
+    lines: str, fake_java: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    fake_java(f"echo '{said}' >&2")
-    assert "a master is" in str(refusal("foo", tmp_path))
+    fake_java(f"echo '{lines}' >&2")
+    assert "--master must be" in str(refusal("foo", tmp_path))
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo 'no libjvm.so' >&2; exit 127", "kill -9 $$"])
@@ -168,9 +168,9 @@ def test_a_java_that_fails_is_named(script: str, fake_java: Callable[[str], Path
     assert ADVICE in str(error)
 
 
-def test_a_java_that_nobody_may_run_is_named(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+def test_java_without_execute_permission_is_named(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
     fake_java("").chmod(0o644)
-    assert f"there is none here. {ADVICE}" in str(refusal(LOCAL, tmp_path))
+    assert f"which was not found. {ADVICE}" in str(refusal(LOCAL, tmp_path))
 
 
 def test_a_java_that_says_more_is_told_in_one_line(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
@@ -225,14 +225,14 @@ def test_a_master_that_is_silent_says_what_to_do(
     error = refusal(master, tmp_path)
     assert type(error) is UserError
     assert str(error).startswith(f"no Spark master answers at {master}. Start one there, ")
-    assert "--master, or leave it out to use this machine alone" in str(error)
+    assert "--master, or omit it to use this machine" in str(error)
 
 
 def test_a_port_that_is_none_is_told(java: None, tmp_path: Path) -> None:
     assert "99999999999999999999" in str(refusal("spark://localhost:99999999999999999999", tmp_path))
 
 
-def start_said(master: str, scratch: Path) -> str:
+def start_error(master: str, scratch: Path) -> str:
     done = run(START, master, scratch)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
@@ -241,16 +241,16 @@ def start_said(master: str, scratch: Path) -> str:
 
 @in_full
 def test_a_start_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
-    said = start_said("yarn", tmp_path)
-    assert said.startswith("UserError: Spark does not start at yarn: ")
-    assert "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set" in said
+    lines = start_error("yarn", tmp_path)
+    assert lines.startswith("UserError: Spark does not start at yarn: ")
+    assert "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set" in lines
 
 
 @in_full
 def test_a_session_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
-    said = start_said("local[foo]", tmp_path)
-    assert said.startswith("UserError: Spark does not start at local[foo]: ")
-    assert "An error occurred while calling" not in said
+    lines = start_error("local[foo]", tmp_path)
+    assert lines.startswith("UserError: Spark does not start at local[foo]: ")
+    assert "An error occurred while calling" not in lines
 
 
 @in_full
@@ -258,11 +258,11 @@ def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
     done = run(WORK, tmp_path)
     assert done.stderr == ""
     assert done.returncode == 0
-    *said, last = done.stdout.splitlines()
-    assert said[:2] == ["2", "2"]
+    *lines, last = done.stdout.splitlines()
+    assert lines[:2] == ["2", "2"]
     assert last == "stopped"
     for error, words in zip(
-        said[2:],
+        lines[2:],
         [
             "PARSE_SYNTAX_ERROR",
             "`nothing`",
@@ -278,7 +278,7 @@ def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "lines"),
     [
         ("selec 1", "PARSE_SYNTAX_ERROR"),
         ("select\nnothing", "UNRESOLVED_COLUMN"),
@@ -287,15 +287,17 @@ def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
         ("select * from parquet.`/nowhere`", "/nowhere"),
     ],
 )
-def test_a_statement_that_fails_is_told_in_one_line(statement: str, said: str, spark: "SparkSession") -> None:
-    with pytest.raises(UserError) as failed, errors_explained():
+def test_a_statement_that_fails_is_told_in_one_line(
+    statement: str, lines: str, spark: "SparkSession"
+) -> None:
+    with pytest.raises(UserError) as failed, explain_errors():
         spark.sql(statement).toArrow()
-    assert said in str(failed.value)
+    assert lines in str(failed.value)
     assert len(str(failed.value).splitlines()) == 1
 
 
 def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
-    with pytest.raises(UserError) as failed, errors_explained():
+    with pytest.raises(UserError) as failed, explain_errors():
         spark.sparkContext.parallelize([0], 1).map(work).collect()
     assert len(str(failed.value).splitlines()) == 1
     return str(failed.value)
@@ -317,7 +319,7 @@ def test_a_worker_that_dies_is_told(spark: "SparkSession") -> None:
 
 
 def test_other_errors_are_not_explained(pyspark: None) -> None:
-    with pytest.raises(ZeroDivisionError), errors_explained():
+    with pytest.raises(ZeroDivisionError), explain_errors():
         raise ZeroDivisionError
 
 
@@ -332,7 +334,7 @@ def test_other_errors_are_not_explained(pyspark: None) -> None:
 )
 def test_what_was_checked_is_what_is_run(text: str, spark: "SparkSession") -> None:
     with suppress(UserError):
-        assert spark.sql(of_text(spark, text).sql).columns == ["x"]
+        assert spark.sql(check_statement(spark, text).sql).columns == ["x"]
 
 
 def test_a_text_is_what_it_says(spark: "SparkSession") -> None:

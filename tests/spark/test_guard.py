@@ -1,4 +1,4 @@
-"""The statements that questions become on Spark: what is read is said, and what does more is refused."""
+"""Spark statements: what they read is found, and statements that do more are refused."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.spark import guard
-from tracehouse.engines.spark.guard import Statement, of_name
-from tracehouse.engines.spark.register import left_out
+from tracehouse.engines.spark.guard import Statement, build_call
+from tracehouse.engines.spark.register import unsupported_queries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,9 +26,9 @@ OfText = Callable[[str], Statement]
 
 
 @pytest.fixture
-def of_text(spark: "SparkSession") -> OfText:
+def check_statement(spark: "SparkSession") -> OfText:
     """What becomes of a text, as Spark's parser sees it."""
-    return partial(guard.of_text, spark)
+    return partial(guard.check_statement, spark)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def of_text(spark: "SparkSession") -> OfText:
     ],
 )
 def test_a_name_is_asked_for_its_rows(name: str, limit: int | None, sql: str) -> None:
-    asked = of_name(name, {}, limit)
+    asked = build_call(name, {}, limit)
     assert asked.sql == sql
     assert asked.reads == {name}
 
@@ -76,29 +76,31 @@ def test_a_name_is_asked_for_its_rows(name: str, limit: int | None, sql: str) ->
     ],
 )
 def test_a_value_is_a_literal_of_its_type(value: Any, written: str) -> None:
-    assert of_name("itp.gpu_hours", {"x": value}, None).sql == f"select * from itp.gpu_hours(x => {written})"
+    assert (
+        build_call("itp.gpu_hours", {"x": value}, None).sql == f"select * from itp.gpu_hours(x => {written})"
+    )
 
 
 def test_values_are_named_in_their_order() -> None:
-    asked = of_name("itp.gpu_hours", {"min_gpus": 8, "on_cluster": "a"}, 2)
+    asked = build_call("itp.gpu_hours", {"min_gpus": 8, "on_cluster": "a"}, 2)
     assert asked.sql == "select * from itp.gpu_hours(min_gpus => 8, on_cluster => 'a') limit 2"
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_a_text_stays_one_literal(text: str) -> None:
-    tree = sqlglot.parse_one(of_name("itp.gpu_hours", {"x": text}, None).sql, dialect="spark")
+    tree = sqlglot.parse_one(build_call("itp.gpu_hours", {"x": text}, None).sql, dialect="spark")
     [literal] = tree.find_all(exp.Literal)
     assert literal.is_string and literal.this == text
 
 
 def test_a_query_that_spark_cannot_have_says_why_and_what_to_do() -> None:
-    assert left_out()
-    for name, reason in left_out().items():
+    assert unsupported_queries()
+    for name, reason in unsupported_queries().items():
         with pytest.raises(UserError) as refused:
-            of_name(name, {}, None)
-        for said in (name, "cannot be asked on Spark", reason, "Leave --engine out"):
-            assert said in str(refused.value)
+            build_call(name, {}, None)
+        for message in (name, "does not run on Spark", reason, "Omit --engine"):
+            assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +136,8 @@ def test_a_query_that_spark_cannot_have_says_why_and_what_to_do() -> None:
         ),
     ],
 )
-def test_a_query_says_what_it_reads(text: str, reads: set[str], of_text: OfText) -> None:
-    asked = of_text(text)
+def test_a_query_says_what_it_reads(text: str, reads: set[str], check_statement: OfText) -> None:
+    asked = check_statement(text)
     assert asked.reads == reads
     # What is run is what was checked.
     assert asked.sql == text
@@ -154,8 +156,8 @@ def test_a_query_says_what_it_reads(text: str, reads: set[str], of_text: OfText)
         "select 1 union all select * from parquet.`/etc/x`",
     ],
 )
-def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, of_text: OfText) -> None:
-    assert any(name.lower().endswith("parquet./etc/x") for name in of_text(text).reads)
+def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, check_statement: OfText) -> None:
+    assert any(name.lower().endswith("parquet./etc/x") for name in check_statement(text).reads)
 
 
 @pytest.mark.parametrize(
@@ -195,9 +197,9 @@ def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, of_text: O
         "show tables",
     ],
 )
-def test_what_is_no_one_query_is_refused(text: str, of_text: OfText) -> None:
-    with pytest.raises(UserError, match=r"only a query can be run here|this is not one query"):
-        of_text(text)
+def test_what_is_no_one_query_is_refused(text: str, check_statement: OfText) -> None:
+    with pytest.raises(UserError, match=r"only queries are allowed|this is not a single query"):
+        check_statement(text)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +213,9 @@ def test_what_is_no_one_query_is_refused(text: str, of_text: OfText) -> None:
         "select \"reflect\"('java.lang.Math', 'random')",
     ],
 )
-def test_what_is_no_sql_is_told_in_one_line(text: str, of_text: OfText) -> None:
-    with pytest.raises(UsageError, match=r"\Athis is not one query in Spark's SQL: [^\n]+\Z"):
-        of_text(text)
+def test_what_is_no_sql_is_told_in_one_line(text: str, check_statement: OfText) -> None:
+    with pytest.raises(UsageError, match=r"\Athis is not a single query in Spark SQL: [^\n]+\Z"):
+        check_statement(text)
 
 
 @pytest.mark.parametrize(
@@ -224,9 +226,9 @@ def test_what_is_no_sql_is_told_in_one_line(text: str, of_text: OfText) -> None:
         "with a as (select * from b) select 1 from a",
     ],
 )
-def test_a_table_without_its_schema_is_refused(text: str, of_text: OfText) -> None:
-    with pytest.raises(UserError, match=r"^\w+: write it with its schema"):
-        of_text(text)
+def test_a_table_without_its_schema_is_refused(text: str, check_statement: OfText) -> None:
+    with pytest.raises(UserError, match=r"^\w+: add its schema"):
+        check_statement(text)
 
 
 @pytest.mark.parametrize("function", ["reflect", "REFLECT", "`Reflect`", "java_method", "Try_Reflect"])
@@ -254,10 +256,10 @@ def test_a_table_without_its_schema_is_refused(text: str, of_text: OfText) -> No
     ],
 )
 def test_functions_that_may_do_anything_are_refused_in_any_place(
-    text: str, function: str, of_text: OfText
+    text: str, function: str, check_statement: OfText
 ) -> None:
-    with pytest.raises(UserError, match="cannot be used here: it may do more than read"):
-        of_text(text.replace("{}", f"{function}('java.lang.Math', 'random')"))
+    with pytest.raises(UserError, match="is not allowed: it may do more than read"):
+        check_statement(text.replace("{}", f"{function}('java.lang.Math', 'random')"))
 
 
 @pytest.mark.parametrize(
@@ -271,9 +273,9 @@ def test_functions_that_may_do_anything_are_refused_in_any_place(
         "select 1 union all select transform(x) using 'cat' from itp.job",
     ],
 )
-def test_programs_are_not_run(text: str, of_text: OfText) -> None:
-    with pytest.raises(UserError, match=r"only a query can be run here: .* holds ScriptTransformation"):
-        of_text(text)
+def test_programs_are_not_run(text: str, check_statement: OfText) -> None:
+    with pytest.raises(UserError, match=r"only queries are allowed .* contains ScriptTransformation"):
+        check_statement(text)
 
 
 @pytest.mark.parametrize(
@@ -292,9 +294,9 @@ def test_programs_are_not_run(text: str, of_text: OfText) -> None:
         "select from_xml('<p/>', 'a string', map('rowValidationXSDPath', '/etc/hostname'))",
     ],
 )
-def test_what_does_more_is_refused_or_among_what_is_read(text: str, of_text: OfText) -> None:
+def test_what_does_more_is_refused_or_among_what_is_read(text: str, check_statement: OfText) -> None:
     with suppress(UserError):
-        assert "text./etc/hostname" in of_text(text).reads
+        assert "text./etc/hostname" in check_statement(text).reads
 
 
 @pytest.mark.parametrize(
@@ -312,10 +314,10 @@ def test_what_does_more_is_refused_or_among_what_is_read(text: str, of_text: OfT
         "select identifier('reflect')('java.lang.Math', 'random')",
     ],
 )
-def test_what_is_known_only_when_it_runs_is_refused(text: str, of_text: OfText) -> None:
+def test_what_is_known_only_when_it_runs_is_refused(text: str, check_statement: OfText) -> None:
     with pytest.raises(UserError):
-        of_text(text)
+        check_statement(text)
 
 
-def test_a_comment_may_follow_the_semicolon(of_text: OfText) -> None:
-    assert of_text("select 1; -- that is all").reads == frozenset()
+def test_a_comment_may_follow_the_semicolon(check_statement: OfText) -> None:
+    assert check_statement("select 1; -- that is all").reads == frozenset()

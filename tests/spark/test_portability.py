@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracehouse.engines.spark.portability import faults
+from tracehouse.engines.spark.portability import find_problems
 from tracehouse.sql.query_files import QueryFile, query_files, read_query_file
 from tracehouse.views.view_files import ViewFile, read_view_file, view_files
 
@@ -24,7 +24,7 @@ def view(folder: Path, body: str) -> ViewFile:
 
 
 def test_all_that_there_is_carries_over() -> None:
-    assert faults([*view_files(), *query_files()]) == []
+    assert find_problems([*view_files(), *query_files()]) == []
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_does_not_is_named(body: str, construct: str, tmp_path: Path) -> No
     for folder, file in (("of views", view), ("of queries", query)):
         (tmp_path / folder).mkdir()
         made = file(tmp_path / folder, body)
-        [fault] = faults([made])
+        [fault] = find_problems([made])
         assert fault.startswith(f"{made.path}: ")
         assert construct in fault
 
@@ -50,6 +50,6 @@ def test_a_header_that_asks_for_an_engine_in_vain_is_a_fault_too(tmp_path: Path)
     needs = "-- engine: duckdb (list_sum)\n"
     (tmp_path / "one").mkdir()
     (tmp_path / "other").mkdir()
-    assert faults([query(tmp_path / "one", "select list_sum([run_s]) as x from itp.job", needs)]) == []
-    [fault] = faults([query(tmp_path / "other", "select run_s from itp.job", needs)])
-    assert "it carries over to Spark" in fault
+    assert find_problems([query(tmp_path / "one", "select list_sum([run_s]) as x from itp.job", needs)]) == []
+    [fault] = find_problems([query(tmp_path / "other", "select run_s from itp.job", needs)])
+    assert "it translates to Spark" in fault
