@@ -26,7 +26,6 @@ PENDING = (
     "publish",
     "python.py",
     "samples",
-    "tests/broken",
     "tests/clients",
     "tests/comparison.py",
     "tests/engines",

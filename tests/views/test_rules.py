@@ -35,7 +35,7 @@ JOB = Table(
     references=(Reference(("id", "from"), "node", ("name", "row")),),
 )
 NODE = Table("node", "Nodes.", "one row per name", "nowhere", r"node\.csv", columns=())
-TRACE = Trace("mars", "Mars", "nobody", "", "", "", "", (JOB, NODE))
+TRACE = Trace("mars", "Mars", "unknown", "", "", "", "", (JOB, NODE))
 
 
 @pytest.fixture

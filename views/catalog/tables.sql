@@ -29,14 +29,14 @@ create table catalog.tables (
     grain varchar,
     source varchar
 );
-comment on table catalog.tables is 'The base tables: one row per table, those without data included.';
+comment on table catalog.tables is 'The base tables: one row per table, including tables without data.';
 comment on column catalog.tables.table_name is 'Name of the table, with its schema.';
 comment on column catalog.tables.trace is 'Trace that the table belongs to.';
-comment on column catalog.tables.row_count is 'Rows in the table; 0 where nobody has brought raw files.';
-comment on column catalog.tables.files is 'Parquet files that hold the table.';
+comment on column catalog.tables.row_count is 'Number of rows; 0 if no raw files were ingested.';
+comment on column catalog.tables.files is 'Number of Parquet files of the table.';
 comment on column catalog.tables.bytes is 'Size of those files in bytes.';
 comment on column catalog.tables.synthetic is 'Whether any row comes from a synthetic dump.';
-comment on column catalog.tables.grain is 'What one row stands for.';
+comment on column catalog.tables.grain is 'What one row represents.';
 comment on column catalog.tables.source is 'Where the publisher documents the table.';
 
 create table catalog.sources (
@@ -54,20 +54,20 @@ create table catalog.sources (
     checksum varchar,
     synthetic boolean
 );
-comment on table catalog.sources is 'The raw files: one row per CSV that was read, in an archive or plain.';
+comment on table catalog.sources is 'The raw files: one row per CSV that was read, packed or not.';
 comment on column catalog.sources.trace is 'Trace that the file belongs to.';
 comment on column catalog.sources.table_name is 'Base table that its rows went to, with its schema.';
-comment on column catalog.sources.file is 'Raw file, below its raw folder.';
-comment on column catalog.sources.member is 'CSV in the raw file.';
-comment on column catalog.sources.sha256 is 'Checksum of the raw file, its parts joined.';
-comment on column catalog.sources.bytes is 'Size of the raw file in bytes, its parts together.';
-comment on column catalog.sources.parts is 'How many parts the raw file came in.';
+comment on column catalog.sources.file is 'Path of the raw file below its raw folder.';
+comment on column catalog.sources.member is 'Path of the CSV within the raw file.';
+comment on column catalog.sources.sha256 is 'SHA-256 of the raw file, with its parts joined.';
+comment on column catalog.sources.bytes is 'Size of the raw file in bytes, with its parts joined.';
+comment on column catalog.sources.parts is 'Number of parts of the raw file.';
 comment on column catalog.sources.rows_read is 'Rows in the CSV.';
-comment on column catalog.sources.rows_kept is 'Rows that went into the base table; see rows_stored.';
-comment on column catalog.sources.rows_rejected is 'Rows that did not fit: see catalog.rejected_rows.';
-comment on column catalog.sources.rows_stored is 'Rows of the base table that came of those kept: of a wide file, whose rows are lines, one for each cell.';
-comment on column catalog.sources.checksum is 'published: the publisher prints this checksum; differs: another one; none published.';
-comment on column catalog.sources.synthetic is 'Whether the file is a synthetic dump: no figure on it counts as measured.';
+comment on column catalog.sources.rows_kept is 'Rows that were converted; see rows_stored.';
+comment on column catalog.sources.rows_rejected is 'Rows that did not fit; see catalog.rejected_rows.';
+comment on column catalog.sources.rows_stored is 'Rows of the base table: for a wide file, one per cell of the rows kept.';
+comment on column catalog.sources.checksum is 'published: the publisher prints this checksum; differs: the publisher prints another one; none published.';
+comment on column catalog.sources.synthetic is 'Whether the file is synthetic; figures computed from it are not measured.';
 
 create table catalog.caveats (
     caveat varchar,
@@ -77,11 +77,11 @@ create table catalog.caveats (
     what_to_do varchar,
     documented_in varchar
 );
-comment on table catalog.caveats is 'The traps of the traces: one row per trap.';
-comment on column catalog.caveats.caveat is 'Name of the trap.';
+comment on table catalog.caveats is 'The caveats of the traces: one row per known pitfall.';
+comment on column catalog.caveats.caveat is 'Name of the caveat.';
 comment on column catalog.caveats.trace is 'Trace that it belongs to.';
-comment on column catalog.caveats.objects is 'Tables, columns, views and queries whose numbers it touches.';
-comment on column catalog.caveats.what_goes_wrong is 'What goes wrong for whoever does not know of it.';
+comment on column catalog.caveats.objects is 'Tables, columns, views and queries that the caveat is about.';
+comment on column catalog.caveats.what_goes_wrong is 'What goes wrong if it is ignored.';
 comment on column catalog.caveats.what_to_do is 'What to do about it.';
 comment on column catalog.caveats.documented_in is 'Where it is documented, or how it was found.';
 
@@ -100,15 +100,15 @@ create table catalog.clocks (
 );
 comment on table catalog.clocks is 'The clocks of the traces: what is true and what is fake about their times.';
 comment on column catalog.clocks.clock is 'Name of the clock.';
-comment on column catalog.clocks.trace is 'Trace whose times it tells.';
-comment on column catalog.clocks.objects is 'Tables or columns that hold its times.';
-comment on column catalog.clocks.epoch is 'What its zero stands for.';
+comment on column catalog.clocks.trace is 'Trace whose times use the clock.';
+comment on column catalog.clocks.objects is 'Tables or columns with its times.';
+comment on column catalog.clocks.epoch is 'What time 0 means.';
 comment on column catalog.clocks.zone is 'Time zone of its hours and weekdays.';
-comment on column catalog.clocks.local_offset_s is 'Seconds to add to what it counts, so that hour and weekday are those where the cluster is; NULL where they are unknown.';
-comment on column catalog.clocks.scale is 'Seconds that pass while it counts one.';
+comment on column catalog.clocks.local_offset_s is 'Seconds to add to a time, after scaling, to get the local hour and weekday of the cluster; NULL if unknown.';
+comment on column catalog.clocks.scale is 'Seconds that pass while the clock counts one.';
 comment on column catalog.clocks.resolution_s is 'Smallest step in seconds.';
-comment on column catalog.clocks.true_parts is 'What can be read off it: hour of day, weekday, date, differences.';
-comment on column catalog.clocks.fake_parts is 'What cannot.';
+comment on column catalog.clocks.true_parts is 'Parts of a time that are true: hour of day, weekday, date, differences.';
+comment on column catalog.clocks.fake_parts is 'Parts of a time that are not true.';
 comment on column catalog.clocks.documented_in is 'Where that is documented, or how it was found.';
 
 create table catalog.reference_curves (
@@ -117,11 +117,11 @@ create table catalog.reference_curves (
     percentile double,
     value double
 );
-comment on table catalog.reference_curves is 'The distributions that publishers printed as curves, thinned: one row per point. Acme''s are by Shanghai AI Laboratory, CC BY 4.0, converted from its pickles.';
-comment on column catalog.reference_curves.trace is 'Trace whose publisher printed the curve.';
+comment on table catalog.reference_curves is 'Published distribution curves, thinned: one row per point. Acme''s are by Shanghai AI Laboratory, CC BY 4.0, converted from its pickles.';
+comment on column catalog.reference_curves.trace is 'Trace whose publisher published the curve.';
 comment on column catalog.reference_curves.curve is 'Name of the curve: cluster, quantity and unit.';
 comment on column catalog.reference_curves.percentile is 'Percentile, from 0 to 100.';
-comment on column catalog.reference_curves.value is 'Value that so many percent of the samples do not exceed, in the curve''s unit, to five digits.';
+comment on column catalog.reference_curves.value is 'Value that this percentage of the samples does not exceed, in the curve''s unit, to five digits.';
 
 create table catalog.published (
     figure varchar,
@@ -138,19 +138,19 @@ create table catalog.published (
     needs_file varchar,
     reads varchar[]
 );
-comment on table catalog.published is 'The figures that publishers printed: one row per value, with the SQL that measures it.';
+comment on table catalog.published is 'The published figures: one row per value, with the SQL that measures it.';
 comment on column catalog.published.figure is 'Name of the figure.';
 comment on column catalog.published.trace is 'Trace that it is about.';
-comment on column catalog.published.statement is 'What is claimed, in a sentence.';
-comment on column catalog.published.relation is 'What the measured value must be to the published one: equal, at least or at most.';
+comment on column catalog.published.statement is 'The claim as a sentence, which contains the value.';
+comment on column catalog.published.relation is 'How the measured value should compare with the published one: equal, at least or at most.';
 comment on column catalog.published.value is 'The published value.';
 comment on column catalog.published.unit is 'Its unit.';
-comment on column catalog.published.tolerance is 'How far off, in the unit, a measured value still reproduces it: what rounding or reading off a figure loses.';
-comment on column catalog.published.printed_in is 'Document that prints it, and where in it.';
-comment on column catalog.published.trust is 'How it is known: publisher, read off a figure, third party or slides.';
-comment on column catalog.published.measured_by is 'Query of one value that measures it; empty where the warehouse cannot.';
-comment on column catalog.published.explanation is 'Why a measured value differs, or follows another definition; empty where it should not.';
-comment on column catalog.published.needs_file is 'Raw CSV that it is about, where a table is made of several: without it there are no data; empty where that does not matter.';
+comment on column catalog.published.tolerance is 'Largest difference, in the unit, that still reproduces the value: it allows for rounding or reading off a figure.';
+comment on column catalog.published.printed_in is 'Document that prints the value, and where in it.';
+comment on column catalog.published.trust is 'Kind of source: publisher, read off a figure, third party or slides.';
+comment on column catalog.published.measured_by is 'Query that returns the measured value; empty if it is not measurable.';
+comment on column catalog.published.explanation is 'Why the measured value differs or uses another definition; empty if it should agree.';
+comment on column catalog.published.needs_file is 'Raw CSV that the figure is about, if its table has several: without it, the figure has no data; otherwise empty.';
 comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
 
 create table catalog.metrics (
@@ -160,12 +160,12 @@ create table catalog.metrics (
     reason varchar,
     answered_by varchar
 );
-comment on table catalog.metrics is 'What each trace can tell: one row per trace and metric.';
-comment on column catalog.metrics.trace is 'Trace that is asked.';
+comment on table catalog.metrics is 'The metrics that each trace supports: one row per trace and metric.';
+comment on column catalog.metrics.trace is 'Trace.';
 comment on column catalog.metrics.metric is 'Metric; every trace has a row for each.';
-comment on column catalog.metrics.exactness is 'exact; approximate; or impossible, where the trace does not record it.';
-comment on column catalog.metrics.reason is 'What the answer is, or why there is none.';
-comment on column catalog.metrics.answered_by is 'View or named query that answers; empty where it is impossible.';
+comment on column catalog.metrics.exactness is 'exact; approximate; or impossible, if the trace does not record it.';
+comment on column catalog.metrics.reason is 'What the value is, or why there is none.';
+comment on column catalog.metrics.answered_by is 'View or named query that computes it; empty if it is impossible.';
 
 create table catalog.views (
     view_name varchar,
@@ -188,24 +188,24 @@ create table catalog.views (
     sql varchar
 );
 comment on table catalog.views is 'The views: one row per version of a view.';
-comment on column catalog.views.view_name is 'Name of the view, which its newest version also answers to.';
+comment on column catalog.views.view_name is 'Plain name of the view, which refers to its newest version.';
 comment on column catalog.views.trace is 'Schema of the view: a trace, or unified.';
 comment on column catalog.views.version is 'Version, from 1.';
-comment on column catalog.views.versioned_name is 'Name to cite: what it means never changes once it is released.';
-comment on column catalog.views.title is 'What the view holds.';
-comment on column catalog.views.grain is 'What one row stands for.';
+comment on column catalog.views.versioned_name is 'Name to cite: its meaning never changes after release.';
+comment on column catalog.views.title is 'Title of the view.';
+comment on column catalog.views.grain is 'What one row represents.';
 comment on column catalog.views.source is 'Where its joins and formulas are documented.';
-comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: of the warehouse''s own folder local.';
-comment on column catalog.views.sha256 is 'Hash of its statement, white space, comments and the case of keywords aside; versions.lock has its first digits.';
+comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: from the warehouse''s own folder local.';
+comment on column catalog.views.sha256 is 'Hash of its statement without white space, comments and the case of keywords; versions.lock has its first digits.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
-comment on column catalog.views.caveats is 'Traps that its numbers still hold, those of the views it reads included.';
-comment on column catalog.views.engine is 'The engine it needs, where it is not portable SQL; any.';
-comment on column catalog.views.stored is 'Whether its rows are read from files, where they were kept when what it reads was ingested; else it is computed when it is asked.';
-comment on column catalog.views.stored_at is 'When the last of these files was written, in UTC; NULL where it is computed.';
-comment on column catalog.views.stored_bytes is 'Size of these files in bytes; NULL where it is computed.';
-comment on column catalog.views.stored_files is 'These files, below the warehouse; of those of partitions, only those with rows.';
-comment on column catalog.views.stored_from is 'Base tables that its rows were computed from, through whatever views.';
-comment on column catalog.views.sql is 'Its definition, by which its rows were computed where they are stored.';
+comment on column catalog.views.caveats is 'Caveats that still apply to its numbers, including those of the views it reads.';
+comment on column catalog.views.engine is 'Engine that it needs if its SQL is not portable; any.';
+comment on column catalog.views.stored is 'Whether the view is materialized: its rows are read from Parquet files that were written after an ingest.';
+comment on column catalog.views.stored_at is 'When the last of these files was written, in UTC; NULL if the view is not materialized.';
+comment on column catalog.views.stored_bytes is 'Size of these files in bytes; NULL if the view is not materialized.';
+comment on column catalog.views.stored_files is 'Paths of these files below the warehouse; for partitions, only files with rows.';
+comment on column catalog.views.stored_from is 'Base tables that its rows were computed from, directly or through views.';
+comment on column catalog.views.sql is 'Definition of the view.';
 
 create table catalog.queries (
     query_name varchar,
@@ -222,13 +222,13 @@ create table catalog.queries (
 comment on table catalog.queries is 'The named queries: one row per table macro.';
 comment on column catalog.queries.query_name is 'Name of the query, and of its macro.';
 comment on column catalog.queries.trace is 'Schema of the query: a trace, or unified.';
-comment on column catalog.queries.title is 'The question that it answers.';
-comment on column catalog.queries.description is 'What its answer holds.';
+comment on column catalog.queries.title is 'Title of the query.';
+comment on column catalog.queries.description is 'What the answer contains.';
 comment on column catalog.queries.chart is 'How to draw the answer: kind of chart, then column per axis.';
 comment on column catalog.queries.reads is 'Tables and views that it reads.';
-comment on column catalog.queries.reads_versions is 'The views among them in the versions that they are in this database: cite these with the hash, as a plain name follows its newest version.';
-comment on column catalog.queries.caveats is 'Traps that its numbers still hold.';
-comment on column catalog.queries.sha256 is 'Hash of its statement, white space, comments and the case of keywords aside.';
+comment on column catalog.queries.reads_versions is 'Versions of these views in this database. Cite them with the hash: a plain name refers to the newest version.';
+comment on column catalog.queries.caveats is 'Caveats that still apply to its numbers.';
+comment on column catalog.queries.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.queries.sql is 'Its definition.';
 
 create table catalog.query_parameters (
@@ -248,29 +248,29 @@ comment on column catalog.query_parameters.query_name is 'Query that takes it.';
 comment on column catalog.query_parameters.position is 'Its place among the parameters, from 1.';
 comment on column catalog.query_parameters.parameter is 'Its name.';
 comment on column catalog.query_parameters.type is 'Its SQL type.';
-comment on column catalog.query_parameters.default_value is 'Its value where none is given, as SQL.';
+comment on column catalog.query_parameters.default_value is 'Default value, as SQL.';
 comment on column catalog.query_parameters.meaning is 'What it means.';
-comment on column catalog.query_parameters.choices is 'The values that it may have; empty: any of its type, if it has no bounds and no column has its values.';
-comment on column catalog.query_parameters.at_least is 'The least value that it may have, as text; NULL: no bound.';
-comment on column catalog.query_parameters.at_most is 'The greatest value that it may have, as text; NULL: no bound.';
-comment on column catalog.query_parameters.values_of is 'The column, schema.table.column, whose values it may have; NULL: none.';
+comment on column catalog.query_parameters.choices is 'Allowed values; if empty, any value of its type within the limits.';
+comment on column catalog.query_parameters.at_least is 'Smallest allowed value, as text; NULL: no limit.';
+comment on column catalog.query_parameters.at_most is 'Largest allowed value, as text; NULL: no limit.';
+comment on column catalog.query_parameters.values_of is 'Column (schema.table.column) whose values are allowed; NULL: none.';
 
 create table catalog.rules (
     check_name varchar,
     trace varchar,
     sql varchar
 );
-comment on table catalog.rules is 'The data-quality rules, each by itself: catalog.checks has all of them at once, which takes the memory of all.';
+comment on table catalog.rules is 'The data-quality rules one by one; catalog.checks evaluates all of them at once and needs more memory.';
 comment on column catalog.rules.check_name is 'Name of the rule.';
 comment on column catalog.rules.trace is 'Trace that it belongs to.';
-comment on column catalog.rules.sql is 'The statement that gives its row of catalog.checks.';
+comment on column catalog.rules.sql is 'Statement that returns the rule''s row of catalog.checks.';
 
 create table catalog.not_built (
     object_name varchar,
     error varchar
 );
 comment on table catalog.not_built is 'Views and queries of the warehouse''s own folder local that could not be created: one row per file.';
-comment on column catalog.not_built.object_name is 'What the file would have given, by its plain name, with its schema.';
+comment on column catalog.not_built.object_name is 'Plain name of the view or query in the file, with its schema.';
 comment on column catalog.not_built.error is 'What is wrong, with file and line.';
 
 create table catalog.columns (
@@ -285,12 +285,12 @@ create table catalog.columns (
     caveats varchar[]
 );
 comment on table catalog.columns is 'The columns of every base table, view and answer of a named query: one row per column.';
-comment on column catalog.columns.object_name is 'Base table, named query, or view by its versioned name, and the newest version by its plain name too, with its schema.';
+comment on column catalog.columns.object_name is 'Base table, named query or versioned view, with its schema; the newest version of a view also by its plain name.';
 comment on column catalog.columns.position is 'Place among the columns, from 1.';
 comment on column catalog.columns.column_name is 'Name of the column.';
-comment on column catalog.columns.type is 'Its SQL type; NULL for a named query, of whose answer DESCRIBE tells it.';
-comment on column catalog.columns.unit is 'Its unit, empty where it has none: a label, a rank, an index.';
+comment on column catalog.columns.type is 'SQL type; NULL for a named query, whose types DESCRIBE shows.';
+comment on column catalog.columns.unit is 'Unit; empty for labels, ranks and indexes.';
 comment on column catalog.columns.provenance is 'measured, derived or synthetic.';
 comment on column catalog.columns.meaning is 'What it means.';
-comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads; for a query, the one that it is, unchanged, if there is one.';
-comment on column catalog.columns.caveats is 'Traps that are about this column of a view; those about all of its rows are in catalog.views.';
+comment on column catalog.columns.lineage is 'Columns that it is computed from, in the tables and views that the view reads; for a query, the column that it passes on, if any.';
+comment on column catalog.columns.caveats is 'Caveats about this column of a view; catalog.views has those about all rows.';
