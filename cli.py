@@ -1,74 +1,63 @@
-"""The command line: `traces`. Each command parses, calls one function, prints."""
+"""The command line: `traces`. Each command parses its options, calls one function and prints the result."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-import typer
+import click
 
-from tracehouse.commands import export, maintain, publish, query
-from tracehouse.commands.arguments import PlainArguments
+from tracehouse.commands import completion, export, maintain, publish, query
 from tracehouse.commands.console import say
-from tracehouse.commands.options import NoPager
+from tracehouse.commands.options import PATH, SETTINGS, CommandGroup, Decorator, pager_option
 from tracehouse.core import process, signals
 from tracehouse.core.errors import UsageError, UserError
 
-app = typer.Typer(
-    cls=PlainArguments,
-    help="A columnar warehouse of public GPU-cluster traces.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
-
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
+    if requested and not context.resilient_parsing:
         from importlib.metadata import version
 
         say(f"traces {version('tracehouse')}")
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback()
-def traces(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
-    ] = False,
-    warehouse: Annotated[
-        Path | None,
-        typer.Option("--warehouse", "-w", help="Folder that holds the warehouse.", show_default=False),
-    ] = None,
-    no_pager: NoPager = False,
-) -> None:
+def _flag(name: str, callback: Callable[..., None], text: str) -> Decorator:
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=callback, help=text)
+
+
+@click.group(cls=CommandGroup, context_settings=SETTINGS, no_args_is_help=True)
+@_flag("--version", _print_version, "Show the version and exit.")
+@click.option("--warehouse", "-w", type=PATH, help="Folder of the warehouse.")
+@pager_option
+@_flag("--install-completion", completion.install, "Install completion for bash, zsh or fish.")
+@_flag("--show-completion", completion.show, "Print the completion script of the current shell.")
+def traces(warehouse: Path | None, no_pager: bool) -> None:
     """A columnar warehouse of public GPU-cluster traces."""
-    # Commands take them from there, unless they are told otherwise.
+    # Defaults of the commands, which have the same options.
     if warehouse is not None:
         os.environ["TRACES_WAREHOUSE"] = os.fsdecode(warehouse)
     if no_pager:
         os.environ["TRACES_PAGER"] = ""
 
 
-for commands in (maintain.commands, query.commands, publish.commands):
-    app.add_typer(commands)
-app.add_typer(export.commands, name="export")
+for command in (*maintain.COMMANDS, *query.COMMANDS, *publish.COMMANDS, export.export):
+    traces.add_command(command)
 
 
 def main() -> NoReturn:
-    """Run the command line: 0 for success, 1 for a failure, 2 for wrong usage."""
+    """Run the command line. The exit code is 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()
     process.open_closed_streams()
     try:
-        app()
-    except SystemExit as ending:
-        process.leave(ending.code if isinstance(ending.code, int) else 1 if ending.code else 0)
+        traces()
+    except SystemExit as error:
+        process.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
     except UsageError as error:
         say(f"error: {error}", stderr=True)
         process.leave(2)
     except BrokenPipeError:
-        # Whoever reads has read enough, as in `traces … | head`. The number is that of the signal.
+        # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
         say(f"error: {error}", stderr=True)

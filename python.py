@@ -1,10 +1,10 @@
-"""The Python interface: opens a warehouse, asks it, and shows answers with what is to be known of them.
+"""The Python interface: open a warehouse, query it, and show answers with their caveats and sources.
 
-    house = tracehouse.open("warehouse")
-    house.query("itp.gpu_hours", min_gpus=8)
+    warehouse = tracehouse.open("warehouse")
+    warehouse.query("itp.gpu_hours", min_gpus=8)
 
-Answers are computed at once and held as Arrow tables. Errors are `UserError` and, for wrong names, parameters
-and values, `UsageError`, with the sentence that the command line would say.
+Queries run at once, and answers are Arrow tables in memory. Errors are `UserError`, and `UsageError` for
+invalid names, parameters and values, with the messages of the command line.
 """
 
 import datetime as dt
@@ -19,8 +19,9 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, describe, listing, provenance, sandbox
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import exact
 from tracehouse.sql.lists import Kind
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Meaning", "Note", "UsageError", "UserError", "Value", "Warehouse"]
 
 Value = str | int | float | bool | dt.date
-"""What a parameter may be."""
+"""The types of parameters."""
 
 T = TypeVar("T")
 
@@ -43,11 +44,11 @@ _MOST_ROWS_SHOWN = 20
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: its rows, and what is to be known of them.
+    """An answer: its rows, caveats and sources.
 
-    `name` is the query, view or table that was asked for, empty for SQL; `values` the parameters that were
-    given. `sources` has a row for each raw file behind it: file, checksum, rows read, kept and rejected,
-    and whether it is synthetic.
+    `name` is the query, view or table, empty for SQL, and `values` are the given parameters. `sources` has a
+    row for each raw file behind it: file, checksum, rows read, kept and rejected, and whether it is
+    synthetic.
     """
 
     name: str
@@ -75,15 +76,15 @@ class Answer:
         return polars.DataFrame(self._table)
 
     def plot(self, width_mm: float | None = None, font_size: float | None = None) -> "altair.VConcatChart":
-        """The picture of a named query, so wide as it is to be printed, with letters of so many points.
+        """The chart of a named query, with its printed width and its font size in points.
 
-        Asks again. Raises UserError where the query has none, or nothing is installed to draw with.
+        Runs the query again. Raises UserError where it has no chart, or the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
 
         size = pictures.parse_size(width_mm, font_size)
         given = _texts(self.values)
-        return self._warehouse._ask(
+        return self._warehouse._run(
             lambda connection: pictures.build_query_picture(connection, self.name, given, size)
         )
 
@@ -94,18 +95,18 @@ class Answer:
         return "\n".join([str(self.pl()), *(f"caveat {note.name}: {note.text}" for note in self.caveats)])
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: the first rows, the caveats, and the picture if there is one."""
+        """HTML for a notebook: the first rows, the caveats, and the chart if there is one."""
         shown = self._table.slice(0, _MOST_ROWS_SHOWN)
         more = len(self) - shown.num_rows
         notes = "".join(
             f"<p><b>{html.escape(note.name)}</b>: {html.escape(note.text)}</p>" for note in self.caveats
         )
         return "".join(
-            [_html_table(shown), f"<p>and {more:,} rows more</p>" if more else "", notes, self._picture()]
+            [_html_table(shown), f"<p>and {more:,} more rows</p>" if more else "", notes, self._chart_svg()]
         )
 
-    def _picture(self) -> str:
-        """The picture as SVG; nothing where the query has none, or what draws is not installed."""
+    def _chart_svg(self) -> str:
+        """The chart as SVG; empty where the query has none, or the extra `plot` is not installed."""
         from tracehouse.publish.plot import pictures
 
         try:
@@ -116,7 +117,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a name means: facts by their names, and frames, as of its columns and parameters, by theirs."""
+    """The description of an object: facts, and frames such as its columns and parameters, by name."""
 
     name: str
     title: str
@@ -124,88 +125,85 @@ class Meaning:
     grids: Mapping[str, "polars.DataFrame"]
     caveats: Sequence[Note]
     sql: str
-    _said: str = field(repr=False)
+    _text: str = field(repr=False)
 
     def __str__(self) -> str:
-        return self._said
+        return self._text
 
     def _repr_html_(self) -> str:
-        """As a notebook shows it: what the command line says."""
-        return f"<pre>{html.escape(self._said)}</pre>"
+        """HTML for a notebook: the text of the command line."""
+        return f"<pre>{html.escape(self._text)}</pre>"
 
 
 class Warehouse:
-    """A warehouse to ask. Each question opens its database anew, and so sees its newest version."""
+    """A warehouse. Each query opens its database again, and so reads the newest version."""
 
     def __init__(self, folder: str | Path, timeout_s: float | None = None, memory_limit: str = ""):
-        """Take the warehouse in a folder.
+        """Open the warehouse in a folder.
 
-        A question may take `timeout_s` seconds, None for as long as it takes, and `memory_limit`, a size as
-        `4GB`, by default half of the machine's. Raises UserError where there is no database.
+        `timeout_s` limits the seconds of a query, and `memory_limit` its memory, a size such as `4GB`; the
+        default is half of the machine's. Raises UserError where there is no database.
         """
         self.folder = Path(folder)
         self._limits = Limits(timeout_s, memory_limit)
-        self._ask(lambda connection: None)
+        self._run(lambda connection: None)
 
     def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
-        """Answer a named query, or give the rows of a view or base table, `limit` rows at most.
+        """Run a named query, or read a view or base table, with at most `limit` rows.
 
-        Raises UsageError where the name, a parameter or its value is none, and says which there are.
+        Raises UsageError for an unknown name or parameter, and for an invalid value; it lists the valid ones.
         """
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            question, notes = answer.answered(
-                connection, answer.named_question(connection, name, _texts(parameters), limit)
-            )
-            rows = _rows(connection, question)
-            return Answer(name, parameters, notes, provenance.sources(connection, [name]), rows, self)
+            query = answer.run(connection, bind_query(connection, name, _texts(parameters), limit))
+            rows = _rows(connection, query)
+            return Answer(name, parameters, query.notes, notes.sources(connection, [name]), rows, self)
 
-        return self._ask(work)
+        return self._run(work)
 
     def sql(self, statement: str) -> Answer:
-        """Answer one statement of SQL that only reads. Raises UserError where it does more, or is wrong."""
+        """Run one SQL statement. Raises UserError unless it only reads, and where it fails."""
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            question = answer.sql_question(connection, statement)
-            notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
-            rows = _rows(connection, question)
-            return Answer("", {}, notes, provenance.sources(connection, question.reads), rows, self)
+            query = bind_statement(connection, statement)
+            rows = _rows(connection, query)
+            return Answer("", {}, query.notes, notes.sources(connection, query.reads), rows, self)
 
-        return self._ask(work)
+        return self._run(work)
 
     def list(self, kind: str = "traces", trace: str = "", search: str = "") -> "polars.DataFrame":
-        """List traces, tables, views or queries: those of one trace, or that have some words, best first."""
+        """List traces, tables, views or queries; of one trace, or those that match all words, best first."""
         import polars
 
         if kind not in set(Kind):
-            raise UsageError(f"there is no list of {kind}: {', '.join(Kind)}")
-        rows = self._ask(
-            lambda connection: _rows(connection, listing.listing(connection, Kind(kind), trace, search))
+            raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
+        rows = self._run(
+            lambda connection: _rows(connection, bind_list(connection, Kind(kind), trace, search))
         )
         return polars.DataFrame(rows)
 
     def describe(self, name: str) -> Meaning:
-        """What the name of a table, view, query, trace, column or caveat means.
+        """Describe a table, view, query, trace, column or caveat.
 
-        Raises UsageError, which suggests similar names, where nothing has it.
+        Raises UsageError with close matches where nothing has the name.
         """
         import polars
 
         from tracehouse.publish import description
 
-        found = self._ask(lambda connection: describe.describe(connection, name))
+        found = self._run(lambda connection: describe.describe(connection, name))
         grids = {
             grid.title: polars.DataFrame(list(grid.rows), schema=list(grid.names), orient="row")
             for grid in found.grids
         }
-        said = description.as_text(found, to_terminal=False)
-        return Meaning(found.name, found.title, found.facts, grids, found.notes, found.sql, said)
+        text = description.as_text(found, to_terminal=False)
+        return Meaning(found.name, found.title, found.facts, grids, found.notes, found.sql, text)
 
     def __repr__(self) -> str:
         return f"tracehouse.open({str(self.folder)!r})"
 
-    def _ask(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        return sandbox.ask(self.folder, self._limits, work, confined=False)
+    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        return sandbox.run(self.folder, self._limits, work, confined=False)
 
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
@@ -215,18 +213,18 @@ def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
 def _text(key: str, value: Value) -> str:
     """A parameter's value as the command line takes it."""
     if not isinstance(value, Value):
-        raise UsageError(f"{key} is a text, a number, a day or a truth value, not {value!r}")
+        raise UsageError(f"{key} must be a string, a number, a date or a boolean, not {value!r}")
     return exact(value)
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
-    table = answer.run(connection, question).read_all()
+def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
+    table = answer.read(connection, query).read_all()
     for place, column in enumerate(table.schema):
         if column.type == _WIDE:
             try:
                 table = table.set_column(place, column.name, table[place].cast(pa.int64()))
             except pa.ArrowInvalid:
-                # A sum of more than 63 bits stays a decimal.
+                # A sum of more than 63 bits remains a decimal.
                 continue
     return table
 

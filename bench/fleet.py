@@ -134,9 +134,9 @@ def measure(stored: Path, computed: Path, query: str) -> Row:
 
 
 def _row_counts(warehouse: Path) -> str:
-    from tracehouse.engines.duckdb.read import answer
+    from tracehouse.engines.duckdb.read import sandbox
 
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         counts = connection.execute(
             "select table_name, cast(sum(rows_stored) as bigint) from catalog.sources "
             "group by table_name order by table_name"

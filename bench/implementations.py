@@ -25,12 +25,12 @@ PEAK_UNITS_PER_MB = 1024 if sys.platform == "linux" else 1024**2
 
 def ours(warehouse: Path, query: str) -> Implementation:
     """Run the query as `traces query` does."""
-    from tracehouse.engines.duckdb.read import answer
+    from tracehouse.engines.duckdb.read import answer, binding, sandbox
 
-    connection = answer.connect(warehouse)
+    connection = sandbox.connect(warehouse)
 
     def run() -> Any:
-        return answer.run(connection, answer.named_question(connection, query, {})).read_all()
+        return answer.read(connection, binding.bind_query(connection, query, {})).read_all()
 
     def rows(table: Any) -> Rows:
         columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]

@@ -321,9 +321,9 @@ def _start_up_ms(rows: Sequence[Row]) -> float:
 
 def queries_of(trace: str, warehouse: Path) -> list[str]:
     """Return the names of a trace's queries, sorted."""
-    from tracehouse.engines.duckdb.read import answer
+    from tracehouse.engines.duckdb.read import sandbox
 
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         found = connection.execute("select query_name from catalog.queries order by query_name").fetchall()
     return [name for (name,) in found if name.startswith(f"{trace}.")]
 

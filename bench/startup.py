@@ -22,17 +22,17 @@ from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import TRACES, argument_parser, traces
 
 ROUNDS = 7
-PACKAGES = ("duckdb", "typer", "rich")
+PACKAGES = ("duckdb", "click", "rich")
 # Processor time hardly changes when other processes run.
 GOALS = [
     Goal(f"command{kind}", f"{library}{kind}", at_most=at_most)
-    for library, at_most in (("duckdb", 2.5), ("typer", 1.2))
+    for library, at_most in (("duckdb", 2.5), ("click", 1.2))
     for kind in ("", " cpu")
 ]
-IMPORTS = {name: [sys.executable, "-c", f"import {name}"] for name in ("duckdb", "typer")}
+IMPORTS = {name: [sys.executable, "-c", f"import {name}"] for name in ("duckdb", "click")}
 # The import that each command is compared with.
 COMMANDS = {
-    "--help": "typer",
+    "--help": "click",
     "list": "duckdb",
     "list queries": "duckdb",
     "describe openb.phases": "duckdb",
@@ -128,7 +128,7 @@ def main() -> None:
         rows = measure(warehouse, options.rounds)
     facts = [
         environment(*PACKAGES),
-        f"medians of {options.rounds} interleaved rounds; `duckdb` and `typer` only import the library, "
+        f"medians of {options.rounds} interleaved rounds; `duckdb` and `click` only import the library, "
         "`cpu` is processor time",
         f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
     ]

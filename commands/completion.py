@@ -1,56 +1,103 @@
-"""What the shell proposes behind `traces`: names of queries, views, traces and parameters."""
+"""Shell completion: names of queries, views, traces and parameters, and its installation."""
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import CompletionItem, get_completion_class
 
-from tracehouse.commands.defaults import DEFAULT_WAREHOUSE
+from tracehouse.core.errors import UserError
 from tracehouse.sql import names
 
+# The file of each shell, below the home folder, and the line that loads the completion.
+_INSTALLATIONS = {
+    "bash": (".bashrc", 'eval "$(_TRACES_COMPLETE=bash_source traces)"'),
+    "zsh": (".zshrc", 'autoload -Uz compinit && compinit && eval "$(_TRACES_COMPLETE=zsh_source traces)"'),
+    "fish": (".config/fish/completions/traces.fish", "_TRACES_COMPLETE=fish_source traces | source"),
+}
 
-def _beginning_with(start: str, found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Of names and what they mean, those that begin as what was typed."""
-    # Straight apostrophes are lost on the way to zsh.
-    return ((name, meaning.replace("'", "’")) for name, meaning in found if name.startswith(start))
-
-
-def complete_trace(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Traces."""
-    return _beginning_with(incomplete, ((name, "") for name in names.trace_names()))
+Items = list[CompletionItem]
 
 
-def complete_schema(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Traces, and what unites them."""
-    return _beginning_with(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
+def complete_trace(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Complete traces."""
+    return _items(incomplete, ((name, "") for name in names.trace_names()))
 
 
-def _warehouse_of(context: typer.Context) -> Path:
-    """The warehouse that a line which is being typed is about."""
-    given, by_all = context.params.get("warehouse"), context.find_root().params.get("warehouse")
-    source = context.get_parameter_source("warehouse")
-    is_typed_here = source is not None and source.name == "COMMANDLINE"
-    return Path((given if is_typed_here else by_all or given) or DEFAULT_WAREHOUSE)
+def complete_schema(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Complete traces and the schema unified."""
+    return _items(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
 
 
-def complete_asked(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """What can be asked: queries, views, tables."""
-    warehouse = _warehouse_of(context)
-    ours_and_own = chain(names.query_names(warehouse), names.view_names(warehouse), names.table_names())
-    return _beginning_with(incomplete, ours_and_own)
+def complete_query(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Complete queries, views and tables."""
+    return _items(incomplete, _relations(context))
 
 
-def complete_described(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """What can be described: all that can be asked, traces, caveats."""
-    caveats = _beginning_with(incomplete, names.caveat_names())
-    return chain(complete_trace(incomplete), complete_asked(context, incomplete), caveats)
+def complete_object(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Complete everything that can be described: traces, queries, views, tables and caveats."""
+    traces = ((name, "") for name in names.trace_names())
+    return _items(incomplete, chain(traces, _relations(context), names.caveat_names()))
 
 
-def complete_parameter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Parameters of the query that stands before, each with its default and other values: `min_gpus=1`."""
-    # What stands before an option without its value is not parsed.
+def complete_parameter(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+    """Complete parameters of the query on the line, with the default and other values: `min_gpus=1`."""
+    # An option without its value stops the parser, and the words after it are unparsed.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
-    for name, meaning, values in names.query_parameters(query, _warehouse_of(context)):
-        pairs = ((f"{name}={value}", meaning) for value in values or [""])
-        yield from _beginning_with(incomplete, pairs)
+    found = names.query_parameters(query, _warehouse(context))
+    return _items(
+        incomplete,
+        ((f"{name}={value}", meaning) for name, meaning, values in found for value in values or [""]),
+    )
+
+
+def install(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
+    """Add the completion to the startup file of the user's shell, and exit."""
+    if not requested or context.resilient_parsing:
+        return
+    name, line = _INSTALLATIONS[_shell()]
+    path = Path.home() / name
+    text = path.read_text() if path.exists() else ""
+    if line not in text.splitlines():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{line}\n")
+    click.echo(f"Completion is installed in {path}. Open a new terminal to use it")
+    context.exit()
+
+
+def show(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
+    """Print the completion script of the user's shell, and exit."""
+    if not requested or context.resilient_parsing:
+        return
+    shell = get_completion_class(_shell())
+    assert shell is not None
+    click.echo(shell(context.command, {}, "traces", "_TRACES_COMPLETE").source())
+    context.exit()
+
+
+def _shell() -> str:
+    shell = Path(os.environ.get("SHELL", "")).name
+    if shell not in _INSTALLATIONS:
+        raise UserError(f"Completion supports {', '.join(_INSTALLATIONS)}; $SHELL is {shell or 'not set'}")
+    return shell
+
+
+def _items(start: str, found: Iterable[tuple[str, str]]) -> Items:
+    """The completions among names and their meanings that begin with a text."""
+    return [CompletionItem(name, help=meaning) for name, meaning in found if name.startswith(start)]
+
+
+def _relations(context: click.Context) -> Iterator[tuple[str, str]]:
+    warehouse = _warehouse(context)
+    return chain(names.query_names(warehouse), names.view_names(warehouse), names.table_names())
+
+
+def _warehouse(context: click.Context) -> Path:
+    """The warehouse of an incomplete line: that of the command, else that before it, else the default."""
+    own: Any = context.params.get("warehouse")
+    source = context.get_parameter_source("warehouse")
+    is_given = source is not None and source.name == "COMMANDLINE"
+    return Path(own if is_given else context.find_root().params.get("warehouse") or own or "warehouse")

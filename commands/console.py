@@ -1,4 +1,4 @@
-"""What commands say: lines, notes on answers, and the outcome of an ingest."""
+"""Print messages, notes on answers, and the report of an ingest."""
 
 import os
 import sys
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.terminal import shown
 
 if TYPE_CHECKING:
-    from tracehouse.engines.duckdb.read.answer import Note
+    from tracehouse.engines.duckdb.read.notes import Note
     from tracehouse.ingest.pipeline import IngestResult
 
 
@@ -21,43 +21,13 @@ def is_on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def print_outcome(outcome: "IngestResult", warehouse: Path) -> None:
-    """Say what an ingest did. Raises UserError where files could not be read, or none was found."""
-    from tracehouse.core.names import listed
-
-    for name in dict.fromkeys(conversion.table_name for conversion in outcome.converted):
-        parts = [conversion for conversion in outcome.converted if conversion.table_name == name]
-        rows = sum(part.rows for part in parts)
-        in_all = sum(part.rows for part in outcome.conversions if part.table_name == name)
-        more = f", {in_all:,} in all" if in_all != rows else ""
-        rejected = sum(stored.rows for part in parts for stored in part.rejected)
-        lost = f", {rejected:,} rejected (see catalog.rejected_rows)" if rejected else ""
-        marked = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
-        files = f"{len(parts)} file{'s' * (len(parts) != 1)}"
-        say(f"{name}: {rows:,}{marked} rows from {files}{more}{lost}")
-    if outcome.unchanged:
-        count = len({conversion.table_name for conversion in outcome.unchanged})
-        say(f"{count} table{'s' * (count != 1)} unchanged")
-    for note in outcome.notes:
-        say(f"note: {note}", stderr=True)
-    if outcome.unrecognised:
-        say(f"note: of no known trace: {listed(outcome.unrecognised)}", stderr=True)
-    if outcome.documents:
-        say(f"note: taken for documents, not for data: {listed(outcome.documents, 5)}", stderr=True)
-    if not (outcome.converted or outcome.unchanged or outcome.problems):
-        raise UserError("the raw folders hold no file of a known trace")
-    if outcome.conversions:
-        say(f"The warehouse is {warehouse}. Ask it: traces list queries --warehouse {warehouse}")
-    for problem in outcome.problems:
-        say(f"error: {problem}", stderr=True)
-    if outcome.problems:
-        count = len(outcome.problems)
-        which = "file could not be read: what it" if count == 1 else "files could not be read: what each"
-        raise UserError(f"{count} {which} gave before stays")
+def say(text: str, stderr: bool = False) -> None:
+    """Print a line with escaped control characters."""
+    click.echo(shown(text), err=stderr)
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
-    """Print notes on an answer."""
+    """Print notes on an answer, dim and wrapped on a terminal."""
     if not notes:
         return
     forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
@@ -74,6 +44,43 @@ def print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
         console.print(Text(text, "dim"), soft_wrap=not console.is_terminal)
 
 
-def say(text: str, stderr: bool = False) -> None:
-    """Print a line, control characters spelled out."""
-    typer.echo(shown(text), err=stderr)
+def print_ingest(result: "IngestResult", warehouse: Path) -> None:
+    """Report an ingest. Raises UserError where files could not be read, or where none was found."""
+    for name in dict.fromkeys(conversion.table_name for conversion in result.converted):
+        parts = [conversion for conversion in result.converted if conversion.table_name == name]
+        rows = sum(part.rows for part in parts)
+        total = sum(part.rows for part in result.conversions if part.table_name == name)
+        more = f", {total:,} in total" if total != rows else ""
+        count = sum(file.rows for part in parts for file in part.rejected)
+        rejected = f", {count:,} rejected (see catalog.rejected_rows)" if count else ""
+        synthetic = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
+        say(f"{name}: {rows:,}{synthetic} rows from {_count(len(parts), 'file')}{more}{rejected}")
+    if result.unchanged:
+        tables = {conversion.table_name for conversion in result.unchanged}
+        say(f"{_count(len(tables), 'table')} unchanged")
+    for note in result.notes:
+        say(f"note: {note}", stderr=True)
+    _print_skipped(result.unrecognised, "unrecognised", at_most=20)
+    _print_skipped(result.documents, "documentation", at_most=5)
+    if not (result.converted or result.unchanged or result.problems):
+        raise UserError("The raw folders contain no file of a known trace")
+    if result.conversions:
+        path = warehouse if warehouse.is_absolute() else f".{os.sep}{warehouse}"
+        option = "" if warehouse == Path("warehouse") else f" --warehouse {warehouse}"
+        say(f"Done. Warehouse: {path}. Next: `traces list queries{option}`")
+    for problem in result.problems:
+        say(f"error: {problem}", stderr=True)
+    if result.problems:
+        files = _count(len(result.problems), "file")
+        raise UserError(f"{files} could not be read. Rows of earlier versions are kept")
+
+
+def _print_skipped(names: Sequence[str], kind: str, at_most: int) -> None:
+    if names:
+        from tracehouse.core.names import listed
+
+        say(f"Skipped {_count(len(names), f'{kind} file')}: {listed(names, at_most)}", stderr=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

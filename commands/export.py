@@ -1,291 +1,214 @@
-"""The commands `traces export …`: write a trace's jobs in the formats of scheduler simulators."""
+"""The commands `traces export …`: the jobs of a trace in the formats of scheduler simulators."""
 
 import datetime as dt
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from tracehouse.commands.arguments import PlainArguments
 from tracehouse.commands.completion import complete_trace
-from tracehouse.commands.defaults import DEFAULT_WAREHOUSE
-from tracehouse.commands.options import Warehouse
+from tracehouse.commands.console import is_on_terminal
+from tracehouse.commands.options import PATH, SETTINGS, CommandGroup, Decorator, NumberRange, warehouse_option
 from tracehouse.core.errors import UsageError
 
 if TYPE_CHECKING:
     from tracehouse.publish.simulators.format_spec import FormatSpec
 
-commands = typer.Typer(
-    cls=PlainArguments,
-    help="Export jobs for scheduler simulators: traces export swf itp --out itp-swf.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-# Far above any trace, and within the range of every format.
+# Beyond the values of all traces, and within what the formats can hold.
 _MOST = 1_000_000
 _LEAST_ABOVE_0 = 1e-6
 _MOST_MIB = 1 << 40
 _MOST_S = 100 * 366 * 86_400
 
-Trace = Annotated[str, typer.Argument(help="Trace with jobs.", autocompletion=complete_trace)]
-Out = Annotated[Path, typer.Option("--out", "-o", help="New folder to write.", show_default=False)]
-Clusters = Annotated[
-    list[str] | None,
-    typer.Option("--cluster", metavar="NAME", help="Only jobs of this cluster. Repeatable."),
-]
-DefaultCpus = Annotated[
-    int | None,
-    typer.Option(
-        "--default-cpus", min=1, max=_MOST, help="Cores of jobs that request none.", show_default=False
-    ),
-]
-GpusPerNode = Annotated[int, typer.Option("--gpus-per-node", min=1, max=_MOST, help="GPUs per node.")]
+
+def _number(name: str, least: float, most: float, text: str, **settings: Any) -> Decorator:
+    """An option with a number in a range: an integer, unless the least is a fraction."""
+    kind = NumberRange(least, most) if isinstance(least, float) else click.IntRange(least, int(most))
+    return click.option(name, type=kind, metavar="NUMBER", help=text, **settings)
 
 
-@commands.command()
-def swf(
-    trace: Trace,
-    out: Out,
-    clusters: Clusters = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    processors_per_gpu: Annotated[
-        int,
-        typer.Option(
-            "--processors-per-gpu",
-            min=1,
-            max=_MOST,
-            help="Processors per GPU; 100 keeps hundredths of a GPU exact.",
+def _text(name: str, text: str) -> Decorator:
+    return click.option(name, default="", show_default=False, help=text)
+
+
+_default_cpus = _number("--default-cpus", 1, _MOST, "CPU cores of jobs that request none.")
+_gpus_per_node = _number("--gpus-per-node", 1, _MOST, "GPUs per node.", default=8)
+
+
+def _export_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        warehouse_option,
+        click.option(
+            "--cluster",
+            "clusters",
+            multiple=True,
+            metavar="NAME",
+            help="Only jobs of this cluster. Repeatable.",
         ),
-    ] = 1,
-) -> None:
+        click.option("--out", "-o", type=PATH, required=True, help="Folder to create."),
+        click.argument("trace", shell_complete=complete_trace, help="Trace with jobs."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(cls=CommandGroup, context_settings=SETTINGS, no_args_is_help=True)
+def export() -> None:
+    """Export the jobs of a trace for scheduler simulators.
+
+    The folder also gets a report of dropped and defaulted fields.
+
+    Example: traces export swf itp --out itp-swf
+    """
+
+
+@export.command()
+@_export_options
+@_number("--processors-per-gpu", 1, _MOST, "Processors per GPU; 100 keeps hundredths.", default=1)
+def swf(processors_per_gpu: int, **target: Any) -> None:
     """Write the Standard Workload Format 2.2.
 
-    Processors are GPUs, or equal fractions of a GPU; -1 means unknown:
-    traces export swf pai --out pai-swf --processors-per-gpu 100.
+    A processor is a GPU, or a fraction of one. Unknown values are -1.
+
+    Example: traces export swf pai --out pai-swf --processors-per-gpu 100
     """
     from tracehouse.publish.simulators import swf as simulator
 
-    _export(trace, clusters, warehouse, out, lambda: simulator.build_format(processors_per_gpu))
+    _export(simulator.build_format(processors_per_gpu), **target)
 
 
-@commands.command()
+@export.command()
+@_export_options
+@_number("--cpu-mhz", 1.0, _MOST, "Clock rate of a CPU core.", required=True)
+@_number("--gpu-mhz", 1.0, _MOST, "Clock rate of a GPU; without it, only the number of GPUs is written.")
+@_default_cpus
+@_number("--default-mem-mib", 1, _MOST_MIB, "Memory of jobs that request none.")
 def opendc(
-    trace: Trace,
-    out: Out,
-    cpu_mhz: Annotated[
-        float, typer.Option("--cpu-mhz", min=1, max=_MOST, help="Clock rate of a core.", show_default=False)
-    ],
-    clusters: Clusters = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    gpu_mhz: Annotated[
-        float | None,
-        typer.Option(
-            "--gpu-mhz",
-            min=1,
-            max=_MOST,
-            help="Clock rate of a GPU; without it, GPUs have no capacity.",
-            show_default=False,
-        ),
-    ] = None,
-    default_cpus: DefaultCpus = None,
-    default_mem_mib: Annotated[
-        int | None,
-        typer.Option(
-            "--default-mem-mib",
-            min=1,
-            max=_MOST_MIB,
-            help="Memory of jobs that request none.",
-            show_default=False,
-        ),
-    ] = None,
+    cpu_mhz: float,
+    gpu_mhz: float | None,
+    default_cpus: int | None,
+    default_mem_mib: int | None,
+    **target: Any,
 ) -> None:
     """Write OpenDC's tasks and fragments.
 
-    Usage is known for PAI; elsewhere a task uses all that it requests:
-    traces export opendc openb --out openb-opendc --cpu-mhz 2500 --default-mem-mib 4096.
+    PAI has the usage of tasks; in other traces a task uses all that it requests.
+
+    Example: traces export opendc openb --out openb-opendc --cpu-mhz 2500
     """
     from tracehouse.publish.simulators import opendc as simulator
 
-    _export(
-        trace,
-        clusters,
-        warehouse,
-        out,
-        lambda: simulator.build_format(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib),
-    )
+    _export(simulator.build_format(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib), **target)
 
 
-@commands.command()
+@export.command()
+@_export_options
+@_gpus_per_node
+@_number("--default-cpu-milli", 0, _MOST * 1000, "CPU of pods that request none.")
+@_number("--default-memory-mib", 0, _MOST_MIB, "Memory of pods that request none.")
 def openb(
-    trace: Trace,
-    out: Out,
-    clusters: Clusters = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    gpus_per_node: GpusPerNode = 8,
-    default_cpu_milli: Annotated[
-        int | None,
-        typer.Option(
-            "--default-cpu-milli",
-            min=0,
-            max=_MOST * 1000,
-            help="CPU of pods that request none.",
-            show_default=False,
-        ),
-    ] = None,
-    default_memory_mib: Annotated[
-        int | None,
-        typer.Option(
-            "--default-memory-mib",
-            min=0,
-            max=_MOST_MIB,
-            help="Memory of pods that request none.",
-            show_default=False,
-        ),
-    ] = None,
+    trace: str,
+    gpus_per_node: int,
+    default_cpu_milli: int | None,
+    default_memory_mib: int | None,
+    **target: Any,
 ) -> None:
-    """Write pod and node lists in openb's format.
+    """Write pods and nodes as openb lists them.
 
-    Each instance of a job is a pod, or several if it has more GPUs than a node:
-    traces export openb pai --out pai-openb.
+    Each instance of a job is a pod. An instance with more GPUs than a node has becomes several pods.
+
+    Example: traces export openb pai --out pai-openb
     """
     from tracehouse.publish.simulators import openb as simulator
 
     _export(
-        trace,
-        clusters,
-        warehouse,
-        out,
-        lambda: simulator.build_format(trace, gpus_per_node, default_cpu_milli, default_memory_mib),
+        simulator.build_format(trace, gpus_per_node, default_cpu_milli, default_memory_mib),
+        trace=trace,
+        **target,
     )
 
 
-@commands.command()
+@export.command()
+@_export_options
+@_text("--model", "Model of jobs without one.")
+@_number("--batch-size", 1, _MOST, "Batch size of these jobs, in samples.")
+@_number("--iterations-per-s", _LEAST_ABOVE_0, _MOST, "Training speed of these jobs.")
+@_number("--deadline-factor", _LEAST_ABOVE_0, _MOST, "Deadline of these jobs: run time times this factor.")
 def elasticflow(
-    trace: Trace,
-    out: Out,
-    clusters: Clusters = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    model: Annotated[
-        str, typer.Option("--model", help="Model of jobs without one.", show_default=False)
-    ] = "",
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            "--batch-size", min=1, max=_MOST, help="Batch size of jobs without one.", show_default=False
-        ),
-    ] = None,
-    iterations_per_s: Annotated[
-        float | None,
-        typer.Option(
-            "--iterations-per-s",
-            min=_LEAST_ABOVE_0,
-            max=_MOST,
-            help="Training speed, for the iterations of jobs without them.",
-            show_default=False,
-        ),
-    ] = None,
-    deadline_factor: Annotated[
-        float | None,
-        typer.Option(
-            "--deadline-factor",
-            min=_LEAST_ABOVE_0,
-            max=_MOST,
-            help="Deadline in run times after submission.",
-            show_default=False,
-        ),
-    ] = None,
+    model: str,
+    batch_size: int | None,
+    iterations_per_s: float | None,
+    deadline_factor: float | None,
+    **target: Any,
 ) -> None:
     """Write ElasticFlow's training jobs.
 
-    Only ITP has models and deadlines; for other traces set the options:
-    traces export elasticflow itp --out itp-elasticflow --cluster cluster03.
+    Only ITP has models and deadlines; for other traces, set them with the options.
+
+    Example: traces export elasticflow itp --out itp-elasticflow --cluster cluster03
     """
     from tracehouse.publish.simulators import elasticflow as simulator
 
-    _export(
-        trace,
-        clusters,
-        warehouse,
-        out,
-        lambda: simulator.build_format(model, batch_size, iterations_per_s, deadline_factor),
-    )
+    _export(simulator.build_format(model, batch_size, iterations_per_s, deadline_factor), **target)
 
 
-@commands.command()
+@export.command()
+@_export_options
+@_gpus_per_node
+@click.option(
+    "--first-day",
+    default="",
+    show_default=False,
+    metavar="DAY",
+    help="Date of the first job, for traces without dates.",
+)
+@click.option("--default-user", default="", show_default=False, help="User of jobs without one.")
+@_text("--default-vc", "Virtual cluster of jobs without one.")
+@_default_cpus
+@_number("--default-wait-s", 0, _MOST_S, "Queueing delay of jobs without one.")
+@_text("--default-state", "State of jobs whose end is unknown.")
 def helios(
-    trace: Trace,
-    out: Out,
-    clusters: Clusters = None,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    gpus_per_node: GpusPerNode = 8,
-    first_day: Annotated[
-        str,
-        typer.Option("--first-day", metavar="DAY", help="Day of the first job, if the trace has no dates."),
-    ] = "",
-    default_user: Annotated[
-        str, typer.Option("--default-user", help="User of jobs without one.", show_default=False)
-    ] = "",
-    default_vc: Annotated[
-        str, typer.Option("--default-vc", help="Virtual cluster of jobs without one.", show_default=False)
-    ] = "",
-    default_cpus: DefaultCpus = None,
-    default_wait_s: Annotated[
-        int | None,
-        typer.Option(
-            "--default-wait-s",
-            min=0,
-            max=_MOST_S,
-            help="Wait of jobs whose wait is unknown.",
-            show_default=False,
-        ),
-    ] = None,
-    default_state: Annotated[
-        str,
-        typer.Option("--default-state", help="State of jobs whose status is unknown.", show_default=False),
-    ] = "",
+    first_day: str,
+    gpus_per_node: int,
+    default_user: str,
+    default_vc: str,
+    default_cpus: int | None,
+    default_wait_s: int | None,
+    default_state: str,
+    **target: Any,
 ) -> None:
     """Write Helios's job log, cluster_log.csv.
 
-    Times are in the cluster's local time:
-    traces export helios acme --out acme-helios --default-state FAILED --default-user nobody.
+    Times are in the time zone of the cluster.
+
+    Example: traces export helios acme --out acme-helios --default-user unknown
     """
     from tracehouse.publish.simulators import helios as simulator
 
-    day = _parse_day(first_day) if first_day else None
-    _export(
-        trace,
-        clusters,
-        warehouse,
-        out,
-        lambda: simulator.build_format(
-            day, gpus_per_node, default_user, default_vc, default_cpus, default_wait_s, default_state
-        ),
+    day = _day(first_day) if first_day else None
+    spec = simulator.build_format(
+        day, gpus_per_node, default_user, default_vc, default_cpus, default_wait_s, default_state
     )
+    _export(spec, **target)
 
 
-def _parse_day(text: str) -> dt.date:
+def _day(text: str) -> dt.date:
     try:
         return dt.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--first-day must look like 2020-06-30, not {text!r}") from None
+        raise UsageError(f"--first-day must be a date such as 2020-06-30, not {text!r}") from None
 
 
-def _export(
-    trace: str, clusters: list[str] | None, warehouse: Path, out: Path, build: "Callable[[], FormatSpec]"
-) -> None:
+def _export(spec: "FormatSpec", trace: str, clusters: Sequence[str], warehouse: Path, out: Path) -> None:
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import export, loss_report
 
-    spec = build()
-    exported = export.export(warehouse, export.LIMITS, trace, clusters or [], spec, out)
+    exported = export.export(warehouse, export.LIMITS, trace, clusters, spec, out)
     count = exported.report.jobs
-    title = f"{count:,} job{'s' * (count != 1)} in {out}; the same report is in {export.REPORT} there"
+    title = f"Wrote {count:,} job{'s' * (count != 1)} to {out}, and this report to {export.REPORT} there"
     notes = {f"note {number}": note for number, note in enumerate(spec.notes, 1)}
-    shown = Description(
-        f"{trace} as {spec.name}", title, notes, loss_report.tables(exported.report), exported.caveats, ""
-    )
-    typer.echo(description.as_text(shown, sys.stdout is not None and sys.stdout.isatty()), nl=False)
+    tables = loss_report.tables(exported.report)
+    summary = Description(f"{trace} as {spec.name}", title, notes, tables, exported.caveats, "")
+    click.echo(description.as_text(summary, is_on_terminal()), nl=False)

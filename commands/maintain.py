@@ -1,56 +1,79 @@
-"""The commands that fill a warehouse, and keep it."""
+"""The commands that create and maintain a warehouse."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from tracehouse.commands.console import print_outcome, say
-from tracehouse.commands.defaults import DEFAULT_RAW, DEFAULT_WAREHOUSE
-from tracehouse.commands.options import EngineOption, Master, NoStored, Raw, TraceNames, Warehouse, key_values
+from tracehouse.commands.console import print_ingest, say
+from tracehouse.commands.options import (
+    DEFAULT_RAW,
+    PATH,
+    NumberRange,
+    engine_options,
+    key_values,
+    no_stored_option,
+    trace_names,
+    warehouse_option,
+)
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
-from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.engines.names import Engine
 
-commands = typer.Typer()
+_out_option = click.option("--out", "-o", type=PATH, default=DEFAULT_RAW, help="Folder to write to.")
 
 
-@commands.command()
+@click.command()
+@trace_names
+@_out_option
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Also fetch telemetry of this metric (or all). Repeatable.",
+)
+@click.option(
+    "--cluster",
+    "clusters",
+    multiple=True,
+    metavar="NAME",
+    help="Also fetch telemetry of this cluster. Repeatable.",
+)
+@click.option(
+    "--mirror",
+    "mirrors",
+    multiple=True,
+    metavar="HOST=URL",
+    help="Request URL instead of https://HOST. Repeatable.",
+)
+@click.option("--dry-run", is_flag=True, help="List the files and URLs without fetching them.")
 def fetch(
-    traces: TraceNames = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric", metavar="NAME", help="Also fetch telemetry of this metric (or all). Repeatable."
-        ),
-    ] = None,
-    clusters: Annotated[
-        list[str] | None,
-        typer.Option("--cluster", metavar="NAME", help="Also fetch telemetry of this cluster. Repeatable."),
-    ] = None,
-    mirrors: Annotated[
-        list[str] | None,
-        typer.Option("--mirror", metavar="HOST=URL", help="Request URL instead of https://HOST. Repeatable."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the files and URLs without fetching them.")
-    ] = False,
+    traces: Sequence[str],
+    out: Path,
+    metrics: Sequence[str],
+    clusters: Sequence[str],
+    mirrors: Sequence[str],
+    dry_run: bool,
 ) -> None:
-    """Download the publishers' raw files: traces fetch itp zeus --out raw.
+    """Download the publishers' raw files.
 
-    Interrupted downloads are resumed; files that already match the published ones are kept. Acme's telemetry
-    (80 GB) must be selected: traces fetch acme --metric POWER_USAGE --cluster kalos.
+    Interrupted downloads are resumed. Files that match the published ones are kept. Acme's telemetry (80 GB)
+    must be selected with --metric or --cluster.
+
+    Example: traces fetch itp zeus --out raw
+
+    Example: traces fetch acme --metric POWER_USAGE --cluster kalos
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.ingest.downloads import fetch as downloads
     from tracehouse.ingest.downloads.http import open_client
     from tracehouse.ingest.downloads.plan import FetchRequest, describe_plans, plan_downloads
 
-    hosts = key_values(mirrors or [], "a mirror is written HOST=URL")
-    request = FetchRequest(out, traces or [], metrics or [], clusters or [], hosts, is_dry_run=dry_run)
+    hosts = key_values(mirrors, "A mirror must be HOST=URL")
+    request = FetchRequest(out, traces, metrics, clusters, hosts, is_dry_run=dry_run)
     with open_client(hosts, request.retry_policy) as client:
         plans = plan_downloads(request, client)
         for line in describe_plans(plans, out, with_files=dry_run):
@@ -71,95 +94,117 @@ def fetch(
     say(f"{outcome.fetched} fetched, {outcome.kept} already downloaded. Next: traces ingest --raw {out}")
 
 
-@commands.command()
+@click.command()
+@trace_names
+@click.option(
+    "--raw",
+    "-r",
+    type=PATH,
+    multiple=True,
+    default=[DEFAULT_RAW],
+    envvar="TRACES_RAW",
+    show_envvar=True,
+    help="Folder with raw files. Repeatable.",
+)
+@warehouse_option
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Remove rows whose files are not found now, and accept files that lost most of their rows.",
+)
+@no_stored_option
+@engine_options
 def ingest(
-    traces: TraceNames = None,
-    raw: Raw = DEFAULT_RAW,
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace",
-            help="Let a table hold what is found now and nothing else, and a file have far fewer rows.",
-        ),
-    ] = False,
-    no_stored: NoStored = False,
-    engine: EngineOption = Engine.DUCKDB,
-    master: Master = LOCAL,
+    traces: Sequence[str],
+    raw: Sequence[Path],
+    warehouse: Path,
+    replace: bool,
+    no_stored: bool,
+    engine: str,
+    master: str,
 ) -> None:
-    """Read raw files into the warehouse: traces ingest itp openb --raw ~/downloads.
+    """Convert raw files into the warehouse.
 
-    Files are recognised by name and content anywhere below the raw folders. What was ingested before stays,
-    but where the same file is found in another version; `traces forget` takes it out. What has not changed
-    since the last ingest is not converted again; an ingest that was stopped goes on where it was. A database
-    that was built with --materialize stays one file. With --engine spark the workers of a cluster convert,
-    which see the raw files and the warehouse under the same paths.
+    Files are recognised by name and content in all subfolders. Existing data is kept unless a different
+    version of the same file is found. Unchanged files are skipped, and an interrupted ingest resumes. A
+    database built with --materialize remains a single file.
+
+    With --engine spark the workers of a cluster convert; they need the raw files and the warehouse under the
+    same paths.
+
+    Example: traces ingest itp openb --raw ~/downloads
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
 
-    before = _database_that_stands(warehouse)
+    before = _database_inode(warehouse)
 
-    def stopped() -> str:
-        now = _database_that_stands(warehouse)
-        state = "The database is as it was" if before else "There is no database yet"
+    def interrupted() -> str:
+        now = _database_inode(warehouse)
+        state = "The database is unchanged" if before else "There is no database yet"
         return (
-            "Stopped. What was converted is kept, and the next ingest goes on there. "
-            f"{state if now == before else 'The new database is in its place'}"
+            "Stopped. Converted files are kept, and the next ingest resumes there. "
+            f"{state if now == before else 'The new database is complete'}"
         )
 
     with ExitStack() as stack:
-        stack.enter_context(signals.last_words(stopped))
+        stack.enter_context(signals.last_words(interrupted))
         workers = None
-        if engine is Engine.SPARK:
+        if engine == Engine.SPARK:
             from tracehouse.engines.spark.conversions import on_cluster
 
             workers = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())
 
-        def announce(views: int) -> None:
-            say(
-                f"Ready to query. Materializing {views} views; until then they are slower",
-                stderr=True,
-            )
+        def report_ready(views: int) -> None:
+            say(f"Ready to query. Materializing {views} views; until then they are slower", stderr=True)
 
-        outcome = database.ingest(
-            raw, warehouse, traces or [], progress, replace, workers, not no_stored, announce
+        result = database.ingest(
+            raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready
         )
-    print_outcome(outcome, warehouse)
+    print_ingest(result, warehouse)
 
 
-@commands.command()
-def forget(
-    sources: Annotated[
-        list[str],
-        typer.Argument(metavar="SOURCE...", help="Raw files, by their path or name, or patterns: 'acme/*'."),
-    ],
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-) -> None:
-    """Take raw files out of the warehouse: traces forget openb_pod_list_cpu050.csv.
+@click.command()
+@click.argument(
+    "sources", nargs=-1, required=True, metavar="SOURCE...", help="Raw files: a path, a name, or a pattern."
+)
+@warehouse_option
+def forget(sources: Sequence[str], warehouse: Path) -> None:
+    """Remove the rows of raw files from the warehouse.
 
-    The raw files themselves are not touched; the next ingest that finds them reads them again.
+    The raw files themselves are kept; the next ingest that finds them converts them again.
+
+    Example: traces forget openb_pod_list_cpu050.csv 'acme/*'
     """
     from tracehouse.engines.duckdb.write import database
 
-    for left in database.forget(warehouse, sources):
-        say(left)
+    for line in database.forget(warehouse, sources):
+        say(line)
 
 
-@commands.command()
-def vacuum(
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    older_than_days: Annotated[
-        float, typer.Option("--older-than-days", min=0, help="Only files that were superseded so long ago.")
-    ] = 7,
-    keep_versions: Annotated[
-        int, typer.Option("--keep-versions", min=0, help="Keep what so many versions before this one had.")
-    ] = 3,
-) -> None:
-    """Remove Parquet files that newer versions have superseded: traces vacuum --older-than-days 0.
+@click.command()
+@warehouse_option
+@click.option(
+    "--older-than-days",
+    type=NumberRange(min=0),
+    default=7,
+    metavar="DAYS",
+    help="Only files superseded at least this long ago.",
+)
+@click.option(
+    "--keep-versions",
+    type=click.IntRange(0),
+    default=3,
+    metavar="NUMBER",
+    help="Keep the files of this many earlier versions.",
+)
+def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> None:
+    """Delete superseded Parquet files.
 
-    Every ingest does so with these defaults. Who still reads an older version gets errors from then on.
+    Every ingest runs this automatically. Readers that still use a deleted version will get errors.
+
+    Example: traces vacuum --older-than-days 0
     """
     from tracehouse.engines.duckdb.write import database
 
@@ -170,23 +215,18 @@ def vacuum(
     say(f"Removed {len(removed):,} files, {freed_mb:,.1f} MB")
 
 
-@commands.command()
-def build(
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    materialize: Annotated[
-        bool,
-        typer.Option("--materialize", help="Copy the tables into the database: one file, no other needed."),
-    ] = False,
-    no_stored: NoStored = False,
-    recover: Annotated[
-        bool,
-        typer.Option("--recover", help="First make datapackage.json anew, if it is gone or damaged."),
-    ] = False,
-) -> None:
-    """Build the database anew over the warehouse's Parquet: traces build.
+@click.command()
+@warehouse_option
+@click.option("--materialize", is_flag=True, help="Copy the tables into the database: one file is enough.")
+@no_stored_option
+@click.option("--recover", is_flag=True, help="First recreate datapackage.json if it is missing or damaged.")
+def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) -> None:
+    """Rebuild the database over the warehouse's Parquet files.
 
-    Needed after the folder was moved, after an update of this program, and after a change of your own views
-    and queries in the warehouse's folder `local`.
+    Run it after moving the folder, after updating Tracehouse, and after changing your own views and queries
+    in the warehouse's folder `local`.
+
+    Example: traces build --warehouse warehouse
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
@@ -205,22 +245,29 @@ def build(
         say(f"error: {problem.error}", stderr=True)
     if built.problems:
         count = len(built.problems)
-        raise UserError(f"{count} file{'s' * (count != 1)} of your own could not be built; all else was")
+        raise UserError(f"{count} of your own definitions could not be built; everything else was")
 
 
-@commands.command()
-def sample(
-    traces: TraceNames = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = DEFAULT_RAW[0],
-    scale: Annotated[
-        float,
-        typer.Option("--scale", "-s", help="Size; 1 is the publisher's. Telemetry goes by its square."),
-    ] = 0.01,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed and scale give the same files.")] = 0,
-) -> None:
-    """Write synthetic raw files in the publishers' formats: traces sample --out raw --scale 0.01.
+@click.command()
+@trace_names
+@_out_option
+@click.option(
+    "--scale",
+    "-s",
+    type=float,
+    default=0.01,
+    metavar="NUMBER",
+    help="Size relative to the original data; telemetry grows with the square.",
+)
+@click.option(
+    "--seed", type=int, default=0, metavar="NUMBER", help="The same seed and scale give the same files."
+)
+def sample(traces: Sequence[str], out: Path, scale: float, seed: int) -> None:
+    """Generate synthetic raw files in the publishers' formats.
 
-    They are marked as synthetic, and stay so in the warehouse.
+    They remain labelled synthetic in the warehouse.
+
+    Example: traces sample itp zeus --out raw --scale 0.01
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.samples.dumps import available, expected_bytes, write_sample
@@ -228,16 +275,19 @@ def sample(
     chosen = traces or available()
     with byte_bars() as progress:
 
-        def tell(trace: str, more_bytes: int) -> None:
+        def report(trace: str, more_bytes: int) -> None:
             progress(trace, more_bytes, expected_bytes([trace], scale))
 
-        paths = write_sample(out, scale, seed, chosen, tell)
-    say(f"Wrote {len(paths)} synthetic files to {out}. Read them with: traces ingest --raw {out}")
+        paths = write_sample(out, scale, seed, chosen, report)
+    say(f"Wrote {len(paths)} synthetic files to {out}. Next: traces ingest --raw {out}")
 
 
-def _database_that_stands(warehouse: Path) -> int:
-    """Which file is the database: another number after another has taken its place, 0 where there is none."""
+def _database_inode(warehouse: Path) -> int:
+    """The inode of the database file, which changes when another replaces it; 0 without a database."""
     from tracehouse.engines.duckdb.names import NAME
 
     path = warehouse / NAME
     return path.stat().st_ino if path.exists() else 0
+
+
+COMMANDS = (fetch, ingest, forget, vacuum, build, sample)

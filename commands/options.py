@@ -1,220 +1,221 @@
-"""The options that several commands share."""
+"""The options, arguments and parameter types that several commands share."""
 
-import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tracehouse.core.errors import UsageError
-from tracehouse.core.terminal import shown
-from tracehouse.engines.names import MOST_ROWS, Engine
-from tracehouse.publish.formats import Format
-
-if TYPE_CHECKING:
-    from tracehouse.engines.duckdb.read.answer import Asked, Note
-    from tracehouse.engines.duckdb.read.sandbox import Limits
+import click
 
 from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal
-from tracehouse.commands.defaults import DEFAULT_WAREHOUSE
+from tracehouse.core.errors import UsageError
+from tracehouse.core.terminal import shown
+from tracehouse.engines.names import LOCAL, MOST_ROWS, Engine
+from tracehouse.publish.formats import Format
 
-Warehouse = Annotated[
-    Path,
-    typer.Option("--warehouse", "-w", envvar="TRACES_WAREHOUSE", help="Folder that holds the warehouse."),
-]
+if TYPE_CHECKING:
+    from tracehouse.engines.duckdb.read.binding import Bind
+    from tracehouse.engines.duckdb.read.notes import Note
+    from tracehouse.engines.duckdb.read.sandbox import Limits
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-Raw = Annotated[
-    list[Path],
-    typer.Option("--raw", "-r", envvar="TRACES_RAW", help="Folder with raw files; may be repeated."),
-]
-
-
-TraceNames = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[TRACE]...",
-        help="Traces; all, if none is named.",
-        show_default=False,
-        autocompletion=complete_trace,
-    ),
-]
+DEFAULT_WAREHOUSE = Path("warehouse")
+DEFAULT_RAW = Path("raw")
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
-FormatOption = Annotated[
-    Format | None,
-    typer.Option("--format", help="Default: table on a terminal, csv in a pipe.", show_default=False),
-]
+class CommandGroup(click.Group):
+    """A group that lists its commands in the order in which they were added."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
-Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+class _Utf8(click.ParamType):
+    """A text. The bytes of an argument may be invalid UTF-8."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{shown(value)} is not valid UTF-8", param, ctx)
+        return str(value)
 
 
-Records = Annotated[
-    bool, typer.Option("--records", help="A line for each value: for few rows of many columns.")
-]
+class NumberRange(click.FloatRange):
+    """A range of numbers. NaN is not in it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return float(number)
 
 
-Wide = Annotated[
-    bool, typer.Option("--wide", help="In a table, show all columns and whole texts, however wide.")
-]
+PATH = click.Path(path_type=Path)
+TEXT = _Utf8()
+
+trace_names = click.argument(
+    "traces",
+    nargs=-1,
+    metavar="[TRACE]...",
+    help="Names of traces. Default: all.",
+    shell_complete=complete_trace,
+)
+warehouse_option = click.option(
+    "--warehouse",
+    "-w",
+    type=PATH,
+    envvar="TRACES_WAREHOUSE",
+    show_envvar=True,
+    default=DEFAULT_WAREHOUSE,
+    help="Folder of the warehouse.",
+)
+timeout_option = click.option(
+    "--timeout", type=float, metavar="SECONDS", help="Stop the query after this time."
+)
+memory_option = click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    default="",
+    show_default=False,
+    help="Memory limit, such as 500MB or 4GB; the rest goes to disk. Default: half of the memory.",
+)
+limit_option = click.option(
+    "--limit", "-n", type=click.IntRange(0, MOST_ROWS), metavar="ROWS", help="Return at most this many rows."
+)
+explain_option = click.option("--explain", is_flag=True, help="Print the query plan instead of the answer.")
+guard_option = click.option(
+    "--guard-formulas",
+    is_flag=True,
+    help="In CSV, put ' before texts that start with = + - or @, so that spreadsheets do not run them.",
+)
+pager_option = click.option(
+    "--no-pager", is_flag=True, help="Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"
+)
+no_stored_option = click.option(
+    "--no-stored", is_flag=True, help="Do not cache expensive views as Parquet; compute them in each query."
+)
 
 
-NoPager = Annotated[
-    bool,
-    typer.Option(
-        "--no-pager", help="Not in a pager, where it is longer than the screen: TRACES_PAGER, PAGER or less."
-    ),
-]
-
-
-RowLimit = Annotated[
-    int | None,
-    typer.Option("--limit", "-n", min=0, max=MOST_ROWS, help="No more rows than these.", show_default=False),
-]
-
-
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="File to write to; its ending chooses the format.", show_default=False
-    ),
-]
-
-
-Timeout = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="SECONDS", help="Give up after so long.", show_default=False),
-]
-
-
-MemoryLimit = Annotated[
-    str,
-    typer.Option(
-        "--memory-limit",
-        metavar="SIZE",
-        help="As 500MB or 4GB; what does not fit goes to disk. Default: half of the machine's.",
-        show_default=False,
-    ),
-]
-
-
-GuardFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--guard-formulas",
-        help="In CSV, put a ' before texts that a spreadsheet would run: those with = + - or @ in front.",
-    ),
-]
-
-
-EngineOption = Annotated[
-    Engine, typer.Option("--engine", help="What runs it: spark for warehouses beyond one machine.")
-]
-
-
-Master = Annotated[
-    str,
-    typer.Option("--master", metavar="URL", help="Spark's: local[N], spark://HOST:PORT, yarn or k8s://…"),
-]
-
-
-NoStored = Annotated[
-    bool, typer.Option("--no-stored", help="Compute every view when it is asked, and keep none as Parquet.")
-]
-
-
-Explain = Annotated[bool, typer.Option("--explain", help="Show how it would be run, and do not run it.")]
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options --engine and --master."""
+    command = click.option(
+        "--master",
+        metavar="URL",
+        default=LOCAL,
+        help="Spark master: local[N], spark://HOST:PORT, yarn or k8s://…",
+    )(command)
+    return click.option(
+        "--engine",
+        type=click.Choice([engine.value for engine in Engine]),
+        default=Engine.DUCKDB.value,
+        help="Engine to use. Spark is for warehouses beyond one machine.",
+    )(command)
 
 
 @dataclass(frozen=True)
-class Answering:
-    """How an answer is given: the options that all commands share which give one."""
+class AnswerOptions:
+    """The options that all commands share which print an answer."""
 
-    warehouse: Warehouse = DEFAULT_WAREHOUSE
-    form: FormatOption = None
-    json: Json = False
-    records: Records = False
-    wide: Wide = False
-    no_pager: NoPager = False
-    output: Output = None
-    timeout: Timeout = None
-    memory_limit: MemoryLimit = ""
+    warehouse: Path
+    format: str | None
+    json: bool
+    records: bool
+    wide: bool
+    no_pager: bool
+    output: Path | None
+    timeout: float | None
+    memory_limit: str
 
     @property
-    def chosen(self) -> Format | None:
-        """The format that was asked for, if any. Raises UsageError where several were."""
-        asked = {self.form} - {None}
-        asked |= {Format.JSON} if self.json else set()
-        asked |= {Format.RECORDS} if self.records else set()
-        if len(asked) > 1:
-            raise UsageError("give one of --format, --json and --records: an answer has one format")
-        return next(iter(asked), None)
+    def requested_format(self) -> Format | None:
+        """The format that the user requested, if any. Raises UsageError for several."""
+        requested = {Format(self.format)} if self.format else set()
+        requested |= {Format.JSON} if self.json else set()
+        requested |= {Format.RECORDS} if self.records else set()
+        if len(requested) > 1:
+            raise UsageError("Give only one of --format, --json and --records")
+        return next(iter(requested), None)
+
+    @property
+    def output_format(self) -> Format:
+        """The requested format, or that of the output. Raises UsageError if the output cannot have it."""
+        from tracehouse.publish import export
+
+        return export.chosen_format(self.requested_format, self.output)
 
     @property
     def limits(self) -> "Limits":
-        """How long the answer may take, and how much memory."""
+        """The limits of time and memory."""
         from tracehouse.engines.duckdb.read.sandbox import Limits
 
         return Limits(self.timeout, self.memory_limit)
 
-    def write(self, asked: "Asked", **more: Any) -> "list[Note]":
-        """Write an answer, as `answers.write_answer` does with these options. Returns the notes on it."""
+    @property
+    def notes_to_stderr(self) -> bool:
+        """Whether notes go to standard error, because standard output has only the answer."""
+        return self.output is not None or not is_on_terminal()
+
+    def write(self, bind: "Bind", form: Format | None = None, **more: Any) -> "Sequence[Note]":
+        """Write an answer with these options, as `answers.write_answer` does. The command must exit then."""
         from tracehouse.publish import answers
 
         return answers.write_answer(
-            asked,
+            bind,
             self.warehouse,
             self.limits,
-            self.chosen,
+            form or self.output_format,
             self.output,
             wide=self.wide,
             pages=not self.no_pager,
-            last=True,
+            exit_after=True,
             **more,
         )
 
-    @property
-    def notes_apart(self) -> bool:
-        """Whether notes on the answer would mix with it where it goes, and so belong on standard error."""
-        return self.output is not None or not is_on_terminal()
+
+_ANSWER_OPTIONS: Sequence[Decorator] = (
+    warehouse_option,
+    click.option(
+        "--format",
+        type=click.Choice([form.value for form in Format]),
+        metavar="FORMAT",
+        help=f"Output format: {', '.join(Format)}. Default: table on a terminal, else csv.",
+    ),
+    click.option("--json", is_flag=True, help="Same as --format json."),
+    click.option("--records", is_flag=True, help="Same as --format records: one line per value."),
+    click.option("--wide", is_flag=True, help="Show all columns and full texts in tables."),
+    pager_option,
+    click.option("--output", "-o", type=PATH, help="Write to this file. Its extension selects the format."),
+    timeout_option,
+    memory_option,
+)
 
 
-def answering(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `Answering`, which it gets as its argument `how`."""
-    own = inspect.signature(command)
-    shared = inspect.signature(Answering).parameters.values()
+def answer_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `AnswerOptions`, which the command gets as its first argument."""
 
     @wraps(command)
-    def called(**values: Any) -> None:
-        how = Answering(**{option.name: values.pop(option.name) for option in shared})
-        command(**values, how=how)
+    def with_answer_options(**values: Any) -> None:
+        shared = {name: values.pop(name) for name in AnswerOptions.__dataclass_fields__}
+        command(AnswerOptions(**shared), **values)
 
-    options = [*(option for option in own.parameters.values() if option.name != "how"), *shared]
-    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
-    called.__signature__ = own.replace(parameters=options)  # type: ignore[attr-defined]
-    called.__annotations__ = {option.name: option.annotation for option in options}
-    return called
-
-
-def as_text(value: str | list[str] | None) -> str | list[str] | None:
-    """What was given, where it is text: an argument may hold any byte."""
-    for text in [value] if isinstance(value, str) else value or []:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise typer.BadParameter(f"{shown(text)} is not UTF-8") from None
-    return value
+    decorated: Callable[..., None] = with_answer_options
+    for option in reversed(_ANSWER_OPTIONS):
+        decorated = option(decorated)
+    return decorated
 
 
-def key_values(texts: Sequence[str], rule: str = "a parameter is written KEY=VALUE") -> dict[str, str]:
-    """Pairs that are written KEY=VALUE. Raises UsageError, which says the rule, where one is not."""
+def key_values(texts: Sequence[str], expected: str = "A parameter must be KEY=VALUE") -> dict[str, str]:
+    """Parse texts of the form KEY=VALUE. Raises UsageError where one is not."""
     pairs = [text.partition("=") for text in texts]
     for key, equals, value in pairs:
         if not equals:
-            raise UsageError(f"{rule}, not {key + equals + value!r}")
+            raise UsageError(f"{expected}, not {key + equals + value!r}")
     return {key: value for key, _, value in pairs}

@@ -1,51 +1,37 @@
-"""The commands that hand on what a warehouse holds."""
+"""The commands that publish a warehouse: BI files, report, browser and MCP server."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from tracehouse.commands.console import say
-from tracehouse.commands.defaults import DEFAULT_WAREHOUSE
-from tracehouse.commands.options import MemoryLimit, Timeout, TraceNames, Warehouse
+from tracehouse.commands.options import PATH, memory_option, timeout_option, trace_names, warehouse_option
 
-commands = typer.Typer()
+_server_timeout_option = click.option(
+    "--timeout", type=float, default=60, metavar="SECONDS", help="Stop a query after this time."
+)
 
 
-@commands.command()
-def publish(
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="DuckDB file to write.", show_default=False),
-    ] = None,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="URL",
-            help="PostgreSQL to fill: postgresql://user@host/database; PGPASSWORD has the password.",
-            show_default=False,
-        ),
-    ] = "",
-    superset: Annotated[
-        Path | None,
-        typer.Option(
-            "--superset",
-            metavar="ZIP",
-            help="Superset's dashboards over FILE, to be imported there.",
-            show_default=False,
-        ),
-    ] = None,
-    whole: Annotated[
-        bool,
-        typer.Option("--whole", help="Telemetry sample by sample too, not by the hour alone."),
-    ] = False,
-) -> None:
-    """Write what BI tools read, and replace what was published before: traces publish --out traces.duckdb.
+@click.command()
+@warehouse_option
+@click.option("--out", "-o", type=PATH, metavar="FILE", help="DuckDB file to write.")
+@click.option(
+    "--to",
+    default="",
+    show_default=False,
+    metavar="URL",
+    help="PostgreSQL database to fill: postgresql://user@host/database. The password is in PGPASSWORD.",
+)
+@click.option("--superset", type=PATH, metavar="ZIP", help="Superset dashboards over FILE, for its import.")
+@click.option("--whole", is_flag=True, help="Include every telemetry sample, not only hourly values.")
+def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, whole: bool) -> None:
+    """Write a database for BI tools.
 
-    Everything is a table there: base tables, views, the answers of the named queries to their defaults, and
-    the catalog. Traces without data are left out.
+    Base tables, views, the answers of the named queries with default parameters, and the catalog are all
+    tables there. Traces without data are omitted. An earlier version is replaced.
+
+    Example: traces publish --out traces.duckdb
     """
     from tracehouse.publish.bi import publishing
 
@@ -56,67 +42,79 @@ def publish(
         say(f"note: {note}", stderr=True)
 
 
-@commands.command()
+@click.command()
+@trace_names
+@click.option("--out", "-o", type=PATH, default=Path("report.html"), help="File to write.")
+@warehouse_option
+@timeout_option
+@memory_option
 def report(
-    traces: TraceNames = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write to.")] = Path("report.html"),
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    timeout: Timeout = None,
-    memory_limit: MemoryLimit = "",
+    traces: Sequence[str], out: Path, warehouse: Path, timeout: float | None, memory_limit: str
 ) -> None:
-    """Write a page on what is loaded, what it tells and how far it agrees: traces report itp --out itp.html.
+    """Write an HTML report on the loaded traces.
 
-    One file of HTML, to read, send and print: sources, coverage, the traces side by side, published figures
-    beside measured ones, charts, caveats, citations. It needs no network.
+    One self-contained file: sources, coverage, a comparison of the traces, published and measured figures,
+    charts, caveats and citations.
+
+    Example: traces report itp --out itp.html
     """
     from tracehouse.engines.duckdb.read import sandbox
     from tracehouse.publish import answers
 
-    answers.write_report(traces or [], warehouse, sandbox.Limits(timeout, memory_limit), out)
+    answers.write_report(traces, warehouse, sandbox.Limits(timeout, memory_limit), out)
     say(f"Wrote {out}")
 
 
-@commands.command()
-def explore(
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for any that is free.")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="A question may take so long.")
-    ] = 60,
-    memory_limit: MemoryLimit = "",
-) -> None:
-    """Ask the named queries in the browser: traces explore. Ctrl-C ends it.
+@click.command()
+@warehouse_option
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Port; 0 selects a free one."
+)
+@click.option("--no-browser", is_flag=True, help="Print the URL without opening it.")
+@_server_timeout_option
+@memory_option
+def explore(warehouse: Path, port: int, no_browser: bool, timeout: float, memory_limit: str) -> None:
+    """Run named queries in the browser. Ctrl-C stops the server.
 
-    To search them, set their parameters, see answer, picture, caveats, SQL and sources, and download. Pages
-    go to this machine alone, and to whoever has the token in the address that is printed.
+    The pages search queries, set parameters, show the answer with chart, caveats, SQL and sources, and
+    download it. The server listens on localhost only, and requires the token in the printed URL.
+
+    Example: traces explore --port 8080
     """
     from tracehouse.engines.duckdb.read import sandbox
-    from tracehouse.publish import explore as exploring
+    from tracehouse.publish import explore
 
-    def tell(address: str) -> None:
-        say(f"Open {address}\nCtrl-C ends it")
+    def report_address(address: str) -> None:
+        say(f"Open {address}\nStop with Ctrl-C")
         if not no_browser:
             import webbrowser
 
             webbrowser.open(address)
 
-    exploring.serve(warehouse, sandbox.Limits(timeout, memory_limit), port, tell)
+    explore.serve(warehouse, sandbox.Limits(timeout, memory_limit), port, report_address)
 
 
-@commands.command()
-def mcp(
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="Give up on a question after so long.")
-    ] = 60,
-    memory_limit: MemoryLimit = "",
-    most_rows: Annotated[
-        int, typer.Option("--max-rows", min=1, help="The most rows that an answer may have.")
-    ] = 1000,
-) -> None:
-    """Serve the warehouse to agents, by the Model Context Protocol over standard streams: traces mcp."""
+@click.command()
+@warehouse_option
+@_server_timeout_option
+@memory_option
+@click.option(
+    "--max-rows",
+    "most_rows",
+    type=click.IntRange(1),
+    default=1000,
+    metavar="ROWS",
+    help="Highest number of rows in an answer.",
+)
+def mcp(warehouse: Path, timeout: float, memory_limit: str, most_rows: int) -> None:
+    """Run an MCP server on standard input and output.
+
+    Example: traces mcp --warehouse warehouse
+    """
     from tracehouse.engines.duckdb.read.sandbox import Limits
     from tracehouse.publish import mcp
 
     mcp.serve(warehouse, Limits(timeout, memory_limit), most_rows)
+
+
+COMMANDS = (publish, report, explore, mcp)

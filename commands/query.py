@@ -1,217 +1,174 @@
-"""The commands that ask a warehouse."""
+"""The commands that query a warehouse."""
 
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-from typer.core import TyperCommand
+import click
 
+from tracehouse.commands.completion import (
+    complete_object,
+    complete_parameter,
+    complete_query,
+    complete_schema,
+)
+from tracehouse.commands.console import is_on_terminal, print_notes, say
+from tracehouse.commands.options import (
+    PATH,
+    TEXT,
+    AnswerOptions,
+    answer_options,
+    engine_options,
+    explain_option,
+    guard_option,
+    key_values,
+    limit_option,
+    pager_option,
+    trace_names,
+    warehouse_option,
+)
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.terminal import shown
-from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.engines.names import Engine
 from tracehouse.publish.formats import Format
 from tracehouse.sql.lists import BRIEF, Kind
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from tracehouse.engines.duckdb.read.binding import Bind
 
-    from tracehouse.engines.duckdb.read.answer import Note, Question
-
-from tracehouse.commands.completion import (
-    complete_asked,
-    complete_described,
-    complete_parameter,
-    complete_schema,
-)
-from tracehouse.commands.console import is_on_terminal, print_notes, say
-from tracehouse.commands.defaults import DEFAULT_WAREHOUSE
-from tracehouse.commands.options import (
-    Answering,
-    EngineOption,
-    Explain,
-    GuardFormulas,
-    Master,
-    NoPager,
-    RowLimit,
-    TraceNames,
-    Warehouse,
-    answering,
-    as_text,
-    key_values,
-)
-
-commands = typer.Typer()
-
-# What --plot means without a file.
+# The value of --plot without a file.
 _TERMINAL = Path("-")
 
 
-@commands.command("list")
-@answering
-def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")] = Kind.TRACES,
-    trace: Annotated[
-        str,
-        typer.Argument(
-            help="Only those of a trace, or unified.", show_default=False, autocompletion=complete_schema
-        ),
-    ] = "",
-    search: Annotated[
-        str,
-        typer.Option(
-            "--search",
-            "-s",
-            metavar="WORDS",
-            help="Only those with all the words, the best first.",
-            show_default=False,
-        ),
-    ] = "",
-    limit: RowLimit = None,
-    *,
-    how: Answering,
-) -> None:
-    """List what the warehouse holds: traces list queries pai --search "queueing delay"."""
-    from tracehouse.engines.duckdb.read.answer import first_rows
-    from tracehouse.engines.duckdb.read.listing import listing
+@click.command("list")
+@click.argument(
+    "kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.TRACES.value, help="What to list."
+)
+@click.argument(
+    "trace",
+    default="",
+    shell_complete=complete_schema,
+    help="Only objects of this trace, or unified.",
+)
+@click.option(
+    "--search", "-s", metavar="WORDS", default="", help="Only objects that match all words, best match first."
+)
+@limit_option
+@answer_options
+def list_(options: AnswerOptions, kind: str, trace: str, search: str, limit: int | None) -> None:
+    """List traces, tables, views or queries.
 
-    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        return first_rows(connection, listing(connection, kind, trace, search), limit), []
+    Example: traces list queries pai --search "queueing delay"
+    """
+    from tracehouse.engines.duckdb.read.binding import bind_list
 
-    print_notes(how.write(asked, brief=BRIEF[kind]), stderr=how.notes_apart)
+    bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, limit=limit)
+    print_notes(options.write(bind, brief=BRIEF[Kind(kind)]), stderr=options.notes_to_stderr)
 
 
-@commands.command()
-def describe(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="A table, view or query, a trace, a column or a caveat: itp.job, itp, itp.job.run_s.",
-            callback=as_text,
-            autocompletion=complete_described,
-        ),
-    ],
-    warehouse: Warehouse = DEFAULT_WAREHOUSE,
-    json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-    no_pager: NoPager = False,
-) -> None:
-    """Say what a name means: traces describe pai.task_wait.
+@click.command()
+@click.argument(
+    "name", type=TEXT, shell_complete=complete_object, help="Name of the object, such as itp.job.run_s."
+)
+@warehouse_option
+@click.option("--json", is_flag=True, help="Print a JSON object.")
+@pager_option
+def describe(name: str, warehouse: Path, json: bool, no_pager: bool) -> None:
+    """Describe a table, view, query, trace, column or caveat.
 
-    It may be that of a table, view, query, trace, column or caveat.
+    Example: traces describe pai.task_wait
     """
     from tracehouse.engines.duckdb.read import sandbox
-    from tracehouse.engines.duckdb.read.describe import describe as described
+    from tracehouse.engines.duckdb.read.describe import describe
     from tracehouse.publish import description, output
 
-    found = sandbox.ask(warehouse, sandbox.Limits(), lambda opened: described(opened, name), last=True)
-    on_terminal = is_on_terminal()
-    text = description.as_json(found) if json else description.as_text(found, on_terminal)
-    output.show(shown(text) if json and on_terminal else text, pages=not no_pager)
+    found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name), exit_after=True)
+    to_terminal = is_on_terminal()
+    text = description.as_json(found) if json else description.as_text(found, to_terminal)
+    output.print_text(shown(text) if json and to_terminal else text, pages=not no_pager)
 
 
-class _WithBarePlot(TyperCommand):
-    """A command whose --plot may do without its value, which typer has no word for: `-`, then."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        for place, word in enumerate(args):
-            following = args[place + 1] if place + 1 < len(args) else "--"
-            if word == "--plot" and following.startswith("-") and following != str(_TERMINAL):
-                args = [*args[: place + 1], str(_TERMINAL), *args[place + 1 :]]
-                break
-        return super().parse_args(ctx, args)
-
-
-# Shown where an option is wrong, as whoever takes a parameter for one will find.
-@commands.command(cls=_WithBarePlot, options_metavar="[-p KEY=VALUE]... [OPTIONS]")
-@answering
+# The usage line is printed with errors too: it shows how to give parameters.
+@click.command(options_metavar="[-p KEY=VALUE]... [OPTIONS]")
+@click.argument(
+    "name",
+    type=TEXT,
+    shell_complete=complete_query,
+    help="Name of the query, view or table. List: `traces list queries`",
+)
+@click.option(
+    "--param",
+    "-p",
+    "parameters",
+    type=TEXT,
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=complete_parameter,
+    help="Set a parameter. Repeatable.",
+)
+@limit_option
+@explain_option
+@click.option(
+    "--plot",
+    type=PATH,
+    is_flag=False,
+    flag_value=str(_TERMINAL),
+    metavar="[FILE]",
+    help="Draw a chart: FILE.png, .svg or .pdf, or in the terminal.",
+)
+@click.option("--width", type=float, metavar="MM", help="Width of FILE, such as 85 for a paper's column.")
+@click.option("--font-size", type=float, metavar="POINTS", help="Font size in FILE.")
+@guard_option
+@engine_options
+@answer_options
 def query(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Name of the query (`traces list queries` has all), or of a view or table.",
-            callback=as_text,
-            autocompletion=complete_asked,
-        ),
-    ],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            "-p",
-            metavar="KEY=VALUE",
-            help="A parameter; may be repeated.",
-            callback=as_text,
-            autocompletion=complete_parameter,
-        ),
-    ] = None,
-    limit: RowLimit = None,
-    explain: Explain = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            metavar="[FILE]",
-            help="Draw the answer: FILE.png, .svg or .pdf; without one, in the terminal.",
-            show_default=False,
-        ),
-    ] = None,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            "--width", metavar="MM", help="Width of FILE: 85 for a paper's column.", show_default=False
-        ),
-    ] = None,
-    font_size: Annotated[
-        float | None,
-        typer.Option("--font-size", metavar="POINTS", help="Size of its letters.", show_default=False),
-    ] = None,
-    guard_formulas: GuardFormulas = False,
-    engine: EngineOption = Engine.DUCKDB,
-    master: Master = LOCAL,
-    *,
-    how: Answering,
+    options: AnswerOptions,
+    name: str,
+    parameters: Sequence[str],
+    limit: int | None,
+    explain: bool,
+    plot: Path | None,
+    width: float | None,
+    font_size: float | None,
+    guard_formulas: bool,
+    engine: str,
+    master: str,
 ) -> None:
-    """Answer a named query, or show the rows of a view: traces query itp.gpu_hours -p min_gpus=8.
+    """Run a named query, or read the rows of a view or table.
 
-    With --plot the answer is drawn, in the terminal or to a file: traces query itp.gpu_hours --plot hours.png
+    Tables include total rows ("all"). Other formats include them only with -p with_total=true.
 
-    Where a query has the parameter with_total, a table has the totals, rows called all, and other formats
-    have them with -p with_total=true.
+    Example: traces query itp.gpu_hours -p min_gpus=8
+
+    Example: traces query itp.gpu_hours --plot hours.png
     """
-    from tracehouse.engines.duckdb.read import answer
-    from tracehouse.publish import answers, export
+    from tracehouse.engines.duckdb.read.binding import bind_query
+    from tracehouse.publish import answers
 
-    if plot and (how.chosen or how.output or explain or guard_formulas):
-        raise UsageError("give --plot, or --format, --output, --explain or --guard-formulas, not both")
+    if plot and (options.requested_format or options.output or explain or guard_formulas):
+        raise UsageError("--plot excludes --format, --output, --explain and --guard-formulas")
     to_file = plot is not None and plot != _TERMINAL
     if (width is not None or font_size is not None) and not to_file:
-        raise UsageError("--width and --font-size are those of a picture: give --plot FILE too")
-    given = key_values(parameters or [])
+        raise UsageError("--width and --font-size need --plot FILE")
+    given = key_values(parameters)
     if plot:
         from tracehouse.publish.plot import pictures
 
         size = pictures.parse_size(width, font_size)
-    # A reader wants the total below its parts; a program that sums, or a picture, wants the parts alone.
-    with_total = not plot and export.chosen_format(how.chosen, how.output) is Format.TABLE
+    # Totals are for people. A program that sums rows, or a chart, must not get them.
+    form = None if plot else options.output_format
+    with_total = form is Format.TABLE
+    bind: Bind
+    if engine == Engine.SPARK:
+        from tracehouse.engines.spark import runner
 
-    def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        if explain:
-            return answer.named_question(connection, name, given, limit, with_total), []
-        question = answer.named_question(
-            connection, name, given, with_total=with_total, for_chart=plot is not None
-        )
-        return answer.answered(connection, answer.first_rows(connection, question, limit))
-
-    asked: answer.Asked = here
-    if engine is Engine.SPARK:
-        from tracehouse.engines.spark import runner as on_spark
-
-        asked = on_spark.named(
-            how.warehouse,
+        bind = runner.run_query(
+            options.warehouse,
             master,
-            how.limits,
+            options.limits,
             name,
             given,
             limit,
@@ -219,135 +176,129 @@ def query(
             explain,
             for_chart=plot is not None,
         )
+    else:
+        bind = partial(
+            bind_query,
+            name=name,
+            texts=given,
+            limit=limit,
+            with_total=with_total,
+            explain=explain,
+            for_chart=plot is not None,
+        )
     if plot == _TERMINAL:
-        notes = answers.show_answer(asked, how.warehouse, how.limits, given)
+        notes = answers.draw_in_terminal(bind, options.warehouse, options.limits, given)
     elif plot:
-        notes = answers.draw_answer(asked, how.warehouse, how.limits, plot, given, size)
+        notes = answers.draw_to_file(bind, options.warehouse, options.limits, plot, given, size)
         say(f"Drew {plot}")
     else:
-        notes = how.write(asked, guard_formulas=guard_formulas, explain=explain)
-    print_notes(notes, stderr=how.notes_apart)
+        notes = options.write(bind, form, guard_formulas=guard_formulas)
+    print_notes(notes, stderr=options.notes_to_stderr)
 
 
-@commands.command()
-@answering
+@click.command()
+@click.argument("statement", type=TEXT, required=False, help="The statement; - or none reads standard input.")
+@click.option("--file", "-f", type=PATH, help="File with the statement.")
+@limit_option
+@explain_option
+@guard_option
+@engine_options
+@answer_options
 def sql(
-    statement: Annotated[
-        str | None,
-        typer.Argument(
-            help="The statement; `-`, or none at all, reads standard input.",
-            show_default=False,
-            callback=as_text,
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("--file", "-f", help="File that holds the statement.", show_default=False),
-    ] = None,
-    limit: RowLimit = None,
-    explain: Explain = False,
-    guard_formulas: GuardFormulas = False,
-    engine: EngineOption = Engine.DUCKDB,
-    master: Master = LOCAL,
-    *,
-    how: Answering,
+    options: AnswerOptions,
+    statement: str | None,
+    file: Path | None,
+    limit: int | None,
+    explain: bool,
+    guard_formulas: bool,
+    engine: str,
+    master: str,
 ) -> None:
-    """Answer a query in SQL: traces sql "select count(*) from itp.job".
+    """Run a read-only SQL statement.
 
-    The database is opened read-only, and no other file can be read or written. Caveats are those of the
-    columns that it names. With --engine spark it is Spark's SQL.
+    The statement can read only the warehouse, and write no file. Caveats are those of the columns that it
+    reads. With --engine spark it is in Spark's SQL.
+
+    Example: traces sql "select count(*) from itp.job"
     """
-    from tracehouse.engines.duckdb.read import answer, provenance
+    from tracehouse.engines.duckdb.read.binding import bind_statement
 
     text = _statement(statement, file)
+    bind: Bind
+    if engine == Engine.SPARK:
+        from tracehouse.engines.spark import runner
 
-    def here(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        question = answer.sql_question(connection, text)
-        notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
-        if explain:
-            return answer.limited(question, limit), notes
-        return answer.first_rows(connection, question, limit), notes
-
-    asked: answer.Asked = here
-    if engine is Engine.SPARK:
-        from tracehouse.engines.spark import runner as on_spark
-
-        asked = on_spark.written(how.warehouse, master, how.limits, text, limit, explain)
-    notes = how.write(asked, guard_formulas=guard_formulas, explain=explain)
-    print_notes(notes, stderr=how.notes_apart)
+        bind = runner.run_statement(options.warehouse, master, options.limits, text, limit, explain)
+    else:
+        bind = partial(bind_statement, sql=text, limit=limit, explain=explain)
+    notes = options.write(bind, guard_formulas=guard_formulas)
+    print_notes(notes, stderr=options.notes_to_stderr)
 
 
-@commands.command()
-@answering
-def check(
-    traces: TraceNames = None,
-    files: Annotated[
-        bool, typer.Option("--files", help="Check instead that every Parquet file is as it was written.")
-    ] = False,
-    *,
-    how: Answering,
-) -> None:
-    """Check the data against the rules of the catalog: traces check itp. Exits with 1 where one fails.
+@click.command()
+@trace_names
+@click.option("--files", is_flag=True, help="Check the Parquet files instead: size and checksum of each.")
+@answer_options
+def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
+    """Check the data against the rules of the catalog.
 
-    With --files, the size and checksum of each Parquet file are compared with those in datapackage.json; of
-    stored views, the checksum with that beside the file.
+    Exits with 1 if a rule fails. With --files, compares each Parquet file with its entry in datapackage.json,
+    and each materialized view with the checksum that is stored with it.
+
+    Example: traces check itp
     """
     if files:
-        _check_files(how.warehouse, traces or [])
+        _check_files(options.warehouse, traces)
         return
-    from tracehouse.engines.duckdb.read import answer, checks
+    from tracehouse.engines.duckdb.read import checks, sandbox
+    from tracehouse.engines.duckdb.read.binding import bind_rows
+    from tracehouse.publish import output
 
-    failed: list[str] = []
-
-    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        found = checks.run_rules(connection, traces or [])
-        count = checks.count_failed(found)
-        failed.extend([f"{count} of {found.num_rows} rules failed"] if count else [])
-        return answer.of_table(connection, found), []
-
-    how.write(asked, brief=checks.BRIEF)
-    if failed:
-        raise UserError(failed[0])
+    output.check(options.output)
+    found = sandbox.run(options.warehouse, options.limits, partial(checks.run_rules, traces=traces))
+    options.write(partial(bind_rows, rows=found), brief=checks.BRIEF)
+    count = checks.count_failed(found)
+    if count:
+        raise UserError(f"{count} of {found.num_rows} rules failed")
 
 
-@commands.command()
-@answering
-def verify(
-    traces: TraceNames = None,
-    *,
-    how: Answering,
-) -> None:
-    """Set what publishers printed beside what is measured: traces verify pai. Exits with 1 where it differs.
+@click.command()
+@trace_names
+@answer_options
+def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
+    """Compare the publishers' figures with figures computed from the data.
 
-    What rests on synthetic data is never reproduced, nor does it differ.
+    Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
+    are neither reproduced nor different.
+
+    Example: traces verify pai
     """
-    from tracehouse.engines.duckdb.read import answer
-    from tracehouse.engines.duckdb.read import verify as verifying
+    from tracehouse.engines.duckdb.read import sandbox, verify
+    from tracehouse.engines.duckdb.read.binding import bind_rows
+    from tracehouse.publish import output
 
-    differing: list[str] = []
-
-    def asked(connection: "DuckDBPyConnection") -> "tuple[Question, list[Note]]":
-        results = verifying.figures(connection, traces or [])
-        count = verifying.count(results, verifying.Verdict.DIFFERS)
-        differing.extend([f"{count} of {len(results)} figures differ"] if count else [])
-        if not results:
-            say("note: the ledgers have no published figures of this", stderr=True)
-        question = answer.of_table(connection, verifying.as_table(results))
-        said = verifying.explanations_elsewhere if how.notes_apart else verifying.explanations
-        return question, said(results)
-
-    explained = how.write(asked, brief=verifying.BRIEF)
-    print_notes(explained, stderr=how.notes_apart)
-    if differing:
-        raise UserError(differing[0])
+    output.check(options.output)
+    results = sandbox.run(options.warehouse, options.limits, partial(verify.figures, traces=traces))
+    if not results:
+        say("note: the catalog has no published figures of these traces", stderr=True)
+    explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
+    bind = partial(bind_rows, rows=verify.as_table(results), notes=explain(results))
+    print_notes(options.write(bind, brief=verify.BRIEF), stderr=options.notes_to_stderr)
+    count = verify.count(results, verify.Verdict.DIFFERS)
+    if count:
+        raise UserError(f"{count} of {len(results)} figures differ")
 
 
-@commands.command()
-def shell(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
-    """Open the database in the DuckDB shell, read-only: traces shell."""
-    from tracehouse.engines.duckdb.read.shell import command
+@click.command()
+@warehouse_option
+def shell(warehouse: Path) -> None:
+    """Open the database read-only in the DuckDB shell.
 
-    line = command(warehouse)
+    Example: traces shell --warehouse warehouse
+    """
+    from tracehouse.engines.duckdb.read.sandbox import shell_command
+
+    line = shell_command(warehouse)
     os.execv(line[0], line)
 
 
@@ -360,25 +311,29 @@ def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
     for damage in report.damages:
         say(f"damaged: {warehouse / damage.path}: {damage.problem}. {damage.advice}")
     if report.damages:
-        raise UserError(f"{len(report.damages):,} of {report.files:,} files are not as they were written")
-    say(f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB: all are as they were written")
+        raise UserError(f"{len(report.damages):,} of {report.files:,} files are damaged")
+    say(f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB: no damage")
 
 
 def _statement(statement: str | None, file: Path | None) -> str:
-    if statement not in (None, "-") and file:
-        raise UsageError("give a statement or --file, not both")
+    is_given = statement not in (None, "-")
+    if is_given and file:
+        raise UsageError("Give a statement or --file, not both")
     if file:
-        return _decoded(file.read_bytes(), str(file))
-    if statement not in (None, "-"):
+        return _decode(file.read_bytes(), str(file))
+    if is_given:
         return str(statement)
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("give a statement, --file FILE, or one on standard input")
-    return _decoded(sys.stdin.buffer.read(), "standard input")
+        raise UsageError("No statement. Give it as an argument, with --file, or on standard input")
+    return _decode(sys.stdin.buffer.read(), "standard input")
 
 
-def _decoded(content: bytes, place: str) -> str:
+def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{place}, line {line}: it is not UTF-8") from None
+        raise UsageError(f"{source}, line {line}: not valid UTF-8") from None
+
+
+COMMANDS = (list_, describe, query, sql, check, verify, shell)

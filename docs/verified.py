@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.engines.duckdb.read.verify import Result, Verdict, as_table, count, figures
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import export
@@ -53,7 +53,7 @@ def write_page(raw: Path) -> Path:
     with TemporaryDirectory() as folder:
         warehouse = Path(folder)
         database.ingest([raw], warehouse, TRACES, lambda *_: None)
-        PAGE.write_text(page(answer.connect(warehouse)))
+        PAGE.write_text(page(sandbox.connect(warehouse)))
     return PAGE
 
 
@@ -71,7 +71,7 @@ def _is_plain(verdict: Verdict) -> bool:
 
 def _markdown(results: Sequence[Result]) -> str:
     with duckdb.connect() as connection:
-        question = answer.of_table(connection, as_table(results))
+        question = binding.bind_rows(connection, as_table(results))
         return "\n".join(export.markdown(connection, question))
 
 

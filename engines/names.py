@@ -1,16 +1,16 @@
-"""The engines that can run a question, where, and how far. Imports nothing, so that `--help` is quick."""
+"""The names of the engines, and their limits. Imports nothing heavy, so that `--help` is fast."""
 
 from enum import StrEnum
 
 LOCAL = "local[*]"
-"""Spark's master where there is no cluster: this machine."""
+"""The default master of Spark: this machine."""
 
 MOST_ROWS = 2**31 - 2
-"""The highest limit of rows. One more is asked for, to tell whether any are left out; Spark counts so far."""
+"""The highest limit of rows. One more is requested, to see whether any are left out; Spark's maximum."""
 
 
 class Engine(StrEnum):
-    """What runs a question, or the conversions of an ingest."""
+    """An engine for queries, and for the conversions of an ingest."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"

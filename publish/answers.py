@@ -1,4 +1,4 @@
-"""Answers to where the answer is wanted, whole or not at all: a file, a stream, a picture or a report."""
+"""Bind, run and render a query: the answer goes to a file, a stream, a chart or a report."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 
 from tracehouse.core.terminal import shown
-from tracehouse.engines.duckdb.read import answer, sandbox
-from tracehouse.engines.duckdb.read.answer import NO_DATA, Asked, Note, Question
+from tracehouse.engines.duckdb.read import answer, notes, sandbox
+from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
+from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
 
-# What most answers do without is imported where it is used: the command line starts with this module.
+# The command line starts with this module, so that others are imported where they are used.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.layout import Size
 
@@ -24,116 +25,105 @@ T = TypeVar("T")
 
 
 def write_answer(
-    asked: Asked,
+    bind: Bind,
     warehouse: Path,
     limits: Limits,
-    form: Format | None,
+    form: Format,
     path: Path | None,
     guard_formulas: bool = False,
-    explain: bool = False,
     wide: bool = False,
     brief: Sequence[str] = (),
     pages: bool = False,
-    last: bool = False,
-) -> list[Note]:
-    """Write the answer, or with `explain` its query plan. Returns the notes on it.
+    exit_after: bool = False,
+) -> Sequence[Note]:
+    """Write the answer of a query, or its query plan. Returns the notes on it.
 
-    Without a path it goes to standard output, with `pages` in a pager where a terminal is too short for it;
-    and without a format in the one that fits. `wide` and `brief` are as in `export.Options`, `last` as in
-    `asking.ask`.
+    Without a path it goes to standard output, with `pages` through a pager where it is longer than the
+    terminal. `wide` and `brief` are as in `export.Options`, `exit_after` as in `sandbox.run`.
     """
-    chosen = export.chosen_format(form, path)
-    to_terminal = output.is_terminal(path)
+    options = export.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, draft: Spool) -> list[Note]:
-        question, notes = asked(connection)
-        if explain or question.explain:
-            spool.file.write(f"{shown(answer.plan(connection, question))}\n".encode())
-            return list(notes)
-        options = export.Options(path is None, to_terminal, guard_formulas, wide, brief)
-        written = export.write(connection, question, chosen, spool, draft, options)
-        if not written.rows and question.cut_to is None:
-            notes = _with_why_empty(connection, question, notes)
-        # A table says it below its rows.
-        cut = _cut(question) if chosen not in LAID_OUT else []
-        return [*written.notes, *cut, *notes]
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, draft: Spool) -> Sequence[Note]:
+        query = answer.run(connection, bind(connection))
+        if query.explain or query.plan:
+            spool.file.write(f"{shown(answer.plan(connection, query))}\n".encode())
+            return query.notes
+        rendered = export.write(connection, query, form, spool, draft, options)
+        found = query.notes
+        if not rendered.rows and not query.is_cut:
+            why = notes.why_empty(connection, query)
+            # They name the tables without data.
+            found = [*(note for note in found if not why or note.name != NO_DATA), *why]
+        # A table has it in its footer.
+        cut = _limit_notes(query) if form not in LAID_OUT else []
+        return [*rendered.notes, *cut, *found]
 
-    # Not in a table: its escape sequences are its own colours, and those in its values are escaped already.
-    return _ask(path, warehouse, limits, work, shows_escapes=chosen not in LAID_OUT, pages=pages, last=last)
-
-
-def _with_why_empty(
-    connection: duckdb.DuckDBPyConnection, question: Question, notes: Sequence[Note]
-) -> list[Note]:
-    """The notes on an answer without rows, and why it has none, which names what has no data."""
-    from tracehouse.engines.duckdb.read import empty_answers
-
-    why = empty_answers.why_empty(connection, question)
-    return [*(note for note in notes if not why or note.name != NO_DATA), *why]
+    # A table has escape sequences of its own for colours; those in its values are escaped already.
+    escapes = form not in LAID_OUT
+    return _write(path, warehouse, limits, work, escapes=escapes, pages=pages, exit_after=exit_after)
 
 
-def _cut(question: Question) -> list[Note]:
-    """A note on an answer that a limit has cut."""
-    said = answer.said_of_cut(question)
-    return [Note("not all rows", said, "note")] if said else []
-
-
-def draw_answer(
-    asked: Asked, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
-) -> list[Note]:
-    """Draw the answer of a named query, asked with some parameters, to a file. Returns the notes on it."""
+def draw_to_file(
+    bind: Bind, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
+) -> Sequence[Note]:
+    """Draw the answer of a named query with the given parameters to a file. Returns the notes on it."""
     from tracehouse.publish.plot import pictures
 
     pictures.check_path(path)
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
-        question, notes = asked(connection)
-        pictures.draw(connection, question, given, path.suffix, size, spool.file)
-        return [*_cut(question), *notes]
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
+        query = answer.run(connection, bind(connection))
+        pictures.draw(connection, query, given, path.suffix, size, spool.file)
+        return [*_limit_notes(query), *query.notes]
 
-    return _ask(path, warehouse, limits, work)
+    return _write(path, warehouse, limits, work)
 
 
-def show_answer(asked: Asked, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> list[Note]:
+def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> Sequence[Note]:
     """Draw the answer of a named query on standard output, in characters. Returns the notes on it."""
     from tracehouse.publish.plot import pictures
 
     columns = shutil.get_terminal_size().columns
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> list[Note]:
-        question, notes = asked(connection)
-        spool.file.write(pictures.render_text(connection, question, given, columns).encode())
-        return [*_cut(question), *notes]
+    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
+        query = answer.run(connection, bind(connection))
+        spool.file.write(pictures.render_text(connection, query, given, columns).encode())
+        return [*_limit_notes(query), *query.notes]
 
-    return _ask(None, warehouse, limits, work, shows_escapes=True)
+    return _write(None, warehouse, limits, work, escapes=True)
 
 
 def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
-    """Write the report on traces, on all if none is named, as a page of HTML."""
+    """Write the HTML report on traces, on all if none is named."""
     from tracehouse.publish import report
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
         report.write(connection, traces, spool.file)
 
-    _ask(path, warehouse, limits, work)
+    _write(path, warehouse, limits, work)
 
 
-def _ask(
+def _limit_notes(query: BoundQuery) -> list[Note]:
+    """The note on an answer that a limit has cut."""
+    message = answer.limit_message(query)
+    return [Note("not all rows", message, "note")] if message else []
+
+
+def _write(
     path: Path | None,
     warehouse: Path,
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
-    shows_escapes: bool = False,
+    escapes: bool = False,
     pages: bool = False,
-    last: bool = False,
+    exit_after: bool = False,
 ) -> T:
-    """Do some work with a spool for the answer, and another for the draft that it is made from."""
-    output.check(path)
+    """Run some work in the sandbox with two spools: one for the output, one for a draft of it."""
     with ExitStack() as stack:
         scratch = stack.enter_context(sandbox.scratch_folder())
-        draft = stack.enter_context(output.new_spool(scratch))
-        spool = stack.enter_context(output.spooled(path, scratch, shows_escapes, pages))
+        spool = stack.enter_context(output.open_spool(path, scratch, escapes, pages))
+        draft = stack.enter_context(output.create_spool(scratch))
         files = [spool.writable, draft.writable]
-        return sandbox.ask_within(
-            scratch, warehouse, limits, lambda c: work(c, spool, draft), files, last=last
+        return sandbox.run_in(
+            scratch, warehouse, limits, lambda c: work(c, spool, draft), files, exit_after=exit_after
         )

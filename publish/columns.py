@@ -1,4 +1,4 @@
-"""The columns of an answer: their names and types, questions for other columns, and values as texts."""
+"""The columns of an answer: names and types, queries that convert them, and values as texts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 
 _ROWS_AT_ONCE = 10_000
 _INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
@@ -15,34 +15,34 @@ _WIDE_INTEGERS = re.compile(r"U?HUGEINT|BIGNUM")
 _FLOATS = re.compile(r"FLOAT|DOUBLE")
 _DECIMALS = re.compile(r"DECIMAL\(.*\)")
 _TEXTS = re.compile(r"VARCHAR|BOOLEAN")
-_NO_TEXTS = re.compile(
+_NOT_TEXTS = re.compile(
     r"BOOLEAN|DATE|TIME.*|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL.*"
 )
 
 
-def columns_of(connection: duckdb.DuckDBPyConnection, question: Question) -> list[tuple[str, str]]:
-    """The name and the type of each column of an answer, which is not computed for that."""
-    # On the same line, as an error names the line.
+def columns_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[tuple[str, str]]:
+    """The name and type of each column of an answer, without computing it."""
+    # The statement starts on the first line, so that the line numbers of errors are right.
     try:
-        found = connection.execute(f"from ({question.sql}\n) limit 0", dict(question.values)).description
+        found = connection.execute(f"from ({query.sql}\n) limit 0", dict(query.values)).description
     except duckdb.Error as error:
         raise UserError(str(error)) from None
     return [(column[0], str(column[1])) for column in found or ()]
 
 
-def selecting(question: Question, columns: Sequence[tuple[str, str]], values: Sequence[str]) -> Question:
-    """A question with other columns: each a name, and SQL in which the columns are c0, c1 and so on."""
+def selecting(query: BoundQuery, columns: Sequence[tuple[str, str]], values: Sequence[str]) -> BoundQuery:
+    """A query with other columns: names, and SQL over the present columns as c0, c1 and so on."""
     listed = ", ".join(
         f"{value} as {_identifier(name)}" for (name, _), value in zip(columns, values, strict=True)
     )
     places = ", ".join(f"c{place}" for place in range(len(columns)))
-    return Question(f"select {listed} from ({question.sql}\n) as answer({places})", question.values)
+    return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({places})", query.values)
 
 
-def as_texts(question: Question, columns: Sequence[tuple[str, str]]) -> Question:
-    """A question whose values are texts, as DuckDB writes them, but for plain numbers and truth values.
+def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuery:
+    """A query with all values as DuckDB's texts, except plain numbers, texts and booleans.
 
-    Python has no infinite date, no year 0 and no time of 24:00.
+    Python lacks infinite dates, the year 0 and the time 24:00.
     """
     values = [
         f"c{place}"
@@ -50,39 +50,39 @@ def as_texts(question: Question, columns: Sequence[tuple[str, str]]) -> Question
         else f"cast(c{place} as varchar)"
         for place, (_, kind) in enumerate(columns)
     ]
-    return selecting(question, columns, values)
+    return selecting(query, columns, values)
 
 
 def rows_of(
-    connection: duckdb.DuckDBPyConnection, question: Question, columns: Sequence[tuple[str, str]]
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, columns: Sequence[tuple[str, str]]
 ) -> Iterator[Sequence[Any]]:
-    """The rows of an answer, whose columns are given, with values as `as_texts` has them."""
-    texts = as_texts(question, columns)
+    """The rows of an answer with the given columns, with values as in `as_texts`."""
+    texts = as_texts(query, columns)
     try:
-        asked = connection.execute(texts.sql, dict(texts.values))
-        while rows := asked.fetchmany(_ROWS_AT_ONCE):
+        result = connection.execute(texts.sql, dict(texts.values))
+        while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from rows
     except duckdb.Error as error:
         raise UserError(str(error)) from None
 
 
 def is_number(kind: str) -> bool:
-    """Whether a type is one of numbers."""
+    """Whether a type is numeric."""
     return any(number.fullmatch(kind) for number in (_INTEGERS, _WIDE_INTEGERS, _FLOATS, _DECIMALS))
 
 
 def is_wide_integer(kind: str) -> bool:
-    """Whether a type is one of integers that 64 bits may not hold."""
+    """Whether a type is an integer of more than 64 bits."""
     return bool(_WIDE_INTEGERS.fullmatch(kind))
 
 
 def may_be_text(kind: str) -> bool:
-    """Whether values of a type are texts, or are made of several values."""
-    return not _NO_TEXTS.fullmatch(kind)
+    """Whether values of a type are texts, or consist of several values."""
+    return not _NOT_TEXTS.fullmatch(kind)
 
 
 def exact(value: Any) -> str:
-    """A value as a text, also on an axis or as a parameter: NULL and truth values as in SQL."""
+    """A value as a text, with NULL and booleans as in SQL."""
     if value is None:
         return "NULL"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Writes a description: for people, fitted to the terminal, or as one JSON object."""
+"""Render a description as text for a terminal, or as a JSON object."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ _LONGEST_NAME = 40
 
 
 def as_text(found: Description, to_terminal: bool) -> str:
-    """A description to be read: facts, its grids as tables, caveats, SQL."""
+    """A description as text: facts, grids as tables, caveats, SQL."""
     console = Console(force_terminal=to_terminal)
     with console.capture() as captured:
         console.print(Text(shown(found.name), "bold"), Text(shown(found.title)), sep="\n")
@@ -24,10 +24,10 @@ def as_text(found: Description, to_terminal: bool) -> str:
                 console.print(Text(shown(f"{fact}: {text}")))
         for grid in found.grids:
             if grid.rows:
-                console.print(_drawn(grid))
+                console.print(_table(grid))
         for note in found.notes:
-            said = Text(shown(f"{note.word} {note.name}: {note.text}"), "dim")
-            console.print(said, soft_wrap=not to_terminal)
+            line = Text(shown(f"{note.word} {note.name}: {note.text}"), "dim")
+            console.print(line, soft_wrap=not to_terminal)
         if found.sql:
             console.print(Text(f"\n{shown(found.sql)}"), soft_wrap=True)
     return captured.get()
@@ -39,21 +39,21 @@ def as_json(found: Description) -> str:
 
 
 def as_data(found: Description) -> dict[str, Any]:
-    """A description in lists and dictionaries of texts; each of its grids is a list."""
-    whole: dict[str, Any] = {"name": found.name, "title": found.title, **found.facts}
+    """A description as dictionaries and lists; each grid is a list of rows."""
+    data: dict[str, Any] = {"name": found.name, "title": found.title, **found.facts}
     for grid in found.grids:
-        whole[grid.title] = [dict(zip(grid.names, row, strict=True)) for row in grid.rows]
-    whole["notes"] = [{"name": note.name, "text": note.text} for note in found.notes]
-    return whole | {"sql": found.sql}
+        data[grid.title] = [dict(zip(grid.names, row, strict=True)) for row in grid.rows]
+    data["notes"] = [{"name": note.name, "text": note.text} for note in found.notes]
+    return data | {"sql": found.sql}
 
 
-def _drawn(grid: Grid) -> Table:
-    drawn = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+def _table(grid: Grid) -> Table:
+    table = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(grid.names):
-        # Names stay in one piece, so that they can be copied.
+        # Names are not broken, so that they can be copied.
         cells = [row[place] or "" for row in grid.rows]
         is_name = not place or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
-        drawn.add_column(name, overflow="fold", no_wrap=is_name)
+        table.add_column(name, overflow="fold", no_wrap=is_name)
     for row in grid.rows:
-        drawn.add_row(*(Text(shown(cell or "")) for cell in row))
-    return drawn
+        table.add_row(*(Text(shown(cell or "")) for cell in row))
+    return table

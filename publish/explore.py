@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, describe, listing, provenance, sandbox
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query
+from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import answers, pages
 from tracehouse.publish.formats import Format
@@ -100,7 +102,7 @@ def serve(warehouse: Path, limits: Limits, port: int, tell: Callable[[str], None
     pages.check_installed("explore", "starlette", "uvicorn", "jinja2", "altair", "vl_convert")
     import uvicorn
 
-    sandbox.ask(warehouse, Limits(), lambda connection: None)
+    sandbox.run(warehouse, Limits(), lambda connection: None)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -159,7 +161,7 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
     def search(request: Request) -> Response:
         words = request.query_params.get("search", "").strip()
         try:
-            found, error = sandbox.ask(warehouse, limits, lambda c: _found(c, words)), ""
+            found, error = sandbox.run(warehouse, limits, lambda c: _found(c, words)), ""
         except UserError as failure:
             found, error = [], str(failure)
         return HTMLResponse(_rendered(words=words, found=found, error=error))
@@ -167,13 +169,13 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
     def ask(request: Request) -> Response:
         name, texts = request.path_params["name"], dict(request.query_params.multi_items())
         try:
-            form = sandbox.ask(warehouse, limits, lambda c: _form(c, name, texts))
+            form = sandbox.run(warehouse, limits, lambda c: _form(c, name, texts))
         except UserError as error:
             return HTMLResponse(_failed(str(error)), 404 if isinstance(error, UsageError) else 503)
         status = 200
         shown, error_text = None, ""
         try:
-            shown = sandbox.ask(warehouse, limits, lambda c: _shown(c, name, form.given))
+            shown = sandbox.run(warehouse, limits, lambda c: _shown(c, name, form.given))
         except UserError as error:
             status, error_text = 400 if isinstance(error, UsageError) else 503, str(error)
         values = {"form": form, "answer": shown, "error": error_text, "texts": texts}
@@ -222,13 +224,12 @@ def _found(connection: duckdb.DuckDBPyConnection, words: str) -> list[dict[str, 
 
     `data` says how many of the tables that each reads have rows: all, some or none.
     """
-    question = listing.listing(connection, Kind.QUERIES, "", words)
-    listed = answer.run(connection, question).read_all().to_pylist()
+    listed = answer.read(connection, bind_list(connection, Kind.QUERIES, words=words)).read_all().to_pylist()
     tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
     with_rows = {name for (name,) in tables}
     found = []
     for row in listed:
-        reads = answer.base_tables(connection, [row["query_name"]])
+        reads = base_tables(connection, [row["query_name"]])
         data = "all" if reads <= with_rows else "some" if reads & with_rows else "none"
         found.append(row | {"data": data})
     return found if words else sorted(found, key=lambda row: row["data"] == "none")
@@ -307,8 +308,8 @@ def _given(fields: Sequence[Field], texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shown(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> Shown:
-    at_hand, notes = answer.answered(connection, answer.named_question(connection, name, given))
-    reader = answer.run(connection, at_hand)
+    query = answer.run(connection, bind_query(connection, name, given))
+    reader = answer.read(connection, query)
     rows: list[Sequence[Any]] = []
     count = 0
     for batch in reader:
@@ -321,8 +322,8 @@ def _shown(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str,
         for place in range(len(names))
     ]
     picture, no_picture = _picture(connection, name, given)
-    sources = provenance.sources(connection, [name]).to_pylist()
-    return Shown(names, numeric, rows, count, notes, sources, picture, no_picture)
+    sources = notes.sources(connection, [name]).to_pylist()
+    return Shown(names, numeric, rows, count, query.notes, sources, picture, no_picture)
 
 
 def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> tuple[str, str]:
@@ -337,15 +338,15 @@ def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[st
 def _download(warehouse: Path, limits: Limits, name: str, texts: Mapping[str, str], ending: str) -> bytes:
     """The answer as a file, the same that the command line writes."""
 
-    def asked(connection: duckdb.DuckDBPyConnection) -> tuple[Question, Sequence[Note]]:
+    def bind(connection: duckdb.DuckDBPyConnection) -> BoundQuery:
         _check_is_query(connection, name)
         given = _given(_fields(connection, name, {}), texts)
-        return answer.named_question(connection, name, given, for_chart=ending not in FORMATS), []
+        return bind_query(connection, name, given, for_chart=ending not in FORMATS)
 
     with tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
         path = Path(folder) / f"answer{ending}"
         if ending in FORMATS:
-            answers.write_answer(asked, warehouse, limits, FORMATS[ending], path)
+            answers.write_answer(bind, warehouse, limits, FORMATS[ending], path)
         else:
-            answers.draw_answer(asked, warehouse, limits, path, texts, pictures.ANY_SIZE)
+            answers.draw_to_file(bind, warehouse, limits, path, texts, pictures.ANY_SIZE)
         return path.read_bytes()

@@ -1,8 +1,7 @@
-"""Writes answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, a workbook, or a table for a terminal.
+"""Render answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, Excel workbooks, and tables for a terminal.
 
-DuckDB writes CSV, JSON and Parquet itself, as it computes the answer: one of any size takes little memory,
-and NULL, dates, time zones and integers of any size come out as they are. The file that it writes is a spool
-(see `output`), so that an answer that fails half-way is not seen.
+DuckDB writes CSV, JSON and Parquet itself while it computes the answer, in constant memory and with exact
+values. It writes to a spool (see `output`), so that an answer that fails half-way is not shown.
 """
 
 import io
@@ -17,7 +16,8 @@ import duckdb
 from tracehouse.core.errors import UsageError
 from tracehouse.core.terminal import shown
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import (
     columns_of,
     exact,
@@ -30,7 +30,7 @@ from tracehouse.publish.columns import (
 from tracehouse.publish.formats import BINARY, BY_SUFFIX, Format
 from tracehouse.publish.output import Spool, is_stream, is_terminal
 
-# What one format alone needs is imported where that is written: the command line starts with this module.
+# The command line starts with this module, so that the modules of single formats are imported where used.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -44,26 +44,26 @@ _COPY_OPTIONS = {
 }
 _JSON = {Format.JSON, Format.NDJSON}
 
-# Spreadsheets run a text that begins with one of these as a formula; behind an apostrophe they show it.
+# Spreadsheets run a text that starts with one of these as a formula; after an apostrophe they show it.
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 
-# 128-bit integers in the name of a type. Quoted names and enum values match too, so that they are skipped.
+# 128-bit integers in the name of a type. Quoted names and enum values match first, so that they are skipped.
 _HUGE_IN_TYPE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bU?HUGEINT\b""")
 
-# Outside a text, a value that is no number follows one of these: DuckDB writes no spaces.
-_MAY_BE_NO_NUMBER = re.compile(rb"[:\[,]-?(?:nan|inf)", re.I)
-_TEXT_OR_NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)', re.I)
+# Outside a text, NaN and infinity follow one of these: DuckDB writes no spaces.
+_MAY_BE_NOT_FINITE = re.compile(rb"[:\[,]-?(?:nan|inf)", re.I)
+_TEXT_OR_NOT_FINITE = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)', re.I)
 _CHUNK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Options:
-    """How an answer is written, apart from its format.
+    """Options for rendering an answer in addition to its format.
 
-    Colours, and fitting a table to the width, are for a terminal alone, with `wide` not even there; Arrow's
-    stream format is for a stream, and all rows of a table for a file. With `guard_formulas`, texts of a CSV
-    that a spreadsheet would run as formulas get an apostrophe in front. `brief` names the columns that a
-    terminal shows of an answer whose rows are all shown.
+    Only a terminal gets colours, and tables that fit its width unless `wide` is set. A stream gets Arrow's
+    stream format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
+    before texts of a CSV that a spreadsheet would run as formulas. `brief` names the columns that a terminal
+    shows; all rows are shown then.
     """
 
     to_stream: bool = False
@@ -74,81 +74,81 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written: how many rows, and notes on values that the format cannot hold."""
+class Rendered:
+    """The number of rows that were rendered, and notes on values that the format cannot hold."""
 
     rows: int
     notes: Sequence[Note] = ()
 
 
-TO_A_FILE = Options()
+FILE_OPTIONS = Options()
 
 
-def chosen_format(asked: Format | None, output: Path | None) -> Format:
-    """The format asked for; else by the output file's ending; else a table on a terminal, CSV in a pipe.
+def chosen_format(requested: Format | None, output: Path | None) -> Format:
+    """The requested format, else the format of the file's extension, else a table on a terminal or CSV.
 
-    Raises UsageError where the ending is none that is known, or the format is not for where it goes.
+    Raises UsageError for an unknown extension, and for a binary format on a terminal.
     """
     to_terminal = is_terminal(output)
-    if asked is None:
+    if requested is None:
         ending = output.suffix.lower() if output and not is_stream(output) else ""
         if ending and ending not in BY_SUFFIX:
             raise UsageError(
-                f"{output}: no format has the ending {shown(ending)}. Known: {', '.join(BY_SUFFIX)}; "
-                "any other name needs --format"
+                f"{output}: unknown extension {shown(ending)}. Known: {', '.join(BY_SUFFIX)}. "
+                "For other names, give --format"
             )
-        asked = BY_SUFFIX.get(ending) or (Format.TABLE if to_terminal else Format.CSV)
-    if asked in BINARY and to_terminal:
-        raise UsageError(f"{asked} is not for a terminal: name a file with --output, or pipe it")
-    return asked
+        requested = BY_SUFFIX.get(ending) or (Format.TABLE if to_terminal else Format.CSV)
+    if requested in BINARY and to_terminal:
+        raise UsageError(f"A terminal cannot show {requested}. Name a file with --output, or use a pipe")
+    return requested
 
 
 def write(
     connection: duckdb.DuckDBPyConnection,
-    question: Question,
+    query: BoundQuery,
     form: Format,
     spool: Spool,
     draft: Spool,
-    options: Options = TO_A_FILE,
-) -> Written:
-    """Answer a question into a spool.
+    options: Options = FILE_OPTIONS,
+) -> Rendered:
+    """Render the answer of a query to a spool.
 
     The connection must be allowed to write to the spool and to the draft.
     """
     if options.guard_formulas and form is not Format.CSV:
-        raise UsageError("--guard-formulas is for csv: other formats say which cells are texts")
+        raise UsageError("--guard-formulas applies only to csv")
     if form in _JSON:
-        rows = _copy(connection, _with_different_names(connection, question), form, draft)
-        return Written(rows, _without_what_is_no_number(draft.file, spool.file))
+        rows = _copy(connection, _with_unique_names(connection, query), form, draft)
+        return Rendered(rows, _replace_not_finite(draft.file, spool.file))
     if form in _COPY_OPTIONS:
-        guarded = _guarded(connection, question) if options.guard_formulas else question
+        guarded = _guarded(connection, query) if options.guard_formulas else query
         binary = _wide_as_decimals(connection, guarded) if form in BINARY else guarded
-        return Written(_copy(connection, binary, form, spool))
+        return Rendered(_copy(connection, binary, form, spool))
     if form is Format.ARROW:
-        from tracehouse.engines.duckdb.read.answer import run
+        from tracehouse.engines.duckdb.read.answer import read
 
-        reader = run(connection, _wide_as_decimals(connection, question))
-        return Written(_write_arrow(reader, spool.file, options.to_stream))
+        reader = read(connection, _wide_as_decimals(connection, query))
+        return Rendered(_write_arrow(reader, spool.file, options.to_stream))
     if form is Format.XLSX:
         from tracehouse.publish import xlsx
 
-        return Written(*xlsx.write(connection, question, spool.file))
+        return Rendered(*xlsx.write(connection, query, spool.file))
     if form is Format.MARKDOWN:
-        # Two lines are the names, and the rule below them.
-        return Written(_write_lines(markdown(connection, question), spool.file) - 2)
+        # The first two lines are the header.
+        return Rendered(_write_lines(markdown(connection, query), spool.file) - 2)
     from tracehouse.publish import table
 
-    laid_out = table.table if form is Format.TABLE else table.records
-    rows, lines = laid_out(connection, question, _look(options))
+    layout = table.table if form is Format.TABLE else table.records
+    rows, lines = layout(connection, query, _style(options))
     _write_lines(lines, spool.file)
-    return Written(rows)
+    return Rendered(rows)
 
 
-def _look(options: Options) -> "table.Look":
+def _style(options: Options) -> "table.TableStyle":
     from tracehouse.publish import table
 
     fits = options.to_terminal and not options.wide
-    return table.Look(
+    return table.TableStyle(
         width=table.terminal_width() if fits else None,
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
@@ -166,12 +166,12 @@ def _write_lines(lines: Iterable[str], file: BinaryIO) -> int:
     return count
 
 
-def markdown(connection: duckdb.DuckDBPyConnection, question: Question) -> Iterable[str]:
+def markdown(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Iterable[str]:
     """The lines of an answer as a Markdown table."""
-    columns = columns_of(connection, question)
+    columns = columns_of(connection, query)
     yield _markdown_row([name.replace("|", "\\|") for name, _ in columns])
     yield _markdown_row(["---:" if is_number(kind) else "---" for _, kind in columns])
-    for row in rows_of(connection, question, columns):
+    for row in rows_of(connection, query, columns):
         yield _markdown_row([exact(value).replace("|", "\\|").replace("\n", " ") for value in row])
 
 
@@ -179,16 +179,16 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, question: Question, form: Format, spool: Spool) -> int:
-    """Let DuckDB write an answer. Returns how many rows it has."""
+def _copy(connection: duckdb.DuckDBPyConnection, query: BoundQuery, form: Format, spool: Spool) -> int:
+    """Let DuckDB write an answer. Returns the number of rows."""
     options = f"{_COPY_OPTIONS[form]}, use_tmp_file false"
-    sql = f"copy (from ({question.sql}\n)) to {quoted(spool.path)} ({options})"
-    [(rows,)] = connection.execute(sql, dict(question.values)).fetchall()
+    sql = f"copy (from ({query.sql}\n)) to {quoted(spool.path)} ({options})"
+    [(rows,)] = connection.execute(sql, dict(query.values)).fetchall()
     return int(rows)
 
 
 def _write_arrow(reader: "pa.RecordBatchReader", file: BinaryIO, to_stream: bool) -> int:
-    """Write an answer as Arrow. Returns how many rows it has."""
+    """Write an answer as Arrow. Returns the number of rows."""
     import pyarrow as pa
 
     kind = pa.ipc.new_stream if to_stream else pa.ipc.new_file
@@ -200,43 +200,43 @@ def _write_arrow(reader: "pa.RecordBatchReader", file: BinaryIO, to_stream: bool
     return rows
 
 
-def _with_different_names(connection: duckdb.DuckDBPyConnection, question: Question) -> Question:
-    """A question whose columns have different names, as the keys of an object must."""
-    columns = columns_of(connection, question)
+def _with_unique_names(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
+    """A query whose columns have unique names, as the keys of a JSON object must."""
+    columns = columns_of(connection, query)
     taken: set[str] = set()
-    different = []
+    unique = []
     for name, kind in columns:
         new, count = name, 0
         while new.casefold() in taken:
             count += 1
             new = f"{name}_{count}"
         taken.add(new.casefold())
-        different.append((new, kind))
-    if different == columns:
-        return question
-    return selecting(question, different, [f"c{place}" for place in range(len(columns))])
+        unique.append((new, kind))
+    if unique == columns:
+        return query
+    return selecting(query, unique, [f"c{place}" for place in range(len(columns))])
 
 
-def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, question: Question) -> Question:
-    """A question whose integers of 128 bits are decimals of 38 digits, or fail where they have more.
+def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
+    """A query whose 128-bit integers are decimals of 38 digits; those with more digits fail.
 
-    Parquet and Arrow have no such integers: by themselves they become a rounded, or another, number.
+    Parquet and Arrow have no 128-bit integers, and would store a rounded or a wrong number.
     """
-    columns = columns_of(connection, question)
+    columns = columns_of(connection, query)
     kinds = [_HUGE_IN_TYPE.sub(_decimal_for_huge, kind) for _, kind in columns]
     if kinds == [kind for _, kind in columns]:
-        return question
+        return query
     values = [
         f"c{place}" if new == old else _wide_as_decimal(f"c{place}", old, new)
         for place, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
     ]
-    return selecting(question, columns, values)
+    return selecting(query, columns, values)
 
 
 def _wide_as_decimal(value: str, old: str, new: str) -> str:
     if not is_wide_integer(old):
         return f"cast({value} as {new})"
-    failure = "an integer has more than the 38 digits that this format holds: cast it to varchar"
+    failure = "An integer has more than the 38 digits that this format can store. Cast it to varchar"
     return f"coalesce(try_cast({value} as {new}), if({value} is null, null, error({quoted(failure)})))"
 
 
@@ -244,26 +244,26 @@ def _decimal_for_huge(found: re.Match[str]) -> str:
     return "DECIMAL(38,0)" if found[0].endswith("HUGEINT") else found[0]
 
 
-def _guarded(connection: duckdb.DuckDBPyConnection, question: Question) -> Question:
-    """A question whose texts have an apostrophe in front where a spreadsheet would run them as formulas."""
-    columns = columns_of(connection, question)
+def _guarded(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
+    """A query with an apostrophe before each text that a spreadsheet would run as a formula."""
+    columns = columns_of(connection, query)
     values = [
         f"c{place}" if not may_be_text(kind) else _guarded_value(f"cast(c{place} as varchar)")
         for place, (_, kind) in enumerate(columns)
     ]
     names = [f"'{name}" if re.match(_FORMULA, name) else name for name, _ in columns]
-    return selecting(question, [(name, "") for name in names], values)
+    return selecting(query, [(name, "") for name in names], values)
 
 
 def _guarded_value(value: str) -> str:
     return f"case when regexp_matches({value}, {quoted(_FORMULA)}) then '''' || {value} else {value} end"
 
 
-def _without_what_is_no_number(draft: BinaryIO, file: BinaryIO) -> list[Note]:
-    """Copy JSON, with null for each NaN and infinity, which JSON does not have. Notes how many there were."""
+def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
+    """Copy JSON with null for each NaN and infinity, which JSON lacks. Returns a note on their number."""
     found = 0
 
-    def number_or_text(match: re.Match[bytes]) -> bytes:
+    def null_or_text(match: re.Match[bytes]) -> bytes:
         nonlocal found
         if match[0].startswith(b'"'):
             return match[0]
@@ -272,15 +272,15 @@ def _without_what_is_no_number(draft: BinaryIO, file: BinaryIO) -> list[Note]:
 
     draft.seek(0)
     while chunk := draft.read(_CHUNK_BYTES):
-        # A value never spans lines.
+        # Values do not span lines.
         chunk += draft.readline()
-        if _MAY_BE_NO_NUMBER.search(chunk):
+        if _MAY_BE_NOT_FINITE.search(chunk):
             chunk = b"".join(
-                _TEXT_OR_NO_NUMBER.sub(number_or_text, line) if _MAY_BE_NO_NUMBER.search(line) else line
+                _TEXT_OR_NOT_FINITE.sub(null_or_text, line) if _MAY_BE_NOT_FINITE.search(line) else line
                 for line in chunk.splitlines(keepends=True)
             )
         file.write(chunk)
     if not found:
         return []
     were = "value was NaN or infinite" if found == 1 else "values were NaN or infinite"
-    return [Note("not finite", f"{found:,} {were}: null here, as JSON has no word for it. CSV has")]
+    return [Note("not finite", f"{found:,} {were}, written as null: JSON has neither. CSV has both")]

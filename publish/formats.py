@@ -1,10 +1,10 @@
-"""The formats that an answer can be written in. Imports nothing, so that `--help` is quick."""
+"""The formats of an answer. Imports nothing heavy, so that `--help` is fast."""
 
 from enum import StrEnum
 
 
 class Format(StrEnum):
-    """How an answer is written."""
+    """A format of an answer."""
 
     TABLE = "table"
     RECORDS = "records"
@@ -30,5 +30,5 @@ BY_SUFFIX = {
     ".txt": Format.TABLE,
 }
 BINARY = {Format.PARQUET, Format.ARROW, Format.XLSX}
-# Those that are laid out for people, in colours on a terminal.
+# Formats for people, with colours on a terminal.
 LAID_OUT = {Format.TABLE, Format.RECORDS}

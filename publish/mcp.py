@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, not_installed
-from tracehouse.engines.duckdb.read import answer, describe, listing, provenance, sandbox
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import description
 from tracehouse.publish.columns import exact
@@ -62,7 +62,7 @@ class House:
         from mcp.server.mcpserver.exceptions import ToolError
 
         try:
-            return sandbox.ask(self.folder, self.limits, work)
+            return sandbox.run(self.folder, self.limits, work)
         except UserError as error:
             raise ToolError(str(error)) from None
 
@@ -70,7 +70,7 @@ class House:
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     """Serve a warehouse until standard input ends. Raises UserError where there is none, or no `mcp`."""
     # First, as what speaks the protocol takes a second to import.
-    sandbox.ask(folder, limits, lambda connection: None)
+    sandbox.run(folder, limits, lambda connection: None)
     try:
         import mcp  # noqa: F401
     except ModuleNotFoundError:
@@ -100,9 +100,7 @@ def server_of(house: House) -> "MCPServer":
         search: Annotated[str, Field(description="Only those with all these words, the best first.")] = "",
     ) -> list[dict[str, Any]]:
         """List traces, tables, views or named queries, each with what it holds or answers."""
-        return house.ask(
-            lambda connection: _dicts(connection, listing.listing(connection, kind, trace, search))
-        )
+        return house.ask(lambda connection: _dicts(connection, bind_list(connection, kind, trace, search)))
 
     @server.tool(name="describe", annotations=reads)
     def describe_(
@@ -123,8 +121,8 @@ def server_of(house: House) -> "MCPServer":
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
             texts = {key: exact(value) for key, value in (parameters or {}).items()}
-            question, notes = answer.answered(connection, answer.named_question(connection, name, texts))
-            return _answer(connection, question, notes, [name], limit)
+            found = answer.run(connection, bind_query(connection, name, texts))
+            return _answer(connection, found, [name], limit)
 
         return house.ask(work)
 
@@ -136,11 +134,10 @@ def server_of(house: House) -> "MCPServer":
         """Answer one statement of SQL. Its caveats are those of the columns that it names."""
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            question = answer.sql_question(connection, statement)
-            if question.explain:
+            found = bind_statement(connection, statement)
+            if found.explain:
                 raise UsageError("explain is not answered here: ask for rows")
-            notes = provenance.notes_on_statement(connection, question.sql, question.reads, question.columns)
-            return _answer(connection, question, notes, sorted(question.reads), limit)
+            return _answer(connection, found, sorted(found.reads), limit)
 
         return house.ask(work)
 
@@ -149,13 +146,12 @@ def server_of(house: House) -> "MCPServer":
 
 def _answer(
     connection: duckdb.DuckDBPyConnection,
-    question: Question,
-    notes: Sequence[Note],
+    query: BoundQuery,
     names: Sequence[str],
     limit: int,
 ) -> Answer:
-    sources = provenance.sources(connection, names)
-    reader = answer.run(connection, question)
+    sources = notes.sources(connection, names)
+    reader = answer.read(connection, query)
     rows: list[list[Any]] = []
     # No more of the answer is computed than is taken.
     while len(rows) <= limit and (batch := next(reader, None)) is not None:
@@ -166,13 +162,13 @@ def _answer(
         [str(kind) for kind in reader.schema.types],
         rows[:limit],
         len(rows) > limit,
-        [asdict(note) for note in notes],
+        [asdict(note) for note in query.notes],
         sources.select(["table_name", "file", "sha256", "checksum", "synthetic"]).to_pylist(),
     )
 
 
-def _dicts(connection: duckdb.DuckDBPyConnection, question: Question) -> list[dict[str, Any]]:
-    rows = answer.run(connection, question).read_all().to_pylist()
+def _dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
+    rows = answer.read(connection, query).read_all().to_pylist()
     return [{name: _plain(value) for name, value in row.items()} for row in rows]
 
 

@@ -1,7 +1,8 @@
-"""Shows what is longer than the terminal in a pager, which stays until whoever reads has read enough.
+"""Show text that is longer than the terminal in a pager.
 
-TRACES_PAGER names it, or else PAGER, and without either it is `less`; an empty name, or `cat`, means none.
-Where LESS is not set, less chops long lines, to be read by moving sideways, and shows colours.
+TRACES_PAGER names it, else PAGER; the default is `less`. An empty name or `cat` disables it. Unless LESS is
+set, less shows colours, and truncates long lines, which can be scrolled sideways. (Click's pager reads only
+PAGER, and keeps running when a signal ends this process.)
 """
 
 import os
@@ -17,7 +18,7 @@ from typing import BinaryIO, cast
 from tracehouse.core import signals
 
 _DEFAULT = "less"
-# Colours as they are, long lines chopped, and what was read stays on the screen. What fits comes to no pager.
+# Show colours, truncate long lines, and leave the text on the screen.
 _LESS = "RSX"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 # More than any terminal shows at once.
@@ -25,7 +26,7 @@ _SCREENFUL_BYTES = 1 << 18
 
 
 def command() -> str:
-    """The command of the pager; empty where there is none, or nothing to page on."""
+    """The command of the pager; empty where there is none, or where the terminal cannot page."""
     chosen = os.environ.get("TRACES_PAGER", os.environ.get("PAGER", _DEFAULT)).strip()
     if chosen in ("", "cat") or os.environ.get("TERM", "dumb") == "dumb":
         return ""
@@ -37,7 +38,7 @@ def command() -> str:
 
 
 def is_longer_than_screen(file: BinaryIO) -> bool:
-    """Whether a text, wrapped where its lines are long, has more lines than the terminal; from its start."""
+    """Whether a text has more lines than the terminal, counting wrapped ones. Reads from its start."""
     size = shutil.get_terminal_size()
     file.seek(0)
     head = file.read(_SCREENFUL_BYTES)
@@ -46,7 +47,7 @@ def is_longer_than_screen(file: BinaryIO) -> bool:
     from rich.cells import cell_len
 
     lines = _STYLE.sub("", head.decode(errors="replace")).splitlines()
-    # The last line is the shell's.
+    # The last line is for the prompt of the shell.
     left = size.lines - 1
     for line in lines:
         left -= max(1, -(-cell_len(line) // size.columns))
@@ -56,22 +57,22 @@ def is_longer_than_screen(file: BinaryIO) -> bool:
 
 
 @contextmanager
-def opened(pager: str) -> Iterator[BinaryIO]:
-    """What to write to for a pager; whoever reads may leave it before all is written, and that is no error.
+def start(command: str) -> Iterator[BinaryIO]:
+    """Start a pager and yield its input. It is no error if the user quits it early.
 
     The block ends when the pager does.
     """
     settings = {"LESS": _LESS, "LV": "-c"} | os.environ
     with signals.left_to_another(signal.SIGINT, signal.SIGPIPE):
-        # Without a buffer, which would be written once more when it is thrown away.
-        shows = subprocess.Popen(pager, shell=True, stdin=subprocess.PIPE, bufsize=0, env=settings)
-        with signals.before_the_end(lambda: _end(shows)):
-            with suppress(BrokenPipeError), cast(BinaryIO, shows.stdin) as stream:
+        # Unbuffered: closing a buffered pipe of a pager that has ended would write the rest again.
+        pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, bufsize=0, env=settings)
+        with signals.before_the_end(lambda: _end(pager)):
+            with suppress(BrokenPipeError), cast(BinaryIO, pager.stdin) as stream:
                 yield stream
-            shows.wait()
+            pager.wait()
 
 
-def _end(shows: subprocess.Popen) -> None:
-    """End a pager that still runs; without waiting, as this may be called amid the wait for it."""
-    if shows.poll() is None:
-        shows.terminate()
+def _end(pager: subprocess.Popen) -> None:
+    """End a pager that still runs, without waiting: a signal may interrupt the wait for it."""
+    if pager.poll() is None:
+        pager.terminate()

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import answer, verify
-from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read import answer, binding, catalog, notes, verify
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
 from tracehouse.publish import pages
 from tracehouse.publish.inline_svg import inline_svg
@@ -131,7 +131,7 @@ def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: Bi
     Raises UsageError where a trace does not exist, and UserError where what writes pages is not installed.
     """
     pages.check_installed("report", "jinja2", "altair", "vl_convert")
-    answer.check_traces(connection, traces)
+    catalog.check_traces(connection, traces)
     page = pages.rendered(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
     file.write(page.encode())
 
@@ -208,11 +208,11 @@ def _coverage(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> d
 
 def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Comparison | None:
     """The traces side by side; None where none of them has jobs."""
-    asked = answer.named_question(connection, COMPARISON, {})
-    chosen = Question(
+    asked = binding.bind_query(connection, COMPARISON, {})
+    chosen = BoundQuery(
         f"from ({asked.sql}) where list_contains($traces, trace)", {"traces": list(traces)}, COMPARISON
     )
-    table = answer.run(connection, chosen).read_all()
+    table = answer.read(connection, chosen).read_all()
     if not table.num_rows:
         return None
     units = dict(
@@ -278,7 +278,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequ
     )
     if schema == ACROSS:
         return [query for query in found if query["compares_traces"]]
-    return [query for query in found if not answer.base_tables(connection, [query["query_name"]]) & empty]
+    return [query for query in found if not catalog.base_tables(connection, [query["query_name"]]) & empty]
 
 
 def _drawn(
@@ -302,7 +302,7 @@ def _drawn(
 def _caveats(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
     """The names of the caveats on a query that concern some traces."""
     known = _names(connection, "select caveat from catalog.caveats")
-    return [note.name for note in answer.notes(connection, name, traces) if note.name in known]
+    return [note.name for note in notes.of_object(connection, name, traces) if note.name in known]
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> list[Row]:

@@ -1,7 +1,7 @@
-"""Shows an answer to people: as a table that fits the terminal, or as records, a line for each value.
+"""Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
-A number, a date or a time is shown whole or not at all. Texts are cut, with … for the rest; and where that is
-not enough, columns in the middle are left out, and how many is said below.
+Texts are truncated with …; numbers, dates and times never are. Where that is not enough, columns in the
+middle are hidden, and a footer says how many.
 """
 
 import os
@@ -15,25 +15,26 @@ import duckdb
 from rich.cells import cell_len, set_cell_size
 
 from tracehouse.core.terminal import shown
-from tracehouse.engines.duckdb.read.answer import Question, said_of_cut
+from tracehouse.engines.duckdb.read.answer import limit_message
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
 
 TABLE_ROWS = 200
 
 _BETWEEN = "   "
 _MORE = "…"
-# To how many letters a text may be cut before columns are left out.
+# Texts are truncated to this width before columns are hidden.
 _LEAST_TEXT = 16
-# Bold and dim, by the numbers that terminals know them by.
-_HEADING, _NOTHING = "1", "2"
+# The ANSI codes for bold and dim.
+_HEADING, _NULL = "1", "2"
 
 
 @dataclass(frozen=True)
-class Look:
-    """How an answer is shown.
+class TableStyle:
+    """The style of a table.
 
-    `width` is that of the terminal; without one, nothing is cut or left out. `most_rows` is how many are
-    shown, None for all. `only` names the columns that are shown while there is a width.
+    `width` is the terminal's; without one, nothing is truncated or hidden. `most_rows` is the number of rows
+    to show, None for all. `only` names the columns to show within a width.
     """
 
     width: int | None = None
@@ -44,7 +45,7 @@ class Look:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column as it is shown; `least` is the width that it may be cut to."""
+    """A column of the table; `least` is the width that it may be truncated to."""
 
     name: str
     kind: str
@@ -55,55 +56,59 @@ class _Column:
 
 
 def terminal_width() -> int:
-    """How many letters a line of the terminal holds."""
+    """The number of columns of the terminal."""
     return shutil.get_terminal_size().columns
 
 
-def table(connection: duckdb.DuckDBPyConnection, question: Question, look: Look) -> tuple[int, Iterator[str]]:
-    """How many rows an answer has, and its lines as a table, with one below that says so."""
-    kinds = columns_of(connection, question)
-    rows, total = _rows(connection, question, kinds, look.most_rows)
-    return total, _as_table(kinds, rows, _count(len(rows), total, question), look)
+def table(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, style: TableStyle
+) -> tuple[int, Iterator[str]]:
+    """The number of rows of an answer, and its lines as a table with a footer."""
+    kinds = columns_of(connection, query)
+    rows, total = _rows(connection, query, kinds, style.most_rows)
+    return total, _as_table(kinds, rows, _count(len(rows), total, query), style)
 
 
 def _as_table(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, look: Look
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, style: TableStyle
 ) -> Iterator[str]:
     columns = [_column(name, kind, [row[place] for row in rows]) for place, (name, kind) in enumerate(kinds)]
-    fitting = columns if look.width is None else _fitted(columns, look)
-    paint = _painter(look)
+    fitting = columns if style.width is None else _fitted(columns, style)
+    paint = _painter(style)
     yield " " + _BETWEEN.join(paint(_padded(column.name, column), _HEADING) for column in fitting).rstrip()
     yield " " + "─" * _width(fitting)
-    cut = any(cell_len(cell) > column.width for column in fitting for cell in column.cells)
+    is_truncated = any(cell_len(cell) > column.width for column in fitting for cell in column.cells)
     for place in range(len(rows)):
         cells = (
-            paint(_padded(column.cells[place], column), _NOTHING if place in column.nulls else "")
+            paint(_padded(column.cells[place], column), _NULL if place in column.nulls else "")
             for column in fitting
         )
         yield f" {_BETWEEN.join(cells)}".rstrip()
     yield ""
     yield count
-    left_out = len(columns) - sum(column.name != _MORE for column in fitting)
-    losses = [f"{left_out} of {len(columns)} columns left out"] * bool(left_out) + ["texts cut"] * cut
+    hidden = len(columns) - sum(column.name != _MORE for column in fitting)
+    losses = [f"{hidden} of {len(columns)} columns hidden"] * bool(hidden) + [
+        "texts truncated"
+    ] * is_truncated
     if losses:
-        yield f"{', '.join(losses)}: --wide or --records shows all"
+        yield f"{', '.join(losses)}; show all with --wide or --records"
 
 
 def records(
-    connection: duckdb.DuckDBPyConnection, question: Question, look: Look
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, style: TableStyle
 ) -> tuple[int, Iterator[str]]:
-    """How many rows an answer has, and its lines as records: for each row its number, and a line a value."""
-    kinds = columns_of(connection, question)
-    rows, total = _rows(connection, question, kinds, look.most_rows)
-    return total, _as_records(kinds, rows, _count(len(rows), total, question), look)
+    """The number of rows of an answer, and its lines as records: a line per value below the row number."""
+    kinds = columns_of(connection, query)
+    rows, total = _rows(connection, query, kinds, style.most_rows)
+    return total, _as_records(kinds, rows, _count(len(rows), total, query), style)
 
 
 def _as_records(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, look: Look
+    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, style: TableStyle
 ) -> Iterator[str]:
     names = [_on_a_line(name) for name, _ in kinds]
     widest = max(map(cell_len, names))
-    paint = _painter(look)
+    paint = _painter(style)
     wrapped = _wrapping()
     if not rows:
         yield f"columns: {', '.join(names)}"
@@ -111,11 +116,11 @@ def _as_records(
         yield paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
         for name, (_, kind), value in zip(names, kinds, row, strict=True):
             lines = shown(_short(value)).split("\n")
-            if look.width and may_be_text(kind):
-                room = max(_LEAST_TEXT, look.width - widest - 3)
-                lines = [part for line in lines for part in wrapped(line, room)] or [""]
+            if style.width and may_be_text(kind):
+                available = max(_LEAST_TEXT, style.width - widest - 3)
+                lines = [part for line in lines for part in wrapped(line, available)] or [""]
             for left, line in zip((name, *[""] * len(lines)), lines, strict=False):
-                text = paint(line, _NOTHING) if value is None else line
+                text = paint(line, _NULL) if value is None else line
                 yield f"{set_cell_size(left, widest)} │ {text}".rstrip()
     yield ""
     yield count
@@ -123,22 +128,22 @@ def _as_records(
 
 def _rows(
     connection: duckdb.DuckDBPyConnection,
-    question: Question,
+    query: BoundQuery,
     kinds: Sequence[tuple[str, str]],
     most: int | None,
 ) -> tuple[list[Sequence[Any]], int]:
-    """The first rows of an answer, and how many it has."""
-    if most is not None and question.is_relation:
-        first = replace(question, sql=f"from ({question.sql}\n) limit {most}")
+    """The first rows of an answer, and the number of all its rows."""
+    if most is not None and query.is_relation:
+        first = replace(query, sql=f"from ({query.sql}\n) limit {most}")
         kept = list(rows_of(connection, first, kinds))
-        return kept, len(kept) if len(kept) < most else _count_of(connection, question)
-    rows = rows_of(connection, question, kinds)
+        return kept, len(kept) if len(kept) < most else _count_of(connection, query)
+    rows = rows_of(connection, query, kinds)
     kept = list(islice(rows, most))
     return kept, len(kept) + sum(1 for _ in rows)
 
 
-def _count_of(connection: duckdb.DuckDBPyConnection, question: Question) -> int:
-    [(rows,)] = connection.execute(f"select count(*) from ({question.sql}\n)", question.values).fetchall()
+def _count_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> int:
+    [(rows,)] = connection.execute(f"select count(*) from ({query.sql}\n)", query.values).fetchall()
     return int(rows)
 
 
@@ -151,32 +156,32 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
     return _Column(heading, kind, cells, nulls, width, least)
 
 
-def _fitted(columns: Sequence[_Column], look: Look) -> list[_Column]:
-    """What of the columns a terminal has room for: first texts become narrower, then columns go."""
-    assert look.width is not None
-    room = look.width - 1
-    fitting = [column for column in columns if not look.only or column.name in look.only]
-    # What rows are called stays whole, where that leaves room for what they are.
-    whole = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, room // 2)))
-    if not look.only or _width([whole, *fitting[1:]], "least") <= room:
-        fitting[0] = whole
+def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
+    """The columns that fit a terminal: texts are truncated first, then columns are hidden."""
+    assert style.width is not None
+    available = style.width - 1
+    fitting = [column for column in columns if not style.only or column.name in style.only]
+    # The first column, which names the rows, is not truncated unless it would take more than half the width.
+    complete = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, available // 2)))
+    if not style.only or _width([complete, *fitting[1:]], "least") <= available:
+        fitting[0] = complete
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
-    left_out = False
-    while len(fitting) > 1 + left_out and _width(fitting, "least") > room:
+    is_hidden = False
+    while len(fitting) > 1 + is_hidden and _width(fitting, "least") > available:
         middle = len(fitting) // 2
-        if not left_out:
+        if not is_hidden:
             fitting[middle] = gap
         else:
-            # The gap stays in the middle: what is beside it goes, and the first column last.
+            # The gap stays in the middle: columns next to it are hidden, the first column last.
             place = fitting.index(gap)
             fitting.pop(place + 1 if place <= len(fitting) - place - 1 else place - 1)
-        left_out = True
-    widths = [min(column.width, max(column.least, room)) for column in fitting]
-    while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > room:
-        to_cut = [place for place, column in enumerate(fitting) if widths[place] > column.least]
-        if not to_cut:
+        is_hidden = True
+    widths = [min(column.width, max(column.least, available)) for column in fitting]
+    while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > available:
+        truncatable = [place for place, column in enumerate(fitting) if widths[place] > column.least]
+        if not truncatable:
             break
-        widths[max(to_cut, key=lambda place: widths[place])] -= 1
+        widths[max(truncatable, key=lambda place: widths[place])] -= 1
     return [replace(column, width=width) for column, width in zip(fitting, widths, strict=True)]
 
 
@@ -185,24 +190,24 @@ def _width(columns: Sequence[_Column], which: str = "width") -> int:
 
 
 def _padded(text: str, column: _Column) -> str:
-    """A text in the width of its column, cut or filled up; numbers stand on the right."""
+    """A text in the width of its column, truncated or padded; numbers are aligned right."""
     if (missing := column.width - cell_len(text)) >= 0:
         return " " * missing + text if is_number(column.kind) else text + " " * missing
     kept = set_cell_size(text, column.width - 1)
     if not column.kind.startswith("VARCHAR") or column.kind.endswith("]"):
-        # Among several values may be numbers, and half of one would be another.
+        # The values of a list may be numbers, which must not be truncated.
         kept = kept[: kept.rfind(",") + 1]
     return set_cell_size(kept.rstrip() + _MORE, column.width)
 
 
-def _painter(look: Look) -> Callable[[str, str], str]:
-    has_styles = look.has_styles and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+def _painter(style: TableStyle) -> Callable[[str, str], str]:
+    has_styles = style.has_styles and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return lambda text, style: f"\x1b[{style}m{text}\x1b[0m" if text and style and has_styles else text
 
 
 def _wrapping() -> Callable[[str, int], list[str]]:
-    """What breaks a line into lines that are so wide at most."""
-    # Where it is used, as a table needs none of it.
+    """A function that wraps a line to a width."""
+    # Imported for records only.
     from rich.console import Console
     from rich.text import Text
 
@@ -210,11 +215,11 @@ def _wrapping() -> Callable[[str, int], list[str]]:
     return lambda line, width: [str(part).rstrip() for part in Text(line).wrap(console, width)]
 
 
-def _count(shown_rows: int, total: int, question: Question) -> str:
+def _count(shown_rows: int, total: int, query: BoundQuery) -> str:
     count = f"{total:,} row{'' if total == 1 else 's'}"
     if total > shown_rows:
-        count = f"{shown_rows:,} of {total:,} rows; --format csv, or --output FILE, gives all"
-    return "; ".join(filter(None, [count, said_of_cut(question)]))
+        count = f"{shown_rows:,} of {total:,} rows; get all with --format csv or --output FILE"
+    return "; ".join(filter(None, [count, limit_message(query)]))
 
 
 def _on_a_line(text: str) -> str:
@@ -222,7 +227,7 @@ def _on_a_line(text: str) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value for display: a float is rounded to about seven digits, at most four of them decimals."""
+    """A value for display. Floats are rounded to about seven digits, with at most four decimals."""
     if not isinstance(value, float) or value != value or value in (float("inf"), -float("inf")):
         return exact(value)
     if value and abs(value) < 0.001:

@@ -1,7 +1,7 @@
-"""Writes an answer as a workbook of a spreadsheet, .xlsx: one sheet, its first row the names of the columns.
+"""Write an answer as an Excel workbook with one sheet; its first row has the names of the columns.
 
-A cell knows texts, numbers, truth values and times to the millisecond since 1900. What it cannot hold exactly
-is written as a text, and a note says how many; but a fraction has 16 digits, of the 17 that some take.
+A cell holds a text, a number, a boolean, or a time since 1900 in milliseconds. Other values are written as
+texts, and a note counts them. A fraction keeps 16 digits, although some need 17.
 """
 
 import datetime as dt
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UserError, not_installed
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
 
 if TYPE_CHECKING:
@@ -22,31 +23,29 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
-# A double holds each integer up to here; of decimals, all of so many digits.
+# Doubles hold all integers up to here, and all decimals of this many digits.
 _LARGEST = 2**53
 _DIGITS = 15
-# Excel takes 1900 for a leap year.
+# Excel treats 1900 as a leap year.
 _FIRST_YEAR = 1901
 _FORMATS = {"DATE": "yyyy-mm-dd", "TIMESTAMP": "yyyy-mm-dd hh:mm:ss.000"}
 
 _Cell = str | float | bool | dt.date | None
 
 
-def write(
-    connection: duckdb.DuckDBPyConnection, question: Question, file: BinaryIO
-) -> tuple[int, list[Note]]:
-    """Write an answer to a file. Returns how many rows it has, and notes.
+def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: BinaryIO) -> tuple[int, list[Note]]:
+    """Write an answer to a file. Returns the number of rows, and notes.
 
-    Raises UserError where a sheet, or a cell, cannot hold it.
+    Raises UserError where it exceeds the limits of a sheet or a cell.
     """
     try:
         from xlsxwriter import Workbook
     except ModuleNotFoundError:
         raise not_installed("workbooks need", "xlsxwriter", "xlsx") from None
-    columns = columns_of(connection, question)
+    columns = columns_of(connection, query)
     if len(columns) > MOST_COLUMNS:
-        raise UserError(f"the answer has {len(columns):,} columns, and a sheet at most {MOST_COLUMNS:,}")
-    # Row by row, by way of a file where the connection may have such: all cells at once would take gigabytes.
+        raise UserError(f"The answer has {len(columns):,} columns; a sheet can have {MOST_COLUMNS:,}")
+    # Row by row, and through a file if the connection may write one: all cells together would take gigabytes.
     [(scratch,)] = connection.execute("select current_setting('temp_directory')").fetchall()
     options = {
         "constant_memory": True,
@@ -61,12 +60,12 @@ def write(
             sheet.write_string(0, place, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         rows, changed = 0, 0
-        for row in rows_of(connection, question, columns):
+        for row in rows_of(connection, query, columns):
             rows += 1
             if rows == MOST_ROWS:
                 raise UserError(
-                    f"a sheet has at most {MOST_ROWS:,} rows, that of names included, and the answer has "
-                    "more: give --limit, or write csv or parquet"
+                    f"The answer has more rows than a sheet can have ({MOST_ROWS:,} with the header). Give "
+                    "--limit, or write csv or parquet"
                 )
             for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
                 cell = _cell(value, kind)
@@ -78,7 +77,7 @@ def write(
 
 
 def _cell(value: Any, kind: str) -> _Cell:
-    """A value as a cell holds it; as a text, where it is one, or where no cell holds it exactly."""
+    """A value of a cell; a text where the cell cannot hold the value exactly."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -95,11 +94,11 @@ def _is_time(kind: str) -> bool:
 
 
 def _time(text: str) -> str | dt.date:
-    """A day, or a time in UTC, as DuckDB writes it; the text where a cell has no such time."""
+    """A date, or a time in UTC, from DuckDB's text; the text where a cell cannot hold it."""
     try:
         found = dt.datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
-        # In years before 1 or after 9999, and at infinity.
+        # Years before 1 or after 9999, and infinity.
         return text
     if found.year < _FIRST_YEAR or found.microsecond % 1000:
         return text
@@ -110,8 +109,8 @@ def _check_length(text: str, row: int, column: str) -> None:
     letters = len(text.encode("utf-16-le", "surrogatepass")) // 2
     if letters > MOST_LETTERS:
         raise UserError(
-            f"row {row:,}, column {column}: the text has {letters:,} characters, and a cell at most "
-            f"{MOST_LETTERS:,}: write csv or parquet"
+            f"Row {row:,}, column {column}: the text has {letters:,} characters; a cell can have "
+            f"{MOST_LETTERS:,}. Write csv or parquet"
         )
 
 
@@ -119,7 +118,7 @@ def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping
     if isinstance(cell, bool):
         sheet.write_boolean(row, place, cell)
     elif isinstance(cell, str):
-        # Never as a formula or a link, whatever it begins with.
+        # Never as a formula or a link.
         sheet.write_string(row, place, cell)
     elif isinstance(cell, dt.date):
         kind = "TIMESTAMP" if isinstance(cell, dt.datetime) else "DATE"
@@ -131,9 +130,9 @@ def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping
 def _notes(changed: int) -> list[Note]:
     if not changed:
         return []
-    are = "value is a text" if changed == 1 else "values are texts"
-    said = (
-        f"{changed:,} {are} here, as no cell holds such exactly: integers beyond 2^53, decimals of more "
-        "than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
+    were = "value was" if changed == 1 else "values were"
+    text = (
+        f"{changed:,} {were} written as text, because a cell cannot hold it exactly: integers beyond 2^53, "
+        "decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
     )
-    return [Note("as texts", said, "note")]
+    return [Note("as texts", text, "note")]

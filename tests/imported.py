@@ -1,4 +1,4 @@
-"""Which modules a run of `traces` has imported when it ends, and which ones it may."""
+"""List the modules that a run of `traces` imports, and those that it may import."""
 
 import os
 import subprocess
@@ -7,18 +7,13 @@ from pathlib import Path
 
 from terminal import end, terminal
 
-# What Typer and DuckDB are made of, each with what it cannot do without.
-TYPER = {"typer", "annotated_doc", "shellingham"}
 DUCKDB = {"duckdb", "_duckdb"}
 
-# What stands before the first command, and so all that `traces --help` and the shell's completion may import.
-BEGINNING = {
+# The modules that `traces --help` and shell completion may import.
+START = {
     "__main__",
     *("cli", "commands"),
-    *(
-        f"commands.{name}"
-        for name in ("arguments", "completion", "console", "defaults", "export", "maintain")
-    ),
+    *(f"commands.{name}" for name in ("completion", "console", "export", "maintain")),
     *(f"commands.{name}" for name in ("options", "publish", "query")),
     *("core", "core.errors", "core.names", "core.process", "core.signals", "core.terminal"),
     *("engines", "engines.names"),
@@ -26,24 +21,28 @@ BEGINNING = {
     *("publish", "publish.formats"),
     *("sql", "sql.lists", "sql.names"),
 }
-# What opens a database and puts an answer where it belongs.
-READING = BEGINNING | {
+# The modules that open a database and write output.
+READING = START | {
     *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
-    *(f"engines.duckdb.read.{name}" for name in ("answer", "landlock", "sandbox", "schema_mismatch")),
-    *(f"engines.duckdb.read.{name}" for name in ("guard", "search")),
+    *(f"engines.duckdb.read.{name}" for name in ("landlock", "sandbox", "schema_mismatch")),
+    *(f"engines.duckdb.read.{name}" for name in ("catalog", "notes", "search")),
     *("ingest.store", "ingest.store.layout", "publish.output"),
+    *("views", "views.graph"),
 }
-ANSWERING = READING | {"publish.answers", "publish.columns", "publish.export"}
+ANSWERING = READING | {
+    *(f"engines.duckdb.read.{name}" for name in ("answer", "binding", "guard")),
+    *("publish.answers", "publish.columns", "publish.export"),
+}
 
-# The command line ends by `os._exit`, wherever it is.
+# The command line always ends with `os._exit`.
 _CODE = """
 import os, sys
-leave = os._exit
-def told(code):
-    with open(os.environ["TOLD"], "w") as file:
+exit = os._exit
+def write_modules(code):
+    with open(os.environ["MODULES_FILE"], "w") as file:
         print(*sys.modules, file=file)
-    leave(code)
-os._exit = told
+    exit(code)
+os._exit = write_modules
 sys.argv[0] = "traces"
 from tracehouse.__main__ import main
 main()
@@ -53,17 +52,17 @@ main()
 def modules_of(
     *arguments: object, folder: Path, on_terminal: bool = False, **environment: object
 ) -> tuple[set[str], set[str]]:
-    """The packages that a run imports, but for Python's own; and our modules, by their names among ours."""
-    told = folder / "modules"
+    """The packages that a run imports, without the standard library; and its modules of Tracehouse."""
+    listed = folder / "modules"
     command = [sys.executable, "-c", _CODE, *map(str, arguments)]
-    variables = {name: str(value) for name, value in environment.items()} | {"TOLD": str(told)}
+    variables = {name: str(value) for name, value in environment.items()} | {"MODULES_FILE": str(listed)}
     if on_terminal:
         with terminal(*command, **variables) as opened:
             assert end(opened) == 0
     else:
         subprocess.run(command, env=os.environ | variables, capture_output=True, check=True)
-    names = told.read_text().split()
+    names = listed.read_text().split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
-    # What finds packages that are installed from their sources.
+    # These find packages of editable installs.
     packages = {name for name in packages if name != "_distutils_hack" and not name.startswith("__")}
     return packages - {"tracehouse"}, {name.partition(".")[2] for name in names if "tracehouse." in name}

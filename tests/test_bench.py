@@ -129,10 +129,10 @@ def test_times_a_telemetry_query_with_and_without_materialized_views(
 
 
 def test_compares_commands_with_imports(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "COMMANDS", {"--help": "typer", "list": "duckdb"})
+    monkeypatch.setattr(startup, "COMMANDS", {"--help": "click", "list": "duckdb"})
     rows = startup.measure(sample_warehouse, rounds=1)
     assert [row.name for row in rows] == ["--help", "--help, terminal", "list", "list, terminal"]
-    for row, library in zip(rows, ("typer", "typer", "duckdb", "duckdb"), strict=True):
+    for row, library in zip(rows, ("click", "click", "duckdb", "duckdb"), strict=True):
         assert list(row.seconds) == ["command", "command cpu", library, f"{library} cpu"]
         assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in row.seconds.values())
     monkeypatch.setattr(startup, "COMMANDS", {"describe nothing": "duckdb"})

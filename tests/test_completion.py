@@ -1,4 +1,4 @@
-"""The shell completes names and parameters, and neither opens a database nor imports what takes long."""
+"""Tests of shell completion, which opens no database and imports few modules."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import TRACES
-from imported import BEGINNING, TYPER, modules_of
+from imported import START, modules_of
 from terminal import terminal
 
 from tracehouse.engines.duckdb.write import local
@@ -17,16 +17,16 @@ from tracehouse.sql.query_files import query_files
 
 
 def completed(typed: str) -> list[str]:
-    """What bash would offer for the last word of a line."""
+    """The completions of the last word of a line in bash."""
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
-    environment = os.environ | words | {"_TRACES_COMPLETE": "complete_bash"}
+    environment = os.environ | words | {"_TRACES_COMPLETE": "bash_complete"}
     run = subprocess.run([str(TRACES)], env=environment, capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
-    return run.stdout.split()
+    return [line.partition(",")[2] for line in run.stdout.splitlines() if line]
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("typed", "expected"),
     [
         ("traces query itp.gpu_h", ["itp.gpu_hours"]),
         ("traces query pai.task_w", ["pai.task_wait"]),
@@ -44,16 +44,16 @@ def completed(typed: str) -> list[str]:
         ("traces check z", ["zeus"]),
     ],
 )
-def test_what_is_offered(typed: str, offered: list[str]) -> None:
+def test_completes_names_and_parameters(typed: str, expected: list[str]) -> None:
     found = completed(typed)
     if typed == "traces describe ope":
         found = [name for name in found if "." not in name]
-    assert found == offered
+    assert found == expected
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A warehouse with a query and a view of its user's."""
+    """A warehouse with a query and a view of the user."""
     query = tmp_path / "local" / "sql" / "mine" / "big_jobs.sql"
     view = tmp_path / "local" / "views" / "mine" / "big_job.v1.sql"
     for path, text in (
@@ -70,7 +70,7 @@ def own(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("typed", "expected"),
     [
         ("traces query -w {own} mine", ["mine.big_jobs", "mine.big_job"]),
         ("traces -w {own} query mine.big_jobs", ["mine.big_jobs"]),
@@ -80,11 +80,11 @@ def own(tmp_path: Path) -> Path:
         ("traces query mine", []),
     ],
 )
-def test_what_is_of_the_users_own_is_offered(typed: str, offered: list[str], own: Path) -> None:
-    assert completed(typed.format(own=own)) == offered
+def test_completes_objects_of_the_user(typed: str, expected: list[str], own: Path) -> None:
+    assert completed(typed.format(own=own)) == expected
 
 
-def test_it_knows_every_name_and_every_parameter(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_names_equal_those_of_the_catalog(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert names.OWN == local.FOLDER
 
     def known(sql: str) -> set[str]:
@@ -99,7 +99,7 @@ def test_it_knows_every_name_and_every_parameter(synthetic: duckdb.DuckDBPyConne
     assert dict(names.query_names()) == titles
 
 
-def test_parameters_are_read_as_the_build_reads_them() -> None:
+def test_parameters_equal_those_of_query_files() -> None:
     for query in query_files():
         found = list(names.query_parameters(query.full_name))
         assert [name for name, _, _ in found] == [parameter.name for parameter in query.parameters]
@@ -111,17 +111,17 @@ def test_parameters_are_read_as_the_build_reads_them() -> None:
 
 
 @pytest.mark.parametrize("typed", ["traces query p", "traces query itp.gpu_hours -p m", "traces list "])
-def test_it_imports_what_the_command_line_begins_with(typed: str, tmp_path: Path) -> None:
+def test_completion_imports_few_modules(typed: str, tmp_path: Path) -> None:
     words = {"COMP_WORDS": typed, "COMP_CWORD": len(typed.split(" ")) - 1}
-    packages, ours = modules_of(folder=tmp_path, _TRACES_COMPLETE="complete_bash", **words)
+    packages, ours = modules_of(folder=tmp_path, _TRACES_COMPLETE="bash_complete", **words)
     tables = {"ingest.declarations", "ingest.column_types"} | {
         f"ingest.traces.{name}" for name in names.trace_names()
     }
-    assert packages == TYPER and ours <= BEGINNING | tables
+    assert packages == {"click"} and ours <= START | tables
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_in_a_real_shell(shell: str, tmp_path: Path) -> None:
+def test_completes_in_real_shell(shell: str, tmp_path: Path) -> None:
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
     options = ["--norc", "-i"] if shell == "bash" else ["-f", "-i"]
@@ -129,9 +129,23 @@ def test_in_a_real_shell(shell: str, tmp_path: Path) -> None:
         opened.expect_exact("ready> ")
         if shell == "zsh":
             opened.send("autoload -Uz compinit; compinit -u -D\n")
-        opened.send(f'eval "$(_TRACES_COMPLETE=source_{shell} traces)"; echo lo""aded\n')
+        opened.send(f'eval "$(_TRACES_COMPLETE={shell}_source traces)"; echo lo""aded\n')
         opened.expect_exact("loaded")
         opened.send("traces query itp.gpu_h\t")
         opened.expect_exact("traces query itp.gpu_hours")
         opened.send("-p min_\t")
         opened.expect_exact("min_gpus=1")
+
+
+@pytest.mark.parametrize(("shell", "file"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
+def test_install_adds_one_line_to_startup_file(shell: str, file: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text("alias ll='ls -l'")
+    environment = os.environ | {"HOME": str(tmp_path), "SHELL": f"/bin/{shell}"}
+    for _ in range(2):
+        subprocess.run([str(TRACES), "--install-completion"], env=environment, check=True)
+    first, *added = (tmp_path / file).read_text().splitlines()
+    assert first == "alias ll='ls -l'" and len(added) == 1 and f"_TRACES_COMPLETE={shell}_source" in added[0]
+    shown = subprocess.run(
+        [str(TRACES), "--show-completion"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert f"_TRACES_COMPLETE={shell}_complete" in shown.stdout

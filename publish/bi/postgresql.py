@@ -15,7 +15,7 @@ import duckdb
 from tracehouse.core.errors import UserError, not_installed
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
-from tracehouse.engines.duckdb.read.answer import connect
+from tracehouse.engines.duckdb.read.sandbox import connect
 from tracehouse.publish.bi import postgresql_schemas as schemas_of
 from tracehouse.publish.bi.contents import Contents, LeftOut, describe_contents, select_contents
 from tracehouse.publish.bi.postgresql_address import Address, read_address
@@ -48,7 +48,11 @@ def publish(warehouse: Path, to: str, whole: bool) -> Published:
     schema holds objects that were not published.
     """
     address = read_address(to)
-    with connect(warehouse) as source, schema_mismatch.told(source, warehouse), _session(address) as server:
+    with (
+        connect(warehouse) as source,
+        schema_mismatch.explain(source, warehouse),
+        _session(address) as server,
+    ):
         contents = select_contents(source, whole, has_macros=False)
         names = list(dict.fromkeys(relation.schema for relation in contents.relations))
         published = schemas_of.list_published(server.run)

@@ -237,6 +237,6 @@ def write_bundle(path: Path, target: Path) -> list[str]:
     from tracehouse.publish import output
 
     content, notes = build_bundle(path)
-    with output.spooled(target, target.parent) as spool:
+    with output.open_spool(target, target.parent) as spool:
         spool.file.write(content)
     return notes

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, not_installed
-from tracehouse.engines.duckdb.read import answer
-from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read import binding
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
 from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable
@@ -49,7 +49,7 @@ def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
 
 def draw(
     connection: duckdb.DuckDBPyConnection,
-    question: Question,
+    query: BoundQuery,
     given: Mapping[str, str],
     suffix: str,
     size: Size,
@@ -60,7 +60,7 @@ def draw(
     `given` holds the parameters that the user set, as texts. Raises UserError where there is nothing to draw,
     or where the extra `plot` is not installed.
     """
-    picture = build_picture(connection, question, given, size)
+    picture = build_picture(connection, query, given, size)
     import vl_convert
 
     spec = picture.to_dict()
@@ -80,11 +80,11 @@ def render_svg(picture: "altair.VConcatChart") -> str:
 
 
 def build_picture(
-    connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], size: Size
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], size: Size
 ) -> "altair.VConcatChart":
     """Run a named query and build the picture that its chart line specifies, in the requested width."""
     _check_extra("altair", "vl_convert")
-    found = select_drawable(connection, question)
+    found = select_drawable(connection, query)
     subtitle, footer = _texts(connection, found, given)
     subtitle += _explain_marks(found)
     view = size.width * 0.8 or WIDTH
@@ -103,16 +103,16 @@ def build_query_picture(
 
     Raises UserError where it has no chart, and UsageError where a parameter is invalid.
     """
-    question = answer.named_question(connection, name, given, for_chart=True)
-    return build_picture(connection, question, given, size)
+    query = binding.bind_query(connection, name, given, for_chart=True)
+    return build_picture(connection, query, given, size)
 
 
 def render_text(
-    connection: duckdb.DuckDBPyConnection, question: Question, given: Mapping[str, str], columns: int
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], columns: int
 ) -> str:
     """Run a named query and draw the answer in characters. Raises as `draw` does."""
     _check_extra("plotext")
-    found = select_drawable(connection, question)
+    found = select_drawable(connection, query)
     return terminal.draw_text(found, *_texts(connection, found, given), columns)
 
 

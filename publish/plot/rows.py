@@ -13,7 +13,8 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.answer import Question, run
+from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import exact
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
@@ -67,18 +68,18 @@ class Drawable:
         return any(isinstance(row[column], str | bool | None) for row in self.rows)
 
 
-def select_drawable(connection: duckdb.DuckDBPyConnection, question: Question) -> Drawable:
+def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Drawable:
     """Run a named query. Raises UserError where there is nothing to draw, or a single number."""
     found = connection.execute(
-        "select title, chart from catalog.queries where query_name = $name", {"name": question.name}
+        "select title, chart from catalog.queries where query_name = $name", {"name": query.name}
     ).fetchall()
     # A view or base table has no chart.
     title, line = found[0] if found else ("", "")
     if not line:
-        raise UserError(f"{question.name} has no chart")
-    chart = read_chart(line, question.name)
-    answer = run(connection, question).read_all()
-    _check(chart, answer.schema, question.name)
+        raise UserError(f"{query.name} has no chart")
+    chart = read_chart(line, query.name)
+    answer = read(connection, query).read_all()
+    _check(chart, answer.schema, query.name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
@@ -86,18 +87,18 @@ def select_drawable(connection: duckdb.DuckDBPyConnection, question: Question) -
     rows, remarks = _select_rows(everything, chart)
     rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
     if not rows:
-        raise UserError(f"{question.name}: nothing to plot, the answer has no {chart.heights[0]}")
+        raise UserError(f"{query.name}: nothing to plot, the answer has no {chart.heights[0]}")
     if len(rows) == 1 and chart.kind != "box":
         [row] = rows
         raise UserError(
-            f"{question.name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})"
+            f"{query.name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})"
         )
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
-        raise UserError(f"{question.name}: nothing to plot, every {chart.color} is 0")
+        raise UserError(f"{query.name}: nothing to plot, every {chart.color} is 0")
     if chart.rule:
         remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
-    return Drawable(question.name, title, chart, rows, times, on_clock, remarks, traces)
+    return Drawable(query.name, title, chart, rows, times, on_clock, remarks, traces)
 
 
 def is_on_clock(column: str, kind: pa.DataType) -> bool:

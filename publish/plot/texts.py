@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.answer import base_tables, notes
+from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read.catalog import base_tables
 
 # Unit suffixes of column names, and their usual spelling.
 UNITS = {
@@ -59,7 +60,7 @@ def describe_parameters(
 
 def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
     """Whether the numbers are synthetic, as a remark."""
-    found = notes(connection, name, traces or None)
+    found = notes.of_object(connection, name, traces or None)
     return ["synthetic data"] if any(note.name == "synthetic data" for note in found) else []
 
 

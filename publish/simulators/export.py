@@ -14,7 +14,9 @@ import duckdb
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read import answer, provenance, sandbox
+from tracehouse.engines.duckdb.read import notes as notes_on
+from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.simulators.files import write_file
 from tracehouse.publish.simulators.format_spec import NUMBERED_COLUMNS, FormatSpec
@@ -32,7 +34,7 @@ class ExportResult:
 
     report: LossReport
     notes: Sequence[str]
-    caveats: Sequence[answer.Note]
+    caveats: Sequence[Note]
 
 
 def export(
@@ -62,14 +64,14 @@ def export(
             header = spec.header(facts) if spec.header and file is spec.files[0] else ()
             write_file(connection, file, staging / file.name, header)
         read = [_VIEW, *spec.reads.get(trace, ())]
-        notes = {note.name: note for name in read for note in answer.notes(connection, name)}
+        notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
         caveats = [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")]
         details = _build_report(connection, trace, selected, spec, report, facts, caveats)
         (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
         return ExportResult(report, spec.notes, caveats)
 
     with signals.before_the_end(remove):
-        exported = sandbox.ask(warehouse, limits, work, confined=False)
+        exported = sandbox.run(warehouse, limits, work, confined=False)
         if folder.exists():
             folder.rmdir()
         staging.rename(folder)
@@ -187,9 +189,9 @@ def _build_report(
     spec: FormatSpec,
     report: LossReport,
     facts: dict[str, Any],
-    caveats: Sequence[answer.Note],
+    caveats: Sequence[Note],
 ) -> dict[str, Any]:
-    sources = provenance.sources(connection, [_VIEW, *spec.reads.get(trace, ())]).to_pylist()
+    sources = notes_on.sources(connection, [_VIEW, *spec.reads.get(trace, ())]).to_pylist()
     of_trace = [source for source in sources if source["table_name"].startswith(f"{trace}.")]
     return {
         "format": spec.name,

@@ -8,7 +8,8 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet
 
-from tracehouse.engines.duckdb.read.answer import Question, run
+from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.simulators.format_spec import File, Layout
 
 
@@ -17,7 +18,7 @@ def write_file(
 ) -> None:
     """Write one file of an export, with header lines before its rows."""
     columns = ", ".join(f"{field.value} as {field.name}" for field in file.fields)
-    reader = run(connection, Question(f"select {columns} from {file.rows} order by {file.order_by}", {}))
+    reader = read(connection, BoundQuery(f"select {columns} from {file.rows} order by {file.order_by}"))
     if file.layout is Layout.PARQUET:
         _write_parquet(reader, file, path)
     elif file.layout is Layout.CSV:

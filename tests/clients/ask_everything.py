@@ -1,4 +1,4 @@
-"""Asks a database everything that it can be asked, and prints the answers as JSON.
+"""Run every query of a database, and print the answers as JSON.
 
     python ask_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files] [--schemas A B]
 
@@ -40,7 +40,7 @@ def everything(connection: duckdb.DuckDBPyConnection, alias: str, schemas: list[
     errors: dict = {}
     tables = within(schemas, found_tables(connection, place))
     for name, table in tables.items():
-        # Under an alias the name has it in front: nothing was said about which database to use.
+        # Under an alias the name starts with it, as no database is in use.
         full_name = f"{alias}.{name}" if alias else name
         table["rows"] = answer(connection, summary(full_name, table["columns"]), errors, name)
     if alias:

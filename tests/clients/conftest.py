@@ -1,4 +1,4 @@
-"""What the tests of other programs share: those programs, and what there is to ask them."""
+"""Fixtures for tests with other programs: the programs, and the queries to run."""
 
 import json
 import re

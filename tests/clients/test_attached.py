@@ -1,4 +1,4 @@
-"""The database works attached under another name, after its folder was moved, and as one file alone."""
+"""Tests of attached, moved and self-contained databases."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def alone(
     return folder / "bi.duckdb"
 
 
-def test_it_answers_under_another_name_in_the_shell(
+def test_answers_under_other_name_in_shell(
     sample_warehouse: Path, run: Callable, shell: Path, some_sample_answers: dict
 ) -> None:
     """Views and tables with the name in front; queries once the database is in use."""
@@ -49,7 +49,7 @@ def test_it_answers_under_another_name_in_the_shell(
     }
 
 
-def test_attached_beside_itself_and_beside_another(sample_warehouse: Path, real_warehouse: Path) -> None:
+def test_attached_twice_and_with_other_warehouse(sample_warehouse: Path, real_warehouse: Path) -> None:
     """Two warehouses in one process, one of them open under its own name as well."""
     with (
         duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as own,
@@ -74,7 +74,7 @@ def test_attached_beside_itself_and_beside_another(sample_warehouse: Path, real_
         "drop view other.itp.job",
     ],
 )
-def test_attached_read_only_it_is_not_changed(
+def test_read_only_attachment_rejects_changes(
     change: str, sample_warehouse: Path, run: Callable, shell: Path
 ) -> None:
     attach = f"attach '{sample_warehouse / database.NAME}' as other (read_only)"
@@ -83,7 +83,7 @@ def test_attached_read_only_it_is_not_changed(
     assert "read-only" in done.stderr
 
 
-def test_after_a_move_the_old_place_is_named_in_the_error(moved_warehouse: Path) -> None:
+def test_error_after_move_names_old_path(moved_warehouse: Path) -> None:
     with (
         duckdb.connect(str(moved_warehouse / database.NAME), read_only=True) as connection,
         pytest.raises(duckdb.IOException, match=r"No files found .*before/parquet/itp/raw_job/"),
@@ -91,16 +91,14 @@ def test_after_a_move_the_old_place_is_named_in_the_error(moved_warehouse: Path)
         connection.execute(QUESTION).fetchall()
 
 
-def test_after_a_move_a_variable_says_where(
+def test_variable_sets_path_after_move(
     moved_warehouse: Path, ask_everything: Callable, sample_answers: dict
 ) -> None:
     options = ("--attach", "other", "--data-root", str(moved_warehouse))
     assert ask_everything(moved_warehouse / database.NAME, *options) == sample_answers
 
 
-def test_after_a_move_the_command_line_needs_nothing(
-    moved_warehouse: Path, run: Callable, traces: Path
-) -> None:
+def test_command_line_works_after_move(moved_warehouse: Path, run: Callable, traces: Path) -> None:
     place = ["--warehouse", moved_warehouse]
     [row] = json.loads(run([traces, "sql", QUESTION, "--format", "json", *place]).stdout)
     assert row["jobs"] > 0
@@ -109,14 +107,14 @@ def test_after_a_move_the_command_line_needs_nothing(
     assert run([traces, "check", "itp", *place]).returncode == 0
 
 
-def test_after_a_move_the_command_line_takes_a_relative_path(
+def test_command_line_takes_relative_path_after_move(
     moved_warehouse: Path, run: Callable, traces: Path
 ) -> None:
     command = [traces, "query", "itp.gpu_hours", "--warehouse", moved_warehouse.name]
     assert run(command, folder=moved_warehouse.parent).stdout.startswith("cluster,jobs,")
 
 
-def test_after_a_move_and_a_build_nothing_need_be_said(
+def test_build_after_move_updates_path(
     moved_warehouse: Path,
     run: Callable,
     traces: Path,
@@ -131,18 +129,20 @@ def test_after_a_move_and_a_build_nothing_need_be_said(
     assert ask_everything(here / database.NAME, "--schemas", *some_schemas) == some_sample_answers
 
 
-def test_materialized_it_answers_alone(alone: Path, ask_everything: Callable, sample_answers: dict) -> None:
+def test_materialized_file_answers_without_parquet(
+    alone: Path, ask_everything: Callable, sample_answers: dict
+) -> None:
     assert [path.name for path in alone.parent.iterdir()] == [alone.name]
     assert ask_everything(alone, "--attach", "other", "--no-files") == sample_answers
 
 
-def test_materialized_it_answers_in_the_shell_without_files(alone: Path, run: Callable, shell: Path) -> None:
+def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: Path) -> None:
     text = f".mode jsonlines\nset enable_external_access = false;\n{QUESTION};\n"
     [line] = run([shell, "-no-init", "-readonly", alone], text).stdout.splitlines()
     assert json.loads(line)["jobs"] > 0
 
 
-def test_not_materialized_it_needs_its_files(
+def test_unmaterialized_file_needs_parquet(
     sample_warehouse: Path, ask_everything: Callable, objects: dict
 ) -> None:
     """What the tests above would not notice, were the rows of every database in the file itself."""

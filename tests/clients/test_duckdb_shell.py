@@ -1,4 +1,4 @@
-"""The DuckDB shell answers from the database, in any working directory, and cannot change it."""
+"""Tests with the DuckDB shell, in any working directory."""
 
 import json
 from collections.abc import Callable
@@ -52,15 +52,13 @@ def test_every_object_answers(
     assert [json.loads(line) for line in lines] == expected
 
 
-def test_the_database_holds_what_is_declared_and_nothing_else(
-    objects: dict[str, list[str]], sample_answers: dict
-) -> None:
+def test_database_has_exactly_declared_objects(objects: dict[str, list[str]], sample_answers: dict) -> None:
     tables = {*objects["views"], *objects["base tables"], *objects["catalog"]}
     assert set(sample_answers["tables"]) == tables
     assert set(sample_answers["queries"]) == set(objects["queries"])
 
 
-def test_the_sample_leaves_no_table_and_no_query_empty(sample_answers: dict) -> None:
+def test_sample_has_rows_in_every_table_and_query(sample_answers: dict) -> None:
     """Else the answers that are compared in these tests would be of nothing."""
     tables = {name: table["rows"][0]["rows"] for name, table in sample_answers["tables"].items()}
     assert [name for name, rows in tables.items() if rows == 0] == ["catalog.not_built"]
@@ -68,7 +66,9 @@ def test_the_sample_leaves_no_table_and_no_query_empty(sample_answers: dict) -> 
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_is_not_changed_read_only(change: str, sample_warehouse: Path, run: Callable, shell: Path) -> None:
+def test_read_only_database_rejects_changes(
+    change: str, sample_warehouse: Path, run: Callable, shell: Path
+) -> None:
     done = run([shell, "-no-init", "-readonly", sample_warehouse / database.NAME, "-c", change], check=False)
     assert done.returncode == 1
     assert "read-only" in done.stderr
@@ -100,16 +100,14 @@ def test_traces_shell_is_read_only(change: str, sample_warehouse: Path, run: Cal
     assert "read-only" in done.stderr
 
 
-def test_traces_shell_passes_on_how_a_statement_ended(
-    sample_warehouse: Path, run: Callable, traces: Path
-) -> None:
+def test_traces_shell_returns_exit_code(sample_warehouse: Path, run: Callable, traces: Path) -> None:
     command = [traces, "shell", "--warehouse", sample_warehouse]
     assert run(command, "select 6 * 7 as answer;").returncode == 0
     assert run(command, "select nothing_like_it;", check=False).returncode == 1
     assert run(command).returncode == 0
 
 
-def test_traces_shell_says_where_there_is_no_database(tmp_path: Path, run: Callable, traces: Path) -> None:
+def test_traces_shell_reports_missing_database(tmp_path: Path, run: Callable, traces: Path) -> None:
     done = run([traces, "shell", "--warehouse", tmp_path], check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path / database.NAME}: there is no database")
+    assert done.stderr.startswith(f"error: {tmp_path / database.NAME}: no such database")

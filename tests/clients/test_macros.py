@@ -12,7 +12,7 @@ import comparison
 import duckdb
 import pytest
 
-from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
@@ -65,7 +65,7 @@ def by_question(
     query: QueryFile, asked: duckdb.DuckDBPyConnection, texts: dict[str, str]
 ) -> list[dict[str, Any]]:
     """What `traces query` asks, without the process around it."""
-    found = answer.run(asked, answer.named_question(asked, query.full_name, texts)).read_all()
+    found = answer.read(asked, binding.bind_query(asked, query.full_name, texts)).read_all()
     return [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
 
@@ -89,7 +89,7 @@ def macro_rows(sample_warehouse: Path) -> Iterator[MacroRows]:
 
 @pytest.fixture(scope="module")
 def asked(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with answer.connect(sample_warehouse) as connection:
+    with sandbox.connect(sample_warehouse) as connection:
         yield connection
 
 

@@ -1,4 +1,4 @@
-"""The database opens in older and newer versions of DuckDB, and answers the same in all of them."""
+"""Tests with older versions of DuckDB."""
 
 import shutil
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_every_query_answers_the_same(answers: dict[str, Any], sample_answers: d
     assert answers["queries"] == sample_answers["queries"]
 
 
-def test_it_answers_the_same_under_another_name(
+def test_answers_same_under_other_name(
     python: Path,
     sample_warehouse: Path,
     ask_everything: Callable,
@@ -105,7 +105,7 @@ def published(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder / "traces.duckdb"
 
 
-def test_a_published_file_answers_too(python: Path, published: Path, run: Callable) -> None:
+def test_published_file_answers(python: Path, published: Path, run: Callable) -> None:
     printed = run([python, "-c", COUNT_ALL, published]).stdout
     with duckdb.connect(str(published), read_only=True) as connection:
         expected = connection.execute("select sum(jobs) from itp.gpu_hours(min_gpus := 2)").fetchall()

@@ -1,4 +1,4 @@
-"""SQLAlchemy, the way in for BI tools and notebooks, sees all that there is, and what it means."""
+"""Tests with SQLAlchemy, which BI tools and notebooks use."""
 
 import shutil
 from collections.abc import Iterator
@@ -75,12 +75,12 @@ def test_columns_with_types_and_comments(inspector: sa.Inspector, sample_answers
         assert inspector.get_table_comment(name, schema=schema) == {"text": table["comment"]}
 
 
-def test_an_instant_has_its_zone(inspector: sa.Inspector) -> None:
+def test_timestamps_have_time_zone(inspector: sa.Inspector) -> None:
     columns = {column["name"]: column["type"] for column in inspector.get_columns("jobs", schema="unified")}
     assert columns["submit_time"].timezone
 
 
-def test_a_reflected_view_is_selected_from(engine: sa.Engine, sample_answers: dict) -> None:
+def test_selects_from_reflected_view(engine: sa.Engine, sample_answers: dict) -> None:
     job = sa.Table("job", sa.MetaData(), schema="itp", autoload_with=engine)
     question = (
         sa.select(job.c.cluster, sa.func.count().label("jobs"), sa.func.sum(job.c.gpu_h).label("gpu_h"))
@@ -98,7 +98,7 @@ def test_a_reflected_view_is_selected_from(engine: sa.Engine, sample_answers: di
         assert by_view == [(cluster, jobs, pytest.approx(gpu_h)) for cluster, jobs, gpu_h in by_query]
 
 
-def test_a_named_query_is_a_data_set(engine: sa.Engine, sample_answers: dict) -> None:
+def test_named_query_is_data_set(engine: sa.Engine, sample_answers: dict) -> None:
     """As BI tools put one in: their own select around it."""
     for name, query in sample_answers["queries"].items():
         sql = f"select count(*) as rows from (from {name}()) as virtual_table limit 1001"
@@ -106,7 +106,7 @@ def test_a_named_query_is_a_data_set(engine: sa.Engine, sample_answers: dict) ->
             assert connection.execute(sa.text(sql)).scalar() == len(query["rows"])
 
 
-def test_a_parameter_is_bound_to_a_named_query(engine: sa.Engine) -> None:
+def test_binds_parameter_of_named_query(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         rows = connection.execute(sa.text("from zeus.cheapest(eta := :eta)"), {"eta": 0.2}).mappings().all()
         same = connection.execute(sa.text("from zeus.cheapest(eta := 0.2)")).mappings().all()
@@ -124,6 +124,6 @@ def test_units_and_caveats_are_rows(engine: sa.Engine) -> None:
         assert connection.execute(question).all() == [("s", "derived")]
 
 
-def test_it_is_read_only(engine: sa.Engine) -> None:
+def test_rejects_writes(engine: sa.Engine) -> None:
     with engine.connect() as connection, pytest.raises(sa.exc.DBAPIError, match="read-only"):
         connection.execute(sa.text("create table catalog.mine (i integer)"))

@@ -1,4 +1,4 @@
-"""Whatever its folder is called, a warehouse is read as what it is, or refused with a sentence."""
+"""Tests of warehouses in folders with unusual names."""
 
 import os
 import re
@@ -30,7 +30,7 @@ READ = ["lake/cluster=a100/metric=x/wh", "it's {a,b} ]!", "ünï-日本", "s3:x"
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_folder_of_any_such_name_is_read_as_it_is(
+def test_reads_folder_with_unusual_name(
     name: str, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable, traces: Path
 ) -> None:
     place = tmp_path / "places"
@@ -54,7 +54,7 @@ REFUSED = {"v[1]": "[", "a*b": "*", "q?x": "?", "b\\c": "\\"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_name_that_duckdb_reads_as_a_pattern_is_refused(
+def test_rejects_name_that_is_pattern_in_duckdb(
     name: str, raw: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
     place = tmp_path / "places"
@@ -71,32 +71,30 @@ def test_a_name_that_duckdb_reads_as_a_pattern_is_refused(
 
 
 @pytest.mark.parametrize("name", [b"not \xff utf-8", b"two\nlines", b"esc\x1b[2J"])
-def test_a_name_that_is_no_text_is_refused_and_shown_escaped(name: bytes, raw: Path, tmp_path: Path) -> None:
+def test_rejects_name_that_is_not_utf8(name: bytes, raw: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="path of a warehouse must be printable UTF-8 text") as raised:
         database.ingest([raw], tmp_path / os.fsdecode(name), [], quiet)
     assert str(raised.value).isprintable()
     str(raised.value).encode()
 
 
-def test_a_file_in_the_warehouse_s_place_is_named(
-    raw: Path, tmp_path: Path, run: Callable, traces: Path
-) -> None:
+def test_rejects_file_as_warehouse(raw: Path, tmp_path: Path, run: Callable, traces: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "work").mkdir()
     (tmp_path / "work/.ingest").write_text("mine")
-    for name, said in (
+    for name, message in (
         ("file", "file: this is a file. Name the warehouse's folder"),
         ("file/below", "file: this is a file, but a folder is needed here. Move it away"),
         ("work", ".ingest: this is a file, but a folder is needed here. Move it away"),
     ):
-        with pytest.raises(UserError, match=re.escape(said)):
+        with pytest.raises(UserError, match=re.escape(message)):
             database.ingest([raw], tmp_path / name, [], quiet)
     done = run([traces, "list", "--warehouse", tmp_path / "file"], check=False)
     assert done.stderr.startswith(f"error: {tmp_path / 'file'}: this is a file. ")
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_who_may_only_read_gets_answers_and_is_told_of_the_rest(
+def test_reader_without_write_permission_gets_answers(
     raw: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
     warehouse = tmp_path / "warehouse"

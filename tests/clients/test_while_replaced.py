@@ -1,4 +1,4 @@
-"""Whoever reads while the database is replaced sees the old version whole or the new one whole; no error."""
+"""Tests of readers while the database is replaced."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
     "creation_time,deletion_time,scheduled_time\n"
 )
-PATIENCE_S = 30
+TIMEOUT_S = 30
 VERSIONS = (1, 2, 3)
 
 
@@ -47,7 +47,7 @@ def publish(version: int, folder: Path) -> Path:
 
 
 def expected(version: int) -> list[list[int]]:
-    """What a round of `keep_asking.py` gives."""
+    """The result of a round of `repeat_queries.py`."""
     nodes, pods = 10 + version, 20 + version
     return [[nodes, nodes * 1000 * version], [pods, pods * version], [nodes, pods], [pods, pods]]
 
@@ -58,9 +58,9 @@ def lines(path: Path) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not condition():
-        assert time.monotonic() < end, f"{what}: not within {PATIENCE_S} s"
+        assert time.monotonic() < end, f"{what}: not within {TIMEOUT_S} s"
         time.sleep(0.01)
 
 
@@ -69,9 +69,9 @@ def has_answered(version: int, log: Path, reader: subprocess.Popen) -> bool:
 
 
 @in_full
-def test_readers_see_one_version_whole(tmp_path: Path) -> None:
+def test_readers_see_one_complete_version(tmp_path: Path) -> None:
     warehouse, stop = publish(1, tmp_path), tmp_path / "stop"
-    script = Path(__file__).with_name("keep_asking.py")
+    script = Path(__file__).with_name("repeat_queries.py")
     readers = {}
     for way in ("python", "traces", "shell"):
         log, errors = tmp_path / f"{way}.log", tmp_path / f"{way}.errors"
@@ -87,7 +87,7 @@ def test_readers_see_one_version_whole(tmp_path: Path) -> None:
                 wait_for(partial(has_answered, version, log, reader), f"{way}, version {version}")
     finally:
         stop.touch()
-        codes = {way: reader.wait(PATIENCE_S) for way, reader in readers.items()}
+        codes = {way: reader.wait(TIMEOUT_S) for way, reader in readers.items()}
     errors = {way: (tmp_path / f"{way}.errors").read_text() for way in readers}
     assert errors == dict.fromkeys(readers, "")
     assert codes == dict.fromkeys(readers, 0)
@@ -99,7 +99,7 @@ def test_readers_see_one_version_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_views")
-def test_an_open_connection_keeps_its_version_until_its_files_are_vacuumed(tmp_path: Path) -> None:
+def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
     path = publish(1, tmp_path) / database.NAME
     question = "select count(*), sum(cpu_milli) from openb.node"
     with duckdb.connect(str(path), read_only=True) as connection:
@@ -118,7 +118,7 @@ def test_an_open_connection_keeps_its_version_until_its_files_are_vacuumed(tmp_p
 
 
 @pytest.mark.usefixtures("few_views")
-def test_a_long_lived_process_follows_by_attaching_anew(tmp_path: Path) -> None:
+def test_process_follows_by_attaching_again(tmp_path: Path) -> None:
     warehouse = publish(1, tmp_path)
     attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
     question = "select count(*), sum(cpu_milli) from warehouse.openb.node"
@@ -161,7 +161,7 @@ def writing(path: Path) -> Iterator[subprocess.Popen]:
 
 
 @pytest.mark.usefixtures("few_views")
-def test_a_client_that_wrote_does_not_spoil_the_next_version(sample_warehouse: Path, tmp_path: Path) -> None:
+def test_next_version_survives_client_writes(sample_warehouse: Path, tmp_path: Path) -> None:
     """Its write-ahead log lies beside the database by name, and belongs to the one that was replaced."""
     warehouse = tmp_path / "warehouse"
     shutil.copytree(sample_warehouse, warehouse)
@@ -172,7 +172,7 @@ def test_a_client_that_wrote_does_not_spoil_the_next_version(sample_warehouse: P
         assert connection.execute("select count(*) from itp.job").fetchall() != [(0,)]
 
 
-def test_a_client_that_may_write_is_named_where_it_is_in_the_way(
+def test_error_names_client_that_holds_database(
     sample_warehouse: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
     """DuckDB lets nobody else in while somebody has a database open for writing."""

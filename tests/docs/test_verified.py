@@ -8,7 +8,7 @@ import pytest
 
 from tracehouse.core.errors import UserError
 from tracehouse.docs import verified
-from tracehouse.engines.duckdb.read import answer, verify
+from tracehouse.engines.duckdb.read import sandbox, verify
 from tracehouse.views import ledgers
 
 
@@ -22,7 +22,7 @@ def cells(line: str) -> list[object]:
 
 
 def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         current = verified.page(connection).splitlines()
     committed = verified.PAGE.read_text().splitlines()
     differing = [
@@ -57,7 +57,7 @@ def test_refuses_synthetic_data(sample_warehouse: Path, monkeypatch: pytest.Monk
     # One trace suffices and is faster.
     monkeypatch.setattr(verified, "TRACES", ("zeus",))
     with (
-        answer.connect(sample_warehouse) as connection,
+        sandbox.connect(sample_warehouse) as connection,
         pytest.raises(UserError, match="was computed from synthetic data"),
     ):
         verified.page(connection)

@@ -1,4 +1,4 @@
-"""Questions: named ones with typed parameters, and SQL that can only read."""
+"""Tests of binding and running queries."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,108 +12,132 @@ import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, guard, provenance
+from tracehouse.engines.duckdb.read import answer, binding, guard, notes, sandbox
 from tracehouse.views.view_files import view_files
 
 
 @pytest.fixture
 def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
-    with answer.connect(sample_warehouse) as connection:
+    with sandbox.connect(sample_warehouse) as connection:
         yield connection
 
 
-def test_a_missing_database_says_how_to_make_one(tmp_path: Path) -> None:
+def test_missing_database_names_ingest(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="traces ingest"):
-        answer.connect(tmp_path)
+        sandbox.connect(tmp_path)
 
 
-def test_two_connections_do_not_meet(sample_warehouse: Path) -> None:
-    with answer.connect(sample_warehouse) as first, answer.connect(sample_warehouse) as second:
+def test_connections_are_independent(sample_warehouse: Path) -> None:
+    with sandbox.connect(sample_warehouse) as first, sandbox.connect(sample_warehouse) as second:
         for connection in (first, second):
             assert connection.execute("select count(*) > 0 from itp.job").fetchall() == [(True,)]
 
 
-def test_parameters_are_values_of_their_types(opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, "openb.phases", {"in_variant": "cpu100", "gpu_only": "false"})
-    assert question.values == {"in_variant": "cpu100", "gpu_only": False}
-    assert answer.run(opened, question).read_all().num_rows > 0
+def test_parameters_have_declared_types(opened: DuckDBPyConnection) -> None:
+    query = binding.bind_query(opened, "openb.phases", {"in_variant": "cpu100", "gpu_only": "false"})
+    assert query.values == {"in_variant": "cpu100", "gpu_only": False}
+    assert answer.read(opened, query).read_all().num_rows > 0
 
 
 @pytest.mark.parametrize(
     ("name", "parameters", "complaint"),
     [
-        ("itp.gpu_hour", {}, r"no query is called itp\.gpu_hour\. Did you mean itp\.gpu_hours"),
-        ("gpu_hours", {}, r"Did you mean itp\.gpu_hours"),
+        (
+            "itp.gpu_hour",
+            {},
+            r"No query, view or table named \"itp\.gpu_hour\"\. Close matches: itp\.gpu_hours",
+        ),
+        ("gpu_hours", {}, r"Close matches: itp\.gpu_hours"),
         (
             "itp.gpu_hours",
             {"mingpus": "1"},
             r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
         ),
-        ("itp.gpu_hours", {"min_gpus": "many"}, "min_gpus is of type INTEGER from 0 to 10000, not 'many'"),
-        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus is of type INTEGER from 0 to 10000, not '1.5'"),
-        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus is of type INTEGER from 0 to 10000, not ''"),
-        ("acme.states", {"on_cluster": "saturn"}, "on_cluster is seren or kalos, not 'saturn'"),
-        ("zeus.cheapest", {"eta": "1.5"}, r"eta is of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)"),
-        ("zeus.cheapest", {"eta": "-0.1"}, "eta is of type DOUBLE from 0 to 1, not '-0.1'"),
-        ("zeus.cheapest", {"eta": "nan"}, "eta is of type DOUBLE from 0 to 1, not 'nan'"),
-        ("zeus.cheapest", {"eta": "half"}, "eta is of type DOUBLE from 0 to 1, not 'half'"),
+        (
+            "itp.gpu_hours",
+            {"min_gpus": "many"},
+            "min_gpus must be of type INTEGER from 0 to 10000, not 'many'",
+        ),
+        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus must be of type INTEGER from 0 to 10000, not '1.5'"),
+        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus must be of type INTEGER from 0 to 10000, not ''"),
+        ("acme.states", {"on_cluster": "saturn"}, "on_cluster must be seren or kalos, not 'saturn'"),
+        (
+            "zeus.cheapest",
+            {"eta": "1.5"},
+            r"eta must be of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)",
+        ),
+        ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
+        ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
+        ("zeus.cheapest", {"eta": "half"}, "eta must be of type DOUBLE from 0 to 1, not 'half'"),
         ("acme.published_summary", {"x": "1"}, "no parameter x. It takes none"),
-        ("pai.request_percentiles", {"at_pct": "101"}, "at_pct is of type DOUBLE from 0 to 100, not '101'"),
-        ("itp.top_jobs", {"top_pct": "-5"}, "top_pct is of type DOUBLE from 0 to 100, not '-5'"),
-        ("unified.user_concentration", {"top_pct": "inf"}, "top_pct is of type DOUBLE from 0 to 100"),
-        ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width is of type DOUBLE from 0.001 to 100"),
-        ("pai.failures_over_time", {"in_parts": "1000000000"}, "in_parts is of type INTEGER from 1 to 10000"),
-        ("acme.gpu_day", {"on_day": "2022-12-31"}, "on_day is of type DATE from 2023-01-01 to 2023-12-31"),
-        ("acme.gpu_day", {"on_day": "infinity"}, "on_day is of type DATE from 2023-01-01"),
+        (
+            "pai.request_percentiles",
+            {"at_pct": "101"},
+            "at_pct must be of type DOUBLE from 0 to 100, not '101'",
+        ),
+        ("itp.top_jobs", {"top_pct": "-5"}, "top_pct must be of type DOUBLE from 0 to 100, not '-5'"),
+        ("unified.user_concentration", {"top_pct": "inf"}, "top_pct must be of type DOUBLE from 0 to 100"),
+        ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width must be of type DOUBLE from 0.001 to 100"),
+        (
+            "pai.failures_over_time",
+            {"in_parts": "1000000000"},
+            "in_parts must be of type INTEGER from 1 to 10000",
+        ),
+        (
+            "acme.gpu_day",
+            {"on_day": "2022-12-31"},
+            "on_day must be of type DATE from 2023-01-01 to 2023-12-31",
+        ),
+        ("acme.gpu_day", {"on_day": "infinity"}, "on_day must be of type DATE from 2023-01-01"),
         (
             "acme.fleet_hour",
             {"from_time": "0001-01-01"},
-            "from_time is of type TIMESTAMP WITH TIME ZONE from",
+            "from_time must be of type TIMESTAMP WITH TIME ZONE from",
         ),
-        ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu is of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
+        ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
         (
             "openb.phases",
             {"in_variant": "defualt"},
-            r"in_variant is 'defualt', which openb\.pod\.variant does not have\. Did you mean default\?",
+            r"in_variant: 'defualt' does not occur in openb\.pod\.variant\. Close matches: default\.",
         ),
         (
             "acme.gpu_day",
             {"on_node": "172.31.999.9"},
-            "on_node is '172.31.999.9', which acme.gpu_metric.node",
+            "on_node: '172.31.999.9' does not occur in acme.gpu_metric.node",
         ),
     ],
 )
-def test_wrong_names_and_values_say_what_is_right(
+def test_rejects_unknown_names_and_invalid_values(
     opened: DuckDBPyConnection, name: str, parameters: dict[str, str], complaint: str
 ) -> None:
     with pytest.raises(UsageError, match=f"(?s){complaint}"):
-        answer.named_question(opened, name, parameters)
+        binding.bind_query(opened, name, parameters)
 
 
 @pytest.mark.parametrize("eta", [0, 1])
-def test_the_ends_of_a_range_are_in_it(opened: DuckDBPyConnection, eta: int) -> None:
-    assert answer.named_question(opened, "zeus.cheapest", {"eta": str(eta)}).values == {"eta": eta}
+def test_range_includes_its_ends(opened: DuckDBPyConnection, eta: int) -> None:
+    assert binding.bind_query(opened, "zeus.cheapest", {"eta": str(eta)}).values == {"eta": eta}
 
 
-def test_a_value_cannot_become_sql(opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, "acme.gpu_day", {"on_node": "172.31.0.2"})
-    hostile = replace(question, values={"on_node": "x' or '1'='1"})
-    assert answer.run(opened, hostile).read_all().num_rows == 0
-    with pytest.raises(UsageError, match="does not have"):
-        answer.named_question(opened, "openb.phases", {"in_variant": "x' or '1'='1"})
+def test_values_are_not_sql(opened: DuckDBPyConnection) -> None:
+    query = binding.bind_query(opened, "acme.gpu_day", {"on_node": "172.31.0.2"})
+    hostile = replace(query, values={"on_node": "x' or '1'='1"})
+    assert answer.read(opened, hostile).read_all().num_rows == 0
+    with pytest.raises(UsageError, match="does not occur"):
+        binding.bind_query(opened, "openb.phases", {"in_variant": "x' or '1'='1"})
 
 
-def test_without_data_any_value_will_do(tmp_path: Path) -> None:
+def test_accepts_any_value_without_data(tmp_path: Path) -> None:
     raw_dumps.without_data(tmp_path)
-    with answer.connect(tmp_path) as connection:
-        question = answer.named_question(connection, "openb.phases", {"in_variant": "defualt"})
-        assert answer.run(connection, question).read_all().num_rows == 0
+    with sandbox.connect(tmp_path) as connection:
+        query = binding.bind_query(connection, "openb.phases", {"in_variant": "defualt"})
+        assert answer.read(connection, query).read_all().num_rows == 0
 
 
-def test_a_day_in_its_range_is_taken(opened: DuckDBPyConnection) -> None:
+def test_accepts_days_in_range(opened: DuckDBPyConnection) -> None:
     for day in ("2023-01-01", "2023-12-31"):
-        question = answer.named_question(opened, "acme.gpu_day", {"on_day": day})
-        assert question.values == {"on_day": date.fromisoformat(day)}
+        query = binding.bind_query(opened, "acme.gpu_day", {"on_day": day})
+        assert query.values == {"on_day": date.fromisoformat(day)}
 
 
 @pytest.mark.parametrize(
@@ -133,12 +157,12 @@ def test_a_day_in_its_range_is_taken(opened: DuckDBPyConnection) -> None:
         "/* c */ explain (format json) select 1",
     ],
 )
-def test_what_reads_is_run(opened, sql: str) -> None:
-    question = answer.sql_question(opened, sql)
-    if question.explain:
-        assert answer.plan(opened, question)
+def test_runs_reading_statements(opened, sql: str) -> None:
+    query = binding.bind_statement(opened, sql)
+    if query.explain:
+        assert answer.plan(opened, query)
     else:
-        assert answer.run(opened, question).read_all().num_rows > 0
+        assert answer.read(opened, query).read_all().num_rows > 0
 
 
 @pytest.mark.parametrize(
@@ -163,62 +187,60 @@ def test_what_reads_is_run(opened, sql: str) -> None:
         "selec 1",
     ],
 )
-def test_what_does_more_is_refused(
+def test_rejects_other_statements(
     opened: DuckDBPyConnection, sample_warehouse: Path, tmp_path: Path, sql: str
 ) -> None:
     parquet = sample_warehouse / "parquet"
     before = sorted(parquet.rglob("*"))
     with pytest.raises(UserError):
-        answer.sql_question(opened, sql.format(folder=tmp_path, parquet=parquet))
+        binding.bind_statement(opened, sql.format(folder=tmp_path, parquet=parquet))
     assert list(tmp_path.iterdir()) == []
     assert sorted(parquet.rglob("*")) == before
 
 
 @pytest.mark.parametrize("sql", ["from read_csv('/etc/passwd')", "from glob('/*')", "select write_log('x')"])
-def test_functions_that_do_more_than_read_the_warehouse_are_refused(
-    opened: DuckDBPyConnection, sql: str
-) -> None:
-    with pytest.raises(UserError, match="cannot be used here"):
-        answer.sql_question(opened, sql)
+def test_rejects_functions_with_side_effects(opened: DuckDBPyConnection, sql: str) -> None:
+    with pytest.raises(UserError, match="is not allowed"):
+        binding.bind_statement(opened, sql)
 
 
 @pytest.mark.parametrize("sql", ["from '/etc/passwd'", "from read_parquet('/etc/hostname')"])
 def test_other_files_cannot_be_read(opened: DuckDBPyConnection, sql: str) -> None:
     with pytest.raises(UserError, match=r"Permission|does not exist"):
-        answer.run(opened, answer.sql_question(opened, sql)).read_all()
+        answer.read(opened, binding.bind_statement(opened, sql)).read_all()
 
 
 @pytest.mark.parametrize(
     ("sql", "complaint"),
     [
-        ("select '\udcff'", "not UTF-8"),
+        ("select '\udcff'", "not valid UTF-8"),
         ("select '\0'", "zero byte"),
-        ("pivot openb.pod on qos using count(*)", "a pivot needs its values"),
+        ("pivot openb.pod on qos using count(*)", "PIVOT needs a list of values"),
         ("explain (colours) select 1", "explain"),
         ("select " + "(" * 900 + "1" + ")" * 900 + " + 1" * 1200, "deep|depth"),
     ],
 )
-def test_what_is_no_statement_says_why(opened: DuckDBPyConnection, sql: str, complaint: str) -> None:
+def test_invalid_statement_gets_clear_error(opened: DuckDBPyConnection, sql: str, complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
-        answer.sql_question(opened, sql)
+        binding.bind_statement(opened, sql)
 
 
-def test_what_is_asked_without_a_limit_takes_half_of_the_memory(opened: DuckDBPyConnection) -> None:
+def test_default_memory_limit_is_half(opened: DuckDBPyConnection) -> None:
     [(limit,)] = opened.execute("select current_setting('memory_limit')").fetchall()
     [(own,)] = duckdb.connect().execute("select current_setting('memory_limit')").fetchall()
     (amount, unit), (own_amount, own_unit) = limit.split(), own.split()
     assert unit == own_unit and float(amount) == pytest.approx(float(own_amount) * 5 / 8, rel=0.02)
 
 
-def test_what_does_not_fit_memory_never_goes_to_the_current_folder(opened: DuckDBPyConnection) -> None:
+def test_does_not_spill_to_current_folder(opened: DuckDBPyConnection) -> None:
     [(folder,)] = opened.execute("select current_setting('temp_directory')").fetchall()
     assert Path(folder).is_absolute() and Path(folder).parent == Path(tempfile.gettempdir())
 
 
-def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> None:
-    notes = {note.name: note.text for note in answer.notes(opened, "itp.deadline_tightness")}
-    assert set(notes) == {"itp.deadline_synthetic", "itp.min_duration_600", "synthetic data"}
-    assert "itp.elasticflow_job, itp.raw_job" in notes["synthetic data"]
+def test_notes_list_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> None:
+    found = {note.name: note.text for note in notes.of_object(opened, "itp.deadline_tightness")}
+    assert set(found) == {"itp.deadline_synthetic", "itp.min_duration_600", "synthetic data"}
+    assert "itp.elasticflow_job, itp.raw_job" in found["synthetic data"]
 
 
 @pytest.mark.parametrize(
@@ -243,16 +265,16 @@ def test_notes_name_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> No
         ("select count(*) from itp.gpu_hours()", None),
     ],
 )
-def test_what_a_statement_does_not_name_needs_no_parser(
+def test_columns_are_known_without_parser(
     sql: str, may_read: set[str] | None, opened: DuckDBPyConnection
 ) -> None:
-    question = answer.sql_question(opened, sql)
-    assert question.columns == may_read
-    by_parser = provenance.notes_on_statement(opened, sql, question.reads)
-    assert provenance.notes_on_statement(opened, sql, question.reads, question.columns) == by_parser
+    statement = guard.reading_statement(opened, sql)
+    assert statement.columns == may_read
+    by_parser = notes.of_statement(opened, sql, statement.reads)
+    assert notes.of_statement(opened, sql, statement.reads, statement.columns) == by_parser
 
 
-def test_usual_functions_do_nothing_but_compute_a_value(opened: DuckDBPyConnection) -> None:
+def test_common_functions_have_no_side_effects(opened: DuckDBPyConnection) -> None:
     rows = opened.execute(
         """
         select function_name from duckdb_functions()
@@ -263,31 +285,31 @@ def test_usual_functions_do_nothing_but_compute_a_value(opened: DuckDBPyConnecti
     assert guard.USUAL_FUNCTIONS & {name for (name,) in rows} == set()
 
 
-def test_notes_of_measured_data_name_no_generator(real_warehouse: Path) -> None:
-    with answer.connect(real_warehouse) as connection:
-        assert "synthetic data" not in {note.name for note in answer.notes(connection, "itp.gpu_hours")}
+def test_measured_data_is_not_called_synthetic(real_warehouse: Path) -> None:
+    with sandbox.connect(real_warehouse) as connection:
+        assert "synthetic data" not in {note.name for note in notes.of_object(connection, "itp.gpu_hours")}
 
 
-def test_caveats_are_those_of_the_traces_in_the_answer(opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, "unified.hour_profile", {})
-    rows = answer.run(opened, question).read_all()
-    at_hand, notes = answer.answered(opened, question)
-    assert answer.run(opened, at_hand).read_all() == rows
+def test_caveats_are_of_traces_in_answer(opened: DuckDBPyConnection) -> None:
+    query = binding.bind_query(opened, "unified.hour_profile", {})
+    rows = answer.read(opened, query).read_all()
+    query = answer.run(opened, query)
+    assert answer.read(opened, query).read_all() == rows
     assert set(rows["trace"].to_pylist()) == {"acme", "helios", "pai"}
-    # What is wrong with Helios's times leaves their hours right.
-    assert {note.name.split(".")[0] for note in notes} == {"acme", "pai", "synthetic data"}
-    assert "itp." not in notes[-1].text
+    # The caveats on times of Helios do not affect hours of the day.
+    assert {note.name.split(".")[0] for note in query.notes} == {"acme", "pai", "synthetic data"}
+    assert "itp." not in query.notes[-1].text
 
 
-def test_notes_name_what_is_not_in_the_warehouse(tmp_path: Path, real_warehouse: Path) -> None:
+def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     def of(warehouse: Path, name: str) -> dict[str, str]:
-        with answer.connect(warehouse) as connection:
-            _, notes = answer.answered(connection, answer.named_question(connection, name, {}))
-        return {note.name: note.text for note in notes}
+        with sandbox.connect(warehouse) as connection:
+            query = answer.run(connection, binding.bind_query(connection, name, {}))
+        return {note.name: note.text for note in query.notes}
 
-    nothing = "nothing of it is in the warehouse"
+    nothing = "not in this warehouse"
     assert "no data" not in of(real_warehouse, "itp.gpu_hours")
-    # Nobody has the telemetry: it is 80 GB.
+    # The real warehouse has no telemetry, which is 80 GB.
     assert of(real_warehouse, "acme.gpu_day")["no data"] == f"acme: {nothing}"
     raw = tmp_path / "raw"
     raw.mkdir()

@@ -182,7 +182,9 @@ def test_a_build_with_errors_fails_and_one_after_they_are_mended_does_not(wareho
     path.write_text(BIG.replace("gpu > 0", "gpus > 0"))
     failed = command_line.server().run("build", "--warehouse", warehouse)
     assert failed.code == 1
-    assert failed.stderr.endswith("error: 1 file of your own could not be built; all else was\n")
+    assert failed.stderr.endswith(
+        "error: 1 of your own definitions could not be built; everything else was\n"
+    )
     path.write_text(BIG)
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0
     assert asked(warehouse, "select count(*) from catalog.not_built") == [(0,)]

@@ -1,4 +1,4 @@
-"""A database that another version built answers what it can, and says what it is where it cannot."""
+"""Tests of databases that another version of Tracehouse built."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,8 @@ from command_line import Run
 import tracehouse
 from tracehouse.core.errors import UserError
 
-BUILT_BY_ANOTHER = "was built by another version of Tracehouse: `traces build` makes it anew. It has no "
+BUILT_BY_ANOTHER = "was built by another version of Tracehouse and lacks "
+ADVICE = ". Run `traces build`"
 
 
 def traces(*arguments: object, warehouse: Path, **request: object) -> Run:
@@ -40,12 +41,12 @@ def outdated(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -
         (["publish", "--out", "published.duckdb"], "catalog.views.stored"),
     ],
 )
-def test_what_needs_what_is_not_there_says_so(
+def test_query_of_missing_column_names_it(
     arguments: list[str], lacking: str, outdated: Path, tmp_path: Path
 ) -> None:
     run = traces(*arguments, warehouse=outdated, cwd=tmp_path)
     assert (run.code, run.stdout) == (1, "")
-    assert run.errors == [f"error: {outdated / 'traces.duckdb'} {BUILT_BY_ANOTHER}{lacking}"]
+    assert run.errors == [f"error: {outdated / 'traces.duckdb'} {BUILT_BY_ANOTHER}{lacking}{ADVICE}"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,12 +61,12 @@ def test_what_needs_what_is_not_there_says_so(
     ],
     ids=" ".join,
 )
-def test_what_needs_nothing_of_it_is_answered(arguments: list[str], outdated: Path) -> None:
+def test_other_queries_still_run(arguments: list[str], outdated: Path) -> None:
     run = traces(*arguments, warehouse=outdated)
     assert run.code == 0 and run.stdout, run.stderr
 
 
-def test_other_errors_are_as_they_were(outdated: Path, sample_warehouse: Path) -> None:
+def test_other_errors_are_unchanged(outdated: Path, sample_warehouse: Path) -> None:
     for statement in ("select no_such_column from itp.job", "from catalog.no_such_table", "select stored"):
         expected = traces("sql", statement, warehouse=sample_warehouse)
         assert expected.code == 1 and "another version" not in expected.stderr
@@ -73,8 +74,8 @@ def test_other_errors_are_as_they_were(outdated: Path, sample_warehouse: Path) -
             assert traces("sql", statement, warehouse=outdated).stderr == expected.stderr
 
 
-def test_python_is_told(outdated: Path) -> None:
-    house = tracehouse.open(outdated)
-    with pytest.raises(UserError, match=f"{BUILT_BY_ANOTHER}catalog.views.stored$"):
-        house.describe("itp.job")
-    assert len(house.query("itp.gpu_hours").df())
+def test_python_raises_same_error(outdated: Path) -> None:
+    warehouse = tracehouse.open(outdated)
+    with pytest.raises(UserError, match=f"{BUILT_BY_ANOTHER}catalog.views.stored{ADVICE}$"):
+        warehouse.describe("itp.job")
+    assert len(warehouse.query("itp.gpu_hours").df())

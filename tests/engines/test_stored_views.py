@@ -19,7 +19,7 @@ from few_files import quiet
 from hostile_tests import in_full
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
@@ -111,7 +111,7 @@ def ingest(warehouse: Path, **options: bool) -> list[str]:
 
 
 def asked(warehouse: Path, sql: str) -> list[tuple]:
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         return connection.execute(sql).fetchall()
 
 
@@ -195,7 +195,7 @@ def test_the_catalog_says_what_is_stored_since_when_and_from_what(few: Path) -> 
     assert int(at.timestamp()) <= max(fact.st_mtime for fact in there.values()) < at.timestamp() + 1
     assert tables == ["acme.gpu_metric", "acme.node_metric"]
     assert "read_parquet" not in sql and "device_hours" in sql
-    with answer.connect(few) as connection:
+    with sandbox.connect(few) as connection:
         facts = describe(connection, "acme.utilization_hourly").facts
         assert facts["stored"].startswith(
             f"since {at:%Y-%m-%d %H:%M} UTC, 0.0 MB in 2 files, computed from acme"
@@ -350,7 +350,7 @@ def test_what_is_read_again_is_kept_after_a_kill_before_that_is_noted(
     assert {old["path"] for old in noted} & first, "the list is of before the kill"
     text = json.dumps([old | {"since": "2020-01-01T00:00:00+00:00"} for old in noted])
     view_store.superseded_list(few).write_text(text)
-    with pytest.raises(UserError, match="there is no such folder"):
+    with pytest.raises(UserError, match="no such folder"):
         database.ingest([few.with_name("gone")], few, [], quiet)
     assert first <= files(few).keys()
     assert asked(few, f"from {HOURLY} order by all") == rows
@@ -387,7 +387,7 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
 
     number = len(files(few))
     run = check()
-    assert run.code == 0 and "all are as they were written" in run.stdout.splitlines()[-1]
+    assert run.code == 0 and ": no damage" in run.stdout.splitlines()[-1]
     of_tables = int(run.stdout.splitlines()[-1].split()[0]) - number
     assert of_tables == len([*(few / "parquet").rglob("*.parquet")])
     [one, other] = [few / path for path in files(few) if HOURLY.split(".")[1] in path]
@@ -397,7 +397,7 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
     other.unlink()
     run = check()
     assert run.code == 1
-    assert f"2 of {of_tables + number} files are not as they were written" in run.errors[-1]
+    assert f"2 of {of_tables + number} files are damaged" in run.errors[-1]
     said = {line.partition(": ")[2] for line in run.stdout.splitlines()}
     advice = (
         "Delete it, if it exists, and {}.sha256 next to it, "

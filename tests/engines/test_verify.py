@@ -11,7 +11,7 @@ import pytest
 import raw_dumps
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import answer, verify
+from tracehouse.engines.duckdb.read import sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.views import ledgers
@@ -67,7 +67,7 @@ def write_ledger(folder: Path, *figures: dict[str, str]) -> Path:
 
 
 def measured(warehouse: Path) -> verify.Result:
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         [result] = verify.figures(connection, [])
         return result
 
@@ -109,7 +109,7 @@ VERDICTS = [
 
 def test_verdicts(build: Build) -> None:
     warehouse = build(*({"figure": f"openb.{i}"} | figure for i, (figure, _, _) in enumerate(VERDICTS)))
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         results = verify.figures(connection, ["openb"])
         assert verify.figures(connection, ["itp"]) == []
     found = [(result.verdict, result.difference) for result in results]
@@ -125,7 +125,7 @@ def test_verdicts(build: Build) -> None:
 
 def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(sample_warehouse, tmp_path / "copy")
-    (nodes,) = answer.connect(copy).execute("select count(*) from openb.node").fetchone()
+    (nodes,) = sandbox.connect(copy).execute("select count(*) from openb.node").fetchone()
     query = "select count(*) from openb.node"
     for value in (nodes, nodes + 1):
         result = measured(build({"measured_by": query, "value": str(value)}, warehouse=copy))
@@ -172,7 +172,7 @@ def test_rejects_invalid_figure(
     sample_warehouse: Path, figure: dict[str, str], complaint: str, tmp_path: Path
 ) -> None:
     ledger = write_ledger(tmp_path, figure)
-    with answer.connect(sample_warehouse) as connection, pytest.raises(DefinitionError, match=complaint):
+    with sandbox.connect(sample_warehouse) as connection, pytest.raises(DefinitionError, match=complaint):
         catalog.fill_published(connection, ledgers.published(ledger))
 
 
@@ -201,14 +201,14 @@ def test_what_gives_no_one_number_cannot_be_measured(build: Build, sql: str) -> 
 
 def test_the_catalog_says_what_a_figure_reads(build: Build) -> None:
     query = "select max(gpus) from openb.capacity_by_model() where model in (select model from openb.node)"
-    with answer.connect(build({"measured_by": query})) as connection:
+    with sandbox.connect(build({"measured_by": query})) as connection:
         rows = connection.execute("select reads, value, tolerance from catalog.published").fetchall()
     assert rows == [(["openb.capacity_by_model", "openb.node"], 6.0, 0.0)]
 
 
 def test_real_machines_are_as_published(real_warehouse: Path) -> None:
     """Of PAI's tables only that of the machines is at hand."""
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["pai"])
     found = {result.figure.removeprefix("pai."): result for result in results}
     of_machines = {name for name in found if name.split("_")[0] in ("P1", "P2", "P3")}
@@ -222,7 +222,7 @@ def test_real_machines_are_as_published(real_warehouse: Path) -> None:
 
 def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
     """Of Acme's tables only that of the publisher's figures is at hand."""
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["acme"])
     reproduced = {result.figure for result in results if result.verdict is Verdict.REPRODUCED}
     assert reproduced == {"acme.A2_jobs", "acme.A2_mean_gpus", "acme.A3_philly_run"}
@@ -235,7 +235,7 @@ def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
 
 
 def test_real_itp_is_as_published(real_warehouse: Path) -> None:
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["itp"])
     others = {result.figure: result for result in results if result.verdict is not Verdict.REPRODUCED}
     assert {name.removeprefix("itp."): result.verdict for name, result in others.items()} == {
@@ -250,7 +250,7 @@ def test_real_itp_is_as_published(real_warehouse: Path) -> None:
 
 def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
     """Of Zeus's power files those of V100 and A40 are at hand."""
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["zeus"])
     verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
     of_others = {name for name in verdicts if name.endswith(("_p100", "_rtx6000"))}
@@ -269,7 +269,7 @@ def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
 @pytest.fixture(scope="module")
 def sample_results(sample_warehouse: Path) -> list[verify.Result]:
     """Every figure beside the synthetic data."""
-    with answer.connect(sample_warehouse) as connection:
+    with sandbox.connect(sample_warehouse) as connection:
         return list(verify.figures(connection, []))
 
 
@@ -294,7 +294,7 @@ def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(
         if (name := result.figure).startswith("pai.summary_")
     }
     assert len(found) == 10
-    with answer.connect(sample_warehouse) as connection:
+    with sandbox.connect(sample_warehouse) as connection:
         for name, measured in found.items():
             column = columns.get(name, name)
             sql = f"select {column} from unified.summary where trace = 'pai'"

@@ -14,7 +14,7 @@ import pytest
 from hostile.escapes import ESCAPES, Escape
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import answer, landlock
+from tracehouse.engines.duckdb.read import answer, binding, landlock, sandbox
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import export, output
 from tracehouse.publish.formats import Format
@@ -88,31 +88,34 @@ def in_a_thread(work: Callable[[], T]) -> T:
         return thread.submit(work).result()
 
 
-def asked(connection: duckdb.DuckDBPyConnection, sql: str, spools: list[output.Spool]) -> str:
-    """What comes of a statement as `traces sql` runs it: the answer or the plan, or that it is refused."""
+def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, spools: list[output.Spool]) -> str:
+    """The result of a statement as `traces sql` runs it: the answer, the plan, or the rejection."""
     try:
-        question = answer.sql_question(connection, sql)
-        if question.explain:
-            return answer.plan(connection, question)
-        export.write(connection, question, Format.CSV, spools[0], spools[1])
+        query = binding.bind_statement(connection, sql)
+        if query.explain:
+            return answer.plan(connection, query)
+        export.write(connection, query, Format.CSV, spools[0], spools[1])
     except (UserError, duckdb.Error) as error:
         return f"refused: {error}"
     spools[0].file.seek(0)
     return spools[0].file.read().decode()
 
 
-def test_no_attempt_changes_a_file_or_reads_another(place: Place, record_property: Callable) -> None:
+def test_escapes_change_no_file_and_read_no_other(place: Place, record_property: Callable) -> None:
     record_property("tried", ("escapes", len(ESCAPES)))
     assert len(ESCAPES) >= 200
     before = place.state()
 
     def work() -> dict[str, str]:
-        with output.new_spool(place.scratch) as spool, output.new_spool(place.scratch) as draft:
+        with output.create_spool(place.scratch) as spool, output.create_spool(place.scratch) as draft:
             spools = [spool, draft]
             landlock.confine_thread([place.scratch], [spool.file.fileno() for spool in spools])
-            access = answer.Access([spool.path for spool in spools], place.scratch)
-            with answer.connect(place.warehouse, access) as connection:
-                return {escape.sql: asked(connection, place.filled(escape.sql), spools) for escape in ESCAPES}
+            access = sandbox.Access([spool.path for spool in spools], place.scratch)
+            with sandbox.connect(place.warehouse, access) as connection:
+                return {
+                    escape.sql: run_statement(connection, place.filled(escape.sql), spools)
+                    for escape in ESCAPES
+                }
 
     found = in_a_thread(work)
     assert place.state() == before
@@ -123,8 +126,8 @@ def test_no_attempt_changes_a_file_or_reads_another(place: Place, record_propert
 
 
 @pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
-def test_behind_the_check_the_thread_itself_cannot_write(place: Place, record_property: Callable) -> None:
-    """The statements as they are, on a connection that nothing was set for."""
+def test_landlock_blocks_writes_without_check(place: Place, record_property: Callable) -> None:
+    """The unchecked statements, on a connection with default settings."""
     tried = [escape for escape in ESCAPES if not escape.network]
     record_property("tried", ("escapes, past the first wall", len(tried)))
     before = place.state()
@@ -214,9 +217,9 @@ def test_the_first_wall_is_not_what_holds_the_second(place: Place) -> None:
         "select * from openb.pod where name in (select name from openb.pod) and exists (select 1)",
     ],
 )
-def test_what_reads_is_let_through(sql: str, place: Place) -> None:
-    with output.new_spool(place.scratch) as spool, output.new_spool(place.scratch) as draft:
-        access = answer.Access([spool.path, draft.path], place.scratch)
-        with answer.connect(place.warehouse, access) as connection:
-            found = asked(connection, place.filled(sql), [spool, draft])
+def test_runs_reading_statements(sql: str, place: Place) -> None:
+    with output.create_spool(place.scratch) as spool, output.create_spool(place.scratch) as draft:
+        access = sandbox.Access([spool.path, draft.path], place.scratch)
+        with sandbox.connect(place.warehouse, access) as connection:
+            found = run_statement(connection, place.filled(sql), [spool, draft])
     assert not found.startswith("refused"), found

@@ -47,7 +47,7 @@ def taken(step: Ask | Do | Holds, server: Server, folder: Path) -> list[str]:
 def held(step: Holds, warehouse: Path) -> list[str]:
     found = []
     if not (warehouse / "traces.duckdb").is_file():
-        return ["there is no database"]
+        return ["no such database"]
     with opened(warehouse) as connection:
         for place, rows in step.rows.items():
             is_there = stored(connection, place)

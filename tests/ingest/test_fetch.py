@@ -15,9 +15,9 @@ import command_line
 import publisher
 import pytest
 import requests
+from click.testing import CliRunner
 from filelock import FileLock
 from publisher import Publisher
-from typer.testing import CliRunner
 
 from tracehouse import cli
 from tracehouse.core.errors import UsageError, UserError
@@ -794,7 +794,7 @@ def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch
     for command in re.findall(r"^    traces (.*)$", page, re.M):
         name, *words = command.split()
         more = options(published) if name == "fetch" else []
-        done = CliRunner().invoke(cli.app, [name, *words, *more])
+        done = CliRunner().invoke(cli.traces, [name, *words, *more])
         assert done.exit_code == 0, (command, done.output, done.exception)
     assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {"acme", "itp", "zeus"}
     telemetry = {path.name.partition(".")[0] for path in (tmp_path / "raw").rglob("utilization/kalos/*.csv")}

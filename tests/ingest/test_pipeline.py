@@ -454,7 +454,7 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
     assert "Traceback" not in run.stderr
     assert run.stdout.startswith("zeus.train: 9 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
     *errors, summary = run.stderr.splitlines()
-    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read: what each gave before stays"
+    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read. Rows of earlier versions are kept"
     assert all(line.startswith(f"error: {raw}") for line in errors)
     assert len(errors) == len(PROBLEMS) + 1
     expected = {name: what for name, (_, what) in PROBLEMS.items()}
@@ -485,8 +485,7 @@ def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
     )
     assert run.returncode == 1
     assert run.stderr == (
-        "note: taken for documents, not for data: README.md\n"
-        "error: the raw folders hold no file of a known trace\n"
+        "Skipped 1 documentation file: README.md\nerror: The raw folders contain no file of a known trace\n"
     )
     assert not (tmp_path / "warehouse" / database.NAME).exists()
 

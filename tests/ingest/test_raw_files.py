@@ -245,10 +245,10 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
         "zeus.power: 3 rows from 3 files",
     ]
     assert run.stderr.splitlines()[1:] == [
-        "note: of no known trace: a.7z",
+        "Skipped 1 unrecognised file: a.7z",
         f"error: {locked[0]}: the folder cannot be read (Permission denied). "
         "Make it readable, or move it away",
         f"error: {locked[1]}: it cannot be read (Permission denied). Make it readable, or move it out of the"
         " raw folder",
-        "error: 2 files could not be read: what each gave before stays",
+        "error: 2 files could not be read. Rows of earlier versions are kept",
     ]

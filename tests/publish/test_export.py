@@ -1,4 +1,4 @@
-"""Every format keeps what an answer holds: NULL, empty text, dates, instants, integers of any size."""
+"""Tests of the output formats: NULL, empty text, dates, timestamps, large integers."""
 
 import csv
 import datetime as dt
@@ -17,9 +17,11 @@ from command_line import TRACES
 from openpyxl import load_workbook
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read.answer import Note, Question, disable_async_writes
+from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.publish import output
-from tracehouse.publish.export import TO_A_FILE, Options, chosen_format, write
+from tracehouse.publish.export import FILE_OPTIONS, Options, chosen_format, write
 from tracehouse.publish.formats import BINARY, Format
 from tracehouse.publish.table import TABLE_ROWS
 
@@ -43,7 +45,7 @@ ANSWER = f"""
 
 
 def written(
-    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = TO_A_FILE
+    form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = FILE_OPTIONS
 ) -> Path:
     path = path or folder / "answer"
     noted(form, folder, sql, path, options)
@@ -51,16 +53,16 @@ def written(
 
 
 def noted(
-    form: Format, folder: Path, sql: str, path: Path | None, options: Options = TO_A_FILE
+    form: Format, folder: Path, sql: str, path: Path | None, options: Options = FILE_OPTIONS
 ) -> list[Note]:
     with (
         duckdb.connect() as connection,
-        output.spooled(path, folder) as spool,
-        output.new_spool(folder) as draft,
+        output.open_spool(path, folder) as spool,
+        output.create_spool(folder) as draft,
     ):
         connection.execute("set timezone = 'UTC'")
         disable_async_writes(connection)
-        return list(write(connection, Question(sql, {}), form, spool, draft, options).notes)
+        return list(write(connection, BoundQuery(sql), form, spool, draft, options).notes)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -125,7 +127,7 @@ def test_markdown(tmp_path: Path) -> None:
     assert second.count(" | ") == header.count(" | ")
 
 
-def test_table_says_how_much_it_leaves_out(tmp_path: Path) -> None:
+def test_table_footer_counts_hidden_rows(tmp_path: Path) -> None:
     sql = f"select range as n from range({TABLE_ROWS + 50})"
     text = written(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
@@ -142,7 +144,7 @@ def test_table_shows_null_and_large_integers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", list(Format))
-def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
+def test_empty_answer_keeps_columns(form: Format, tmp_path: Path) -> None:
     path = written(form, tmp_path, "select 1 as n, 'x' as s where false")
     if form is Format.JSON:
         assert json.loads(path.read_text()) == []
@@ -150,9 +152,7 @@ def test_no_rows_still_have_their_columns(form: Format, tmp_path: Path) -> None:
         assert "n" in path.read_text()
 
 
-def test_colours_and_folds_are_for_the_terminal_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
     in_pipe = written(Format.TABLE, tmp_path, long).read_text()
     monkeypatch.setenv("COLUMNS", "40")
@@ -164,7 +164,7 @@ def test_colours_and_folds_are_for_the_terminal_alone(
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
-def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+def test_failure_keeps_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer.csv"
     path.write_text("old")
     failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
@@ -174,7 +174,7 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [Format.CSV, Format.JSON, Format.PARQUET])
-def test_an_answer_that_fails_half_way_always_ends(form: Format, tmp_path: Path) -> None:
+def test_failing_answer_returns(form: Format, tmp_path: Path) -> None:
     failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
     for _ in range(8):
         with pytest.raises(duckdb.Error, match="stop"):
@@ -195,7 +195,7 @@ NOT_FINITE = """
 
 
 @pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
-def test_json_has_null_for_what_is_no_number_and_says_how_many(form: Format, tmp_path: Path) -> None:
+def test_json_writes_null_for_nan_and_counts_them(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "answer"
     [note] = noted(form, tmp_path, NOT_FINITE, path)
     assert note.text.startswith("7 values were NaN or infinite")
@@ -217,11 +217,11 @@ def test_json_has_null_for_what_is_no_number_and_says_how_many(form: Format, tmp
 
 
 @pytest.mark.parametrize("form", list(Format))
-def test_every_type_can_be_written_or_the_format_says_why_not(form: Format, tmp_path: Path) -> None:
+def test_writes_every_type_or_explains(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "answer"
     if form in (Format.PARQUET, Format.ARROW):
         with pytest.raises(
-            (UserError, duckdb.Error), match=r"38 digits .*cast it to varchar|Empty STRUCT columns"
+            (UserError, duckdb.Error), match=r"38 digits .*Cast it to varchar|Empty STRUCT columns"
         ):
             write_all_types(form, path, "")
         with duckdb.connect() as connection:
@@ -245,7 +245,7 @@ def write_all_types(form: Format, path: Path, exclude: str) -> None:
 
 
 @pytest.mark.parametrize("form", [Format.TABLE, Format.MARKDOWN, Format.CSV, Format.JSON])
-def test_dates_that_python_has_not(form: Format, tmp_path: Path) -> None:
+def test_writes_dates_outside_python_range(form: Format, tmp_path: Path) -> None:
     sql = """
         select
             'infinity'::date as a, date '0001-01-01' - 1 as b, '-infinity'::timestamp as c, '24:00'::time as d
@@ -254,7 +254,7 @@ def test_dates_that_python_has_not(form: Format, tmp_path: Path) -> None:
     assert all(shown in text for shown in ("infinity", "0001-12-31 (BC)", "-infinity", "24:00:00"))
 
 
-def test_columns_of_one_name_are_keys_of_different_ones(tmp_path: Path) -> None:
+def test_duplicate_columns_get_unique_keys(tmp_path: Path) -> None:
     text = written(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
     assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
 
@@ -264,7 +264,7 @@ FORMULAS = (
 )
 
 
-def test_a_spreadsheet_runs_no_text_of_a_guarded_csv(tmp_path: Path) -> None:
+def test_guards_formulas_in_csv(tmp_path: Path) -> None:
     options = Options(guard_formulas=True)
     guarded = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS, options=options).open()))
     exact = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS).open()))
@@ -277,7 +277,7 @@ def test_a_spreadsheet_runs_no_text_of_a_guarded_csv(tmp_path: Path) -> None:
 ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"
 
 
-def test_escapes_in_data_are_spelled_in_a_table_and_exact_elsewhere(tmp_path: Path) -> None:
+def test_only_tables_escape_control_characters(tmp_path: Path) -> None:
     table = written(Format.TABLE, tmp_path, ESCAPES).read_text()
     assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
     assert "\x1b" not in table and "\x9b" not in table
@@ -285,7 +285,7 @@ def test_escapes_in_data_are_spelled_in_a_table_and_exact_elsewhere(tmp_path: Pa
         assert "\x1b[2J" in written(form, tmp_path, ESCAPES).read_text()
 
 
-def test_a_folder_is_no_output(tmp_path: Path) -> None:
+def test_rejects_folder_as_output(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a file"):
         written(Format.CSV, tmp_path, path=tmp_path)
 
@@ -304,27 +304,25 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
         (None, None, Format.CSV),
     ],
 )
-def test_the_format_follows_the_file(asked: Format | None, output: str | None, form: Format) -> None:
+def test_format_follows_extension(asked: Format | None, output: str | None, form: Format) -> None:
     assert chosen_format(asked, Path(output) if output else None) is form
 
 
 @pytest.mark.parametrize("name", ["a.unknown", "a.csv.gz", "a.xls"])
-def test_an_ending_of_no_format_is_refused(name: str) -> None:
+def test_rejects_unknown_extension(name: str) -> None:
     with pytest.raises(UsageError, match=r"Known: \.csv, .*\.xlsx.*--format"):
         chosen_format(None, Path(name))
 
 
-def test_binary_is_not_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_binary_format_on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError, match="--output"):
         chosen_format(Format.PARQUET, None)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is told in kilobytes there")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports the peak memory in kilobytes")
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "arrow"])
-def test_a_long_answer_takes_no_more_memory_than_a_short_one(
-    form: str, sample_warehouse: Path, tmp_path: Path
-) -> None:
+def test_memory_does_not_grow_with_answer(form: str, sample_warehouse: Path, tmp_path: Path) -> None:
     def peak_mb(rows: int) -> float:
         sql = f"select range as n, repeat('x', 40) as text from range({rows})"
         command = [str(TRACES), "sql", sql, "-w", str(sample_warehouse), "-o", str(tmp_path / f"a.{form}")]

@@ -1,4 +1,4 @@
-"""An answer goes where it is wanted, as a file whole or not at all, and changes nothing else on the way."""
+"""Tests of writing output atomically."""
 
 import os
 import stat
@@ -12,11 +12,11 @@ from tracehouse.publish import output
 
 
 def put(path: Path, folder: Path, content: bytes = b"new") -> None:
-    with output.spooled(path, folder) as spool:
+    with output.open_spool(path, folder) as spool:
         spool.file.write(content)
 
 
-def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+def test_writes_target_of_link(tmp_path: Path) -> None:
     target, link = tmp_path / "a" / "target.csv", tmp_path / "link.csv"
     target.parent.mkdir()
     target.write_text("old")
@@ -28,7 +28,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     assert link.is_symlink() and target.read_text() == "new"
 
 
-def test_an_old_file_keeps_its_mode_and_a_new_one_has_that_of_any(tmp_path: Path) -> None:
+def test_keeps_mode_of_existing_file(tmp_path: Path) -> None:
     old, new, plain = tmp_path / "old.csv", tmp_path / "new.csv", tmp_path / "plain"
     old.write_text("old")
     old.chmod(0o600)
@@ -39,7 +39,7 @@ def test_an_old_file_keeps_its_mode_and_a_new_one_has_that_of_any(tmp_path: Path
     assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
 
 
-def test_a_fifo_is_a_stream(tmp_path: Path) -> None:
+def test_writes_to_fifo(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     read: list[bytes] = []
@@ -50,7 +50,7 @@ def test_a_fifo_is_a_stream(tmp_path: Path) -> None:
     assert read == [b"x" * 300_000] and fifo.is_fifo()
 
 
-def test_the_number_of_an_open_file_is_a_stream_that_goes_on(tmp_path: Path) -> None:
+def test_appends_to_open_descriptor(tmp_path: Path) -> None:
     log, link = tmp_path / "log", tmp_path / "stdout"
     log.write_text("before\n")
     with log.open("a") as file:
@@ -60,49 +60,47 @@ def test_the_number_of_an_open_file_is_a_stream_that_goes_on(tmp_path: Path) -> 
     assert log.read_text() == "before\nnew\nafter\n" and link.is_symlink()
 
 
-def test_a_failure_leaves_nothing_and_the_old_file_as_it_was(tmp_path: Path) -> None:
+def test_failure_keeps_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "old.csv"
     path.write_text("old")
-    with pytest.raises(ValueError, match="stop"), output.spooled(path, tmp_path) as spool:
+    with pytest.raises(ValueError, match="stop"), output.open_spool(path, tmp_path) as spool:
         spool.file.write(b"half")
         raise ValueError("stop")
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_where_files_without_a_name_are_not_to_be_had(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_works_without_unnamed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_TMPFILE")
     path = tmp_path / "new.csv"
     put(path, tmp_path)
     (tmp_path / "plain").touch()
     assert path.read_text() == "new" and path.stat().st_mode == (tmp_path / "plain").stat().st_mode
-    with pytest.raises(ValueError, match="stop"), output.spooled(path, tmp_path):
+    with pytest.raises(ValueError, match="stop"), output.open_spool(path, tmp_path):
         raise ValueError("stop")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "plain"]
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_rejects_targets_other_than_files(tmp_path: Path) -> None:
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    with pytest.raises(UsageError, match="leads to itself"):
+    with pytest.raises(UsageError, match="points to itself"):
         put(loop, tmp_path)
-    with pytest.raises(UsageError, match="not a file"):
+    with pytest.raises(UsageError, match="is not a file"):
         put(tmp_path, tmp_path)
-    with pytest.raises(UsageError, match="no file can have this name"):
+    with pytest.raises(UsageError, match="not a valid file name"):
         put(tmp_path / "a\0b", tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_does_not_create_missing_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name in ("new", "file"):
         path = tmp_path / name / "x.csv"
         for refused in (lambda path=path: output.check(path), lambda path=path: put(path, tmp_path)):
-            with pytest.raises(UserError, match=f"{name}: there is no such folder. Make it, or name another"):
+            with pytest.raises(UserError, match=f"{name}: no such folder. Create it, or name another"):
                 refused()
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_place_that_cannot_be_written_is_said_with_the_file(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"/proc/x\.csv: it cannot be written \("):
+def test_write_error_names_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"/proc/x\.csv: cannot be written \("):
         put(Path("/proc/x.csv"), tmp_path)

@@ -1,4 +1,4 @@
-"""What is longer than the terminal is shown in a pager, which may be left at any time."""
+"""Tests of the pager for output longer than the terminal."""
 
 import os
 import signal
@@ -12,27 +12,27 @@ from terminal import end, plain, terminal
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
 
 LONG = ("list", "queries")
-# That of less, up to the end of its line.
+# The prompt of less.
 PROMPT = ":\x1b[K"
 
 
-def test_a_long_list_is_read_in_less_and_left_with_q(sample_warehouse: Path) -> None:
+def test_long_list_opens_less_until_q(sample_warehouse: Path) -> None:
     with terminal(*LONG, warehouse=sample_warehouse) as opened:
         opened.expect_exact("acme.failure_rate")
         opened.expect_exact(PROMPT)
         assert "zeus." not in plain(opened)
-        # Ctrl-C is for the pager: it goes on, and so does what started it.
+        # The pager handles Ctrl-C; both processes continue.
         opened.sendintr()
         opened.expect_exact("\x07")
         opened.expect_exact(PROMPT)
         opened.send("G")
-        opened.expect_exact("columns left out")
+        opened.expect_exact("columns hidden")
         opened.send("q")
         assert end(opened) == 0
     assert "zeus." in plain(opened) and "Traceback" not in plain(opened) and "error: " not in plain(opened)
 
 
-def test_a_description_is_paged_too(sample_warehouse: Path) -> None:
+def test_description_is_paged(sample_warehouse: Path) -> None:
     with terminal("describe", "pai.task_wait", warehouse=sample_warehouse) as opened:
         opened.expect_exact(PROMPT)
         opened.send("q")
@@ -40,7 +40,7 @@ def test_a_description_is_paged_too(sample_warehouse: Path) -> None:
     assert "create or replace view" not in plain(opened)
 
 
-def test_a_pager_that_reads_little_is_no_error(sample_warehouse: Path) -> None:
+def test_pager_may_exit_early(sample_warehouse: Path) -> None:
     statement = "select range as n, repeat('x', 60) as text from range(100000)"
     arguments = ("sql", statement, "--format", "csv")
     with terminal(*arguments, warehouse=sample_warehouse, TRACES_PAGER="head -n 2") as opened:
@@ -48,8 +48,8 @@ def test_a_pager_that_reads_little_is_no_error(sample_warehouse: Path) -> None:
     assert plain(opened) == f"n,text\n0,{'x' * 60}\n"
 
 
-def test_a_pager_that_ctrl_c_ends_leaves_nothing_behind(sample_warehouse: Path, tmp_path: Path) -> None:
-    # One program, which shows all and then waits: between two of its own a shell loses Ctrl-C now and then.
+def test_ctrl_c_in_pager_leaves_no_files(sample_warehouse: Path, tmp_path: Path) -> None:
+    # One program that prints everything and waits. Between two programs, a shell may lose Ctrl-C.
     with terminal(*LONG, warehouse=sample_warehouse, PAGER="cat - /dev/tty", TMPDIR=tmp_path) as opened:
         opened.expect_exact("zeus.")
         opened.sendintr()
@@ -57,11 +57,11 @@ def test_a_pager_that_ctrl_c_ends_leaves_nothing_behind(sample_warehouse: Path, 
     assert "Traceback" not in plain(opened) and list(tmp_path.iterdir()) == []
 
 
-def test_a_signal_ends_both(sample_warehouse: Path) -> None:
+def test_signal_ends_both_processes(sample_warehouse: Path) -> None:
     with terminal(*LONG, warehouse=sample_warehouse) as opened:
         opened.expect_exact(PROMPT)
         opened.kill(signal.SIGTERM)
-        # Read to its end, the terminal is held by nobody.
+        # The terminal reaches its end only when no process has it open.
         assert end(opened) == 128 + signal.SIGTERM
 
 
@@ -78,7 +78,7 @@ def test_a_signal_ends_both(sample_warehouse: Path) -> None:
     ],
     ids=["before", "behind", "empty", "cat", "not there", "dumb", "short"],
 )
-def test_without_a_pager_all_is_shown_at_once(
+def test_prints_directly_without_pager(
     arguments: tuple[str, ...], environment: dict[str, str], sample_warehouse: Path
 ) -> None:
     with terminal(*arguments, warehouse=sample_warehouse, **environment) as opened:
@@ -86,7 +86,7 @@ def test_without_a_pager_all_is_shown_at_once(
     assert "acme" in plain(opened) and "zeus" in plain(opened) and "paged" not in plain(opened)
 
 
-def test_colours_reach_the_pager_and_escapes_in_data_do_not(sample_warehouse: Path) -> None:
+def test_pager_gets_colours_but_no_escapes_from_data(sample_warehouse: Path) -> None:
     statement = "select chr(27) || '[2J' as a, null as b from range(100)"
     for form in ("table", "csv"):
         arguments = ("sql", statement, "--format", form)
@@ -96,7 +96,7 @@ def test_colours_reach_the_pager_and_escapes_in_data_do_not(sample_warehouse: Pa
         assert ("^[[2mNULL" in plain(opened)) == (form == "table")
 
 
-def test_what_is_no_terminal_gets_no_pager(sample_warehouse: Path) -> None:
+def test_pipe_gets_no_pager(sample_warehouse: Path) -> None:
     environment = os.environ | {"PAGER": "false", "TERM": "xterm", "TRACES_WAREHOUSE": str(sample_warehouse)}
     run = by_itself(*LONG, "--format", "table", env=environment)
     assert run.code == 0 and "zeus." in run.stdout

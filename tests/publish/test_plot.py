@@ -14,8 +14,8 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer
-from tracehouse.engines.duckdb.read.answer import Question
+from tracehouse.engines.duckdb.read import binding, sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish import output
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import Size
@@ -31,7 +31,7 @@ ANY_SIZE = Size()
 
 @pytest.fixture
 def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
-    with answer.connect(sample_warehouse) as connection:
+    with sandbox.connect(sample_warehouse) as connection:
         yield connection
 
 
@@ -63,14 +63,14 @@ def drawn() -> Callable[[str, str], dict]:
             connection.execute(
                 "insert into catalog.queries values ('a.b', 'How?', $line, [], [])", {"line": line}
             )
-            return picture(connection, Question(sql, {}, "a.b"))
+            return picture(connection, BoundQuery(sql, {}, "a.b"))
 
     return vega_lite
 
 
-def picture(connection: DuckDBPyConnection, question: Question, size: Size = ANY_SIZE, **given: str) -> dict:
+def picture(connection: DuckDBPyConnection, query: BoundQuery, size: Size = ANY_SIZE, **given: str) -> dict:
     """The Vega-Lite of the plot in a picture: marks, their first layer's encoding, texts, rows."""
-    whole = pictures.build_picture(connection, question, given, size).to_dict()
+    whole = pictures.build_picture(connection, query, given, size).to_dict()
     [plot] = whole["vconcat"]
     inner = plot.get("spec", plot)
     rows = plot.get("data", whole.get("data"))["values"]
@@ -88,25 +88,25 @@ def picture(connection: DuckDBPyConnection, question: Question, size: Size = ANY
     }
 
 
-def draw(connection: DuckDBPyConnection, question: Question, path: Path, size: Size = ANY_SIZE) -> None:
+def draw(connection: DuckDBPyConnection, query: BoundQuery, path: Path, size: Size = ANY_SIZE) -> None:
     pictures.check_path(path)
-    with output.spooled(path, path.parent) as spool:
-        pictures.draw(connection, question, {}, path.suffix, size, spool.file)
+    with output.open_spool(path, path.parent) as spool:
+        pictures.draw(connection, query, {}, path.suffix, size, spool.file)
 
 
 def spec(connection: DuckDBPyConnection, name: str, **parameters: str) -> dict:
-    question = answer.named_question(connection, name, parameters, for_chart=True)
-    return picture(connection, question, **parameters)
+    query = binding.bind_query(connection, name, parameters, for_chart=True)
+    return picture(connection, query, **parameters)
 
 
 def test_png_svg_and_pdf(opened: DuckDBPyConnection, tmp_path: Path) -> None:
-    question = answer.named_question(opened, "unified.run_cdf", {})
-    draw(opened, question, tmp_path / "cdf.png")
+    query = binding.bind_query(opened, "unified.run_cdf", {})
+    draw(opened, query, tmp_path / "cdf.png")
     assert (tmp_path / "cdf.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    draw(opened, question, tmp_path / "cdf.pdf")
+    draw(opened, query, tmp_path / "cdf.pdf")
     assert (tmp_path / "cdf.pdf").read_bytes()[:5] == b"%PDF-"
 
-    draw(opened, question, tmp_path / "cdf.svg")
+    draw(opened, query, tmp_path / "cdf.svg")
     root = ET.parse(tmp_path / "cdf.svg").getroot()
     assert root.tag == f"{SVG}svg"
     found = {text for element in root.iter(f"{SVG}text") for text in element.itertext()}
@@ -125,9 +125,9 @@ def test_picture_has_requested_width(
     opened: DuckDBPyConnection, tmp_path: Path, width_mm: float, name: str
 ) -> None:
     """On paper: a PDF and an SVG in points, a PNG in dots of which an inch has 300."""
-    question = answer.named_question(opened, name, {})
+    query = binding.bind_query(opened, name, {})
     for ending in ("png", "svg", "pdf"):
-        draw(opened, question, tmp_path / f"a.{ending}", pictures.parse_size(width_mm, None))
+        draw(opened, query, tmp_path / f"a.{ending}", pictures.parse_size(width_mm, None))
     png = (tmp_path / "a.png").read_bytes()
     [dots] = struct.unpack(">I", png[16:20])
     assert dots / 300 * 25.4 == pytest.approx(width_mm, abs=0.5)
@@ -143,9 +143,9 @@ def test_picture_has_requested_width(
 
 
 def test_picture_has_requested_font_size(opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, "itp.gpu_hours", {})
+    query = binding.bind_query(opened, "itp.gpu_hours", {})
     config = [
-        pictures.build_picture(opened, question, {}, pictures.parse_size(*size)).to_dict()["config"]["axis"]
+        pictures.build_picture(opened, query, {}, pictures.parse_size(*size)).to_dict()["config"]["axis"]
         for size in ((None, None), (85, None), (85, 6))
     ]
     assert [axis["titleFontSize"] for axis in config] == [11, 8, 6]
@@ -222,8 +222,8 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("query", OF_EACH_KIND, ids=lambda query: query.full_name)
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
-    question = answer.named_question(opened, query.full_name, {}, for_chart=True)
-    lines = pictures.render_text(opened, question, {}, 80).splitlines()
+    query = binding.bind_query(opened, query.full_name, {}, for_chart=True)
+    lines = pictures.render_text(opened, query, {}, 80).splitlines()
     assert lines[0] == query.header.title[: len(lines[0])]
     assert max(map(len, lines)) <= 80
     assert {"\x1b"}.isdisjoint("".join(lines))
@@ -338,10 +338,8 @@ def test_pareto_front_is_joined_and_labelled(opened: DuckDBPyConnection) -> None
 @pytest.mark.parametrize("width_mm", [85, None])
 def test_labels_of_front_do_not_overlap(width_mm: int | None, opened: DuckDBPyConnection) -> None:
     """Where Vega has put them: slanted lines of text, apart by their height."""
-    question = answer.named_question(opened, "zeus.pareto_front", {})
-    svg = pictures.render_svg(
-        pictures.build_picture(opened, question, {}, pictures.parse_size(width_mm, None))
-    )
+    query = binding.bind_query(opened, "zeus.pareto_front", {})
+    svg = pictures.render_svg(pictures.build_picture(opened, query, {}, pictures.parse_size(width_mm, None)))
     placed = re.findall(
         r'translate\(([\d.]+),([\d.]+)\) rotate\(315\)[^>]*?font-size="([\d.]+)px"[^>]*>(\d+ / \d+)<', svg
     )
@@ -429,7 +427,7 @@ def test_short_citations(citation: str, short: str) -> None:
 
 
 def test_measured_data_is_not_labelled_synthetic(real_warehouse: Path) -> None:
-    with answer.connect(real_warehouse) as connection:
+    with sandbox.connect(real_warehouse) as connection:
         assert spec(connection, "itp.gpu_hours")["subtitle"] == ["min_gpus = 1"]
 
 
@@ -481,21 +479,21 @@ def test_axis_titles(column: str, title: str) -> None:
 
 
 def test_unknown_suffix_or_folder_is_refused(opened: DuckDBPyConnection, tmp_path: Path) -> None:
-    question = answer.named_question(opened, "itp.gpu_hours", {})
+    query = binding.bind_query(opened, "itp.gpu_hours", {})
     for name in ("hours.jpg", "hours"):
         with pytest.raises(UsageError, match=r"must end in \.png, \.svg or \.pdf"):
-            draw(opened, question, tmp_path / name)
+            draw(opened, query, tmp_path / name)
     (tmp_path / "hours.png").mkdir()
     with pytest.raises(UsageError, match="not a file"):
-        draw(opened, question, tmp_path / "hours.png")
+        draw(opened, query, tmp_path / "hours.png")
 
 
 def test_empty_answer_keeps_old_picture(opened: DuckDBPyConnection, tmp_path: Path) -> None:
     path = tmp_path / "phases.svg"
     path.write_text("old")
-    question = answer.Question("from openb.phases('no_such')", {}, "openb.phases")
+    query = binding.BoundQuery("from openb.phases('no_such')", {}, "openb.phases")
     with pytest.raises(UserError, match=r"openb\.phases: nothing to plot"):
-        draw(opened, question, path)
+        draw(opened, query, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
@@ -503,7 +501,7 @@ def test_single_number_is_not_drawn(drawn, real_warehouse: Path) -> None:
     with pytest.raises(UserError, match=r"a\.b: cannot plot a single number \(jobs = 7\)"):
         drawn("select 'Philly' as cluster, 7 as jobs", "bar x=cluster y=jobs")
     with (
-        answer.connect(real_warehouse) as connection,
+        sandbox.connect(real_warehouse) as connection,
         pytest.raises(UserError, match=r"single number \(failed_of_known_pct = 90\.99"),
     ):
         spec(connection, "unified.failure_share")
@@ -535,9 +533,9 @@ def test_missing_extra_is_named(
     opened: DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    question = answer.named_question(opened, "itp.gpu_hours", {})
+    query = binding.bind_query(opened, "itp.gpu_hours", {})
     with pytest.raises(UserError, match=rf"need {module}, .*pip install '\.\[plot\]'"):
-        draw(opened, question, tmp_path / "hours.png")
+        draw(opened, query, tmp_path / "hours.png")
 
 
 def test_missing_extra_is_named_in_terminal(
@@ -545,7 +543,7 @@ def test_missing_extra_is_named_in_terminal(
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotext", None)
     with pytest.raises(UserError, match=r"need plotext, .*pip install '\.\[plot\]'"):
-        pictures.render_text(opened, answer.named_question(opened, "itp.gpu_hours", {}), {}, 80)
+        pictures.render_text(opened, binding.bind_query(opened, "itp.gpu_hours", {}), {}, 80)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A workbook holds what the answer holds, with its types, and says what no cell can hold."""
+"""Tests of Excel workbooks."""
 
 import datetime as dt
 import sys
@@ -9,20 +9,21 @@ import pytest
 from openpyxl import load_workbook
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.answer import Note, Question
+from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish import xlsx
 
 
 def written(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
     with duckdb.connect() as connection, path.open("wb") as file:
         connection.execute("set timezone = 'UTC'")
-        rows, notes = xlsx.write(connection, Question(sql, {}), file)
+        rows, notes = xlsx.write(connection, BoundQuery(sql), file)
     found = list(load_workbook(path).active.values)
     assert len(found) == rows + 1
     return found, notes
 
 
-def test_types_are_kept(tmp_path: Path) -> None:
+def test_keeps_types(tmp_path: Path) -> None:
     sql = """
         select
             7 as whole, 2.5::double as fraction, 1.25::decimal(9, 2) as exact, 5::hugeint as huge,
@@ -49,7 +50,7 @@ def test_types_are_kept(tmp_path: Path) -> None:
     assert isinstance(row[0], int) and row[4] is True and notes == []
 
 
-def test_what_no_cell_holds_is_a_text_and_counted(tmp_path: Path) -> None:
+def test_counts_values_written_as_text(tmp_path: Path) -> None:
     sql = """
         select 9007199254740993 as a, -9007199254740993 as b, 9007199254740992 as c, 'nan'::double as d,
             12345678901234567890::hugeint as e, 1.2345678901234567::decimal(20, 16) as f,
@@ -68,7 +69,7 @@ def test_what_no_cell_holds_is_a_text_and_counted(tmp_path: Path) -> None:
     assert [note.text.split(" ")[0] for note in notes] == ["8"]
 
 
-def test_no_text_is_run_and_none_becomes_a_link(tmp_path: Path) -> None:
+def test_texts_are_neither_formulas_nor_links(tmp_path: Path) -> None:
     sql = "select '=1+1' as \"=x\", '+a', 'https://example.org', '{=1}', '', 'mailto:a'"
     path = tmp_path / "a.xlsx"
     (names, row), notes = written(sql, path)
@@ -79,23 +80,23 @@ def test_no_text_is_run_and_none_becomes_a_link(tmp_path: Path) -> None:
     assert notes == []
 
 
-def test_what_is_too_long_or_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_answers_beyond_limits_of_sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(written("select repeat('x', 32767) as a", tmp_path / "a.xlsx")[0][1][0]) == 32_767
-    with pytest.raises(UserError, match=r"row 1, column long: the text has 32,768 characters"):
+    with pytest.raises(UserError, match=r"Row 1, column long: the text has 32,768 characters"):
         written("select 'x' as a, repeat('x', 32768) as long", tmp_path / "a.xlsx")
     # Characters beyond 16 bits count twice there.
     with pytest.raises(UserError, match=r"40,000 characters"):
         written("select repeat('😀', 20000) as a", tmp_path / "a.xlsx")
     monkeypatch.setattr(xlsx, "MOST_ROWS", 10)
     assert len(written("from range(9)", tmp_path / "a.xlsx")[0]) == 10
-    with pytest.raises(UserError, match="at most 10 rows, that of names included"):
+    with pytest.raises(UserError, match=r"more rows than a sheet can have \(10 with the header\)"):
         written("from range(10)", tmp_path / "a.xlsx")
     monkeypatch.setattr(xlsx, "MOST_COLUMNS", 1)
-    with pytest.raises(UserError, match="2 columns, and a sheet at most 1"):
+    with pytest.raises(UserError, match="2 columns; a sheet can have 1"):
         written("select 1, 2", tmp_path / "a.xlsx")
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(UserError, match=r"pip install '\.\[xlsx\]'"):
         written("select 1", tmp_path / "a.xlsx")

@@ -42,10 +42,10 @@ def test_the_same_output_and_caveats(arguments: list[str], sample_warehouse: Pat
 
 def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> None:
     for arguments, run in (
-        (["query", "itp.gpu_hour"], "no query is called itp.gpu_hour"),
-        (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus is of type INTEGER"),
+        (["query", "itp.gpu_hour"], 'No query, view or table named "itp.gpu_hour"'),
+        (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus must be of type INTEGER"),
         (["query", "openb.fragmentation_of"], "does not run on Spark"),
-        (["sql", "select 1", "--timeout", "0"], "the timeout is a number of seconds above 0"),
+        (["sql", "select 1", "--timeout", "0"], "The timeout must be a number of seconds above 0"),
         (["query", "itp.gpu_hours", "--master", "local(2)"], "a master is local[N]"),
     ):
         done = traces(sample_warehouse, *arguments, "--engine", "spark")
@@ -121,7 +121,7 @@ def test_it_ends_when_it_is_told_to(way: str, sample_warehouse: Path, tmp_path: 
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
     output, errors = running.communicate(timeout=TIMEOUT_S)
-    output = "error: no answer within 12 s: ask for less, or raise --timeout\n"
-    assert (running.returncode, errors) == ((130, "") if way == "SIGINT" else (1, output))
+    message = "error: No answer within 12 s. Request less data, or raise --timeout\n"
+    assert (running.returncode, errors) == ((130, "") if way == "SIGINT" else (1, message))
     assert output == ""
     assert list(temporary.iterdir()) == []

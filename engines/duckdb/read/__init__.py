@@ -1,1 +1,1 @@
-"""Database file → answers: read-only, confined, within limits."""
+"""Answer queries from the database file: read-only, sandboxed, within limits."""

@@ -6,7 +6,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.engines.duckdb.read.answer import Question, check_traces, run
+from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.catalog import check_traces
 
 # The columns that a terminal shows.
 BRIEF = ("check_name", "status", "violations", "rule")
@@ -28,7 +30,7 @@ def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> p
         {"traces": list(traces)},
     ).fetchall()
     # One statement for each rule: DuckDB frees memory only when a whole statement has run.
-    results = [run(connection, Question(sql, {})).read_all() for (sql,) in statements]
+    results = [read(connection, BoundQuery(sql)).read_all() for (sql,) in statements]
     return pa.concat_tables(results).select(COLUMNS)
 
 

@@ -1,4 +1,4 @@
-"""Describes one thing in full: a table, view or query, a trace, a column or a caveat."""
+"""Describe a table, view, query, trace, column or caveat from the catalog."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +7,10 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError
-from tracehouse.engines.duckdb.read.answer import Note, check_is_built, notes
-from tracehouse.engines.duckdb.read.search import nearest
+from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read.catalog import check_is_built
+from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.engines.duckdb.read.search import close_matches
 from tracehouse.views.graph import sources
 from tracehouse.views.sql_text import first_statement
 
@@ -24,7 +26,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Description:
-    """One thing in full: facts by their names, its parameters and columns, caveats, and its SQL."""
+    """A description of an object: facts by name, its parameters and columns, caveats, and its SQL."""
 
     name: str
     title: str
@@ -37,9 +39,9 @@ class Description:
 def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
     """Describe a table, a view (by its plain or versioned name), a query, a trace, a column or a caveat.
 
-    Raises UsageError, which suggests similar names, where nothing has the name.
+    Raises UsageError with close matches where nothing has the name.
     """
-    for look_up in (_table, _view, _query, _trace, _of_catalog, _caveat, _column):
+    for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _column):
         found = look_up(connection, name)
         if found:
             return found
@@ -59,7 +61,9 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
         select 'catalog.' || table_name from duckdb_columns() where schema_name = 'catalog'
         """
     ).fetchall()
-    raise UsageError(f"nothing is called {name}.{nearest(name, sorted({row[0] for row in known}))}")
+    matches = close_matches(name, sorted({row[0] for row in known}))
+    word = name.rpartition(".")[2]
+    raise UsageError(f'No object named "{name}".{matches} Search: `traces list queries --search {word}`')
 
 
 def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
@@ -88,7 +92,7 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "cite": trace.get("citation", ""),
         },
         [_columns(connection, name)],
-        notes=notes(connection, name),
+        notes=notes.of_object(connection, name),
         sql="",
     )
 
@@ -114,13 +118,13 @@ def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | Non
             "stored": _stored(row),
         },
         [_columns(connection, row["versioned_name"])],
-        notes=notes(connection, row["versioned_name"]),
+        notes=notes.of_object(connection, row["versioned_name"]),
         sql=first_statement(row["sql"]),
     )
 
 
 def _stored(row: dict[str, Any]) -> str:
-    """When a view that is read from files was computed, and from what; empty where it is computed."""
+    """When and from which tables a materialized view was computed; empty for other views."""
     if not row["stored"]:
         return ""
     files = f"{len(row['stored_files'])} file{'s' * (len(row['stored_files']) != 1)}"
@@ -131,7 +135,7 @@ def _stored(row: dict[str, Any]) -> str:
 
 
 def _versions(connection: duckdb.DuckDBPyConnection, view_name: str) -> str:
-    """Every version of a view with its status, the newest last."""
+    """All versions of a view with their status, the newest last."""
     rows = connection.execute(
         "select versioned_name, status from catalog.views where view_name = $name order by version",
         {"name": view_name},
@@ -174,7 +178,7 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             Grid("parameters", ("parameter", "type", "default", "meaning", "choices"), parameters),
             _answer_columns(connection, name),
         ],
-        notes=notes(connection, name),
+        notes=notes.of_object(connection, name),
         sql=first_statement(row["sql"]),
     )
 
@@ -231,7 +235,7 @@ def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     )
 
 
-def _of_catalog(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+def _catalog_table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
     schema, _, table = name.partition(".")
     rows = connection.execute(
         """
@@ -285,11 +289,11 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
 
 
 def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    """A column, after the name of its table, view or query; of a table of the catalog, too."""
+    """A column of a table, view, query or table of the catalog, by the full name."""
     owner, _, column = name.rpartition(".")
-    of_catalog = _of_catalog(connection, owner)
-    if of_catalog:
-        kinds = {name: (kind, meaning) for name, kind, meaning in of_catalog.grids[0].rows}
+    catalog_table = _catalog_table(connection, owner)
+    if catalog_table:
+        kinds = {name: (kind, meaning) for name, kind, meaning in catalog_table.grids[0].rows}
         _check_column(owner, column, list(kinds))
         facts = {"kind": f"column of the table {owner}", "type": kinds[column][0]}
         return Description(name, kinds[column][1], facts, [], [], "")
@@ -304,7 +308,7 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         return None
     _check_column(owner, column, known)
     row = _one(connection, "from catalog.columns where object_name || '.' || column_name = $name", name) or {}
-    kinds_of_query = _answer_kinds(connection, owner) if row["type"] is None else {}
+    query_types = _answer_types(connection, owner) if row["type"] is None else {}
     is_table = _one(connection, "from catalog.tables where table_name = $name", owner) is not None
     kind = "query" if row["type"] is None else "table" if is_table else "view"
     return Description(
@@ -312,7 +316,7 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         row["meaning"],
         {
             "kind": f"column of the {kind} {owner}",
-            "type": row["type"] or kinds_of_query[column],
+            "type": row["type"] or query_types[column],
             "unit": row["unit"],
             "provenance": row["provenance"],
             "computed from": ", ".join(row["lineage"]),
@@ -326,13 +330,12 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
 
 def _check_column(owner: str, column: str, known: Sequence[str]) -> None:
     if column not in known:
-        raise UsageError(
-            f"{owner} has no column {column}.{nearest(column, known)} `traces describe {owner}` has all"
-        )
+        matches = close_matches(column, known)
+        raise UsageError(f"{owner} has no column {column}.{matches} List all: `traces describe {owner}`")
 
 
 def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
-    """The columns of base tables that some columns come from; none where these are such already."""
+    """The columns of base tables that some columns are computed from; empty where these are such columns."""
     reads = dict(
         connection.execute(
             "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
@@ -366,13 +369,13 @@ def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
 
 
 def _answer_columns(connection: duckdb.DuckDBPyConnection, query: str) -> Grid:
-    """The columns of a query's answer, with the types that DuckDB gives them."""
+    """The columns of a query's answer, with the types that DuckDB infers."""
     grid = _columns(connection, query)
-    types = _answer_kinds(connection, query)
+    types = _answer_types(connection, query)
     return replace(grid, rows=[(column, types[column], *more) for column, _, *more in grid.rows])
 
 
-def _answer_kinds(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+def _answer_types(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
     return {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
 
 

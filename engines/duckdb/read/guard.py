@@ -1,9 +1,8 @@
-"""Checks a statement that somebody wrote, and accepts it only where every part of it does nothing but read.
+"""Check that a SQL statement of the user only reads.
 
-DuckDB's own parser decides: `json_serialize_sql` gives the parse tree of the very statement that will run.
-Every node of the tree, and every function that it calls, must be on one of the allowlists below; what is on
-none, because it is new or was forgotten, is refused. (Since DuckDB 2.0 a CTE may hold COPY or DELETE, and the
-whole still counts as a SELECT.)
+DuckDB's own parser decides: `json_serialize_sql` gives the parse tree of the statement that will run. Each
+node of the tree and each function that it calls must be on one of the allowlists below; all others are
+rejected. (Since DuckDB 2.0 a CTE may contain COPY or DELETE, and the statement still counts as a SELECT.)
 """
 
 import json
@@ -16,43 +15,21 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 
-# By the key `class`: what a value is computed from.
+# Allowed values of the key `class`: expressions.
 EXPRESSIONS = frozenset(
     {
-        "BETWEEN",
-        "CASE",
-        "CAST",
-        "COLLATE",
-        "COLUMN_REF",
-        "COMPARISON",
-        "CONJUNCTION",
-        "CONSTANT",
-        "DEFAULT",
-        "FUNCTION",
-        "LAMBDA",
-        "OPERATOR",
-        "PARAMETER",
-        "POSITIONAL_REFERENCE",
-        "STAR",
-        "SUBQUERY",
-        "TYPE",
-        "WINDOW",
+        *("BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION"),
+        *("CONSTANT", "DEFAULT", "FUNCTION", "LAMBDA", "OPERATOR", "PARAMETER"),
+        *("POSITIONAL_REFERENCE", "STAR"),
+        *("SUBQUERY", "TYPE", "WINDOW"),
     }
 )
-# By the key `type`: queries, what they read from, what they do to rows, and the types of values.
+# Allowed values of the key `type`: queries, their sources, modifiers, and types of values.
 NODES = frozenset(
     {
         *("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"),
-        *(
-            "BASE_TABLE",
-            "EMPTY",
-            "EXPRESSION_LIST",
-            "JOIN",
-            "PIVOT",
-            "SHOW_REF",
-            "SUBQUERY",
-            "TABLE_FUNCTION",
-        ),
+        *("BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN"),
+        *("PIVOT", "SHOW_REF", "SUBQUERY", "TABLE_FUNCTION"),
         *("DISTINCT_MODIFIER", "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER", "ORDER_MODIFIER"),
         *("ASCENDING", "DESCENDING", "ORDER_DEFAULT"),
         *("ARRAY_TYPE_INFO", "DECIMAL_TYPE_INFO", "ENUM_TYPE_INFO", "EXTRA_TYPE_INFO", "GENERIC_TYPE_INFO"),
@@ -60,8 +37,8 @@ NODES = frozenset(
         "UNBOUND_TYPE_INFO",
     }
 )
-# `query` and `json_execute_serialized_sql` are not here: they run statements that no parser saw before.
-# Nor are the readers of files in other formats, and what changes a setting, a log or an extension.
+# Not allowed: `query` and `json_execute_serialized_sql`, which run statements that were not checked;
+# readers of other file formats; and functions that change a setting, a log or an extension.
 TABLE_FUNCTIONS = frozenset(
     {
         *("generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "summary", "unnest"),
@@ -77,7 +54,7 @@ TABLE_FUNCTIONS = frozenset(
         *("icu_calendar_names", "pg_timezone_names", "test_all_types", "test_vector_types"),
     }
 )
-# Functions that DuckDB marks as volatile, but that have no side effects.
+# Functions that DuckDB marks as volatile, although they have no side effects.
 VOLATILE_FUNCTIONS = frozenset(
     {
         *("random", "setseed", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "error", "sleep_ms"),
@@ -85,7 +62,7 @@ VOLATILE_FUNCTIONS = frozenset(
         *("stats", "vector_type"),
     }
 )
-# What most statements call, and nothing but a value comes of: to list all functions takes DuckDB 25 ms.
+# Common functions without side effects. Listing all functions takes DuckDB 25 ms.
 USUAL_FUNCTIONS = frozenset(
     {
         *("+", "-", "*", "/", "//", "%", "||", "~~", "!~~"),
@@ -93,8 +70,8 @@ USUAL_FUNCTIONS = frozenset(
         *("abs", "ceil", "coalesce", "concat", "date_trunc", "floor", "length", "lower", "round", "upper"),
     }
 )
-# By the key `class` or `type`: what may read columns that it does not name.
-NAMELESS = frozenset({"STAR", "POSITIONAL_REFERENCE", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
+# Values of the key `class` or `type` of nodes that may read columns without naming them.
+UNNAMED_COLUMNS = frozenset({"STAR", "POSITIONAL_REFERENCE", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 EXPLAIN_FORMATS = frozenset({"text", "json", "html", "graphviz", "yaml", "mermaid"})
 
 _WORD = re.compile(r"\w+")
@@ -102,10 +79,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement that only reads: its query, and the EXPLAIN with options before it, empty without one.
+    """A statement that only reads: its query, and its EXPLAIN clause with options, empty without one.
 
-    `reads` are the tables, views and table functions that it names, each `schema.name`; `columns` are names,
-    in lower case, among which are those of all columns that it reads; None where it may read some unnamed.
+    `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are names in
+    lower case that include those of all columns that it reads; None where it may read columns unnamed.
     """
 
     query: str
@@ -127,22 +104,22 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
         sql.encode()
         statements = connection.extract_statements(sql) if "\0" not in sql else []
     except UnicodeEncodeError:
-        raise UsageError("the statement is not UTF-8: bytes in it are no text") from None
+        raise UsageError("The statement is not valid UTF-8") from None
     except duckdb.Error as error:
         raise UserError(str(error)) from None
     if "\0" in sql:
-        raise UsageError("the statement has a zero byte in it")
+        raise UsageError("The statement contains a zero byte")
     if _needs_values(sql, [statement.type for statement in statements]):
-        raise UserError("a pivot needs its values here, as in `pivot t on column in ('a', 'b') using sum(x)`")
+        raise UserError("PIVOT needs a list of values: `pivot t on column in ('a', 'b') using sum(x)`")
     if len(statements) != 1:
-        raise UsageError(f"expected one statement, found {len(statements)}")
+        raise UsageError(f"Expected one statement, found {len(statements)}")
     explain, query = _split_explain(statements[0].query)
     tree = _tree(connection, query)
     return Statement(query, explain, _check_parts(connection, tree), _columns_named(tree))
 
 
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
-    """Whether a text is a PIVOT that names no values: DuckDB makes it several statements, one that writes."""
+    """Whether a text is a PIVOT without values, which DuckDB rewrites as statements that write."""
     multi = getattr(duckdb.StatementType, "MULTI", None)
     several = len(kinds) > 1 and duckdb.StatementType.CREATE in kinds and ";" not in sql.rstrip().rstrip(";")
     return several or (multi is not None and kinds == [multi])
@@ -173,12 +150,12 @@ def _explain_options(tokens: list[_Token]) -> tuple[list[str], int]:
     options = [option.strip() for option in listed.split(",")]
     for option in options:
         if option != "analyze" and option.removeprefix("format ") not in EXPLAIN_FORMATS:
-            raise UserError(f"explain ({listed}) is not known here: analyze, or format and a name")
+            raise UserError(f"Unknown option in explain ({listed}). Use analyze, or format and a name")
     return sorted(options), end + 1
 
 
 def _tokens(raw: bytes) -> list[_Token]:
-    """The tokens of a statement, comments left out. Words are in lower case."""
+    """The tokens of a statement without its comments. Words are in lower case."""
     # The offsets count bytes.
     found = duckdb.tokenize(raw.decode())
     starts = [start for start, kind in found if "comment" not in str(kind)]
@@ -196,22 +173,22 @@ def _tree(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     try:
         tree = json.loads(serialized)
     except RecursionError:
-        raise UserError("the statement is nested too deeply") from None
+        raise UserError("The statement is nested too deeply") from None
     if tree["error"] and tree["error_type"] == "parser":
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
-        raise _refused()
+        raise _rejected()
     return tree["statements"][0]
 
 
 def _columns_named(tree: Any) -> frozenset[str] | None:
-    """The names that may be those of columns; None where a part stands for columns that it does not name."""
+    """The names that may be columns; None where a node may read columns without naming them."""
     tables: set[str] = set()
     named: list[list[str]] = []
     for part in _parts(tree):
-        # What a type is of has one that is no text.
+        # The `type` of a type node is not a string.
         kind = str(part.get("class") or part.get("type"))
-        if kind in NAMELESS or part.get("ref_type") == "NATURAL" or part.get("column_name_alias"):
+        if kind in UNNAMED_COLUMNS or part.get("ref_type") == "NATURAL" or part.get("column_name_alias"):
             return None
         if kind == "BASE_TABLE":
             tables |= {_lower(part, "alias") or _lower(part, "table_name")}
@@ -219,16 +196,16 @@ def _columns_named(tree: Any) -> frozenset[str] | None:
             named += [[name.lower()] for name in part.get("using_columns", ())]
         elif kind == "COLUMN_REF":
             named += [[name.lower() for name in part["column_names"]]]
-    # A table's name alone is the whole row.
+    # The bare name of a table is its complete row.
     if any(len(path) == 1 and path[0] in tables for path in named):
         return None
     return frozenset(name for path in named for name in path)
 
 
 def _check_parts(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[str]:
-    """Raise UserError unless each part of a parse tree is one that only reads.
+    """Raise UserError unless each node of a parse tree only reads.
 
-    Returns what it reads, by `schema.name`.
+    Returns the tables, views and functions that it reads, as `schema.name`.
     """
     values, tables, relations = set(), set(), set()
     for part in _parts(tree):
@@ -251,7 +228,7 @@ def _lower(part: dict[str, Any], key: str) -> str:
 
 
 def _parts(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every object of a tree, without the names of table functions: they are judged where they are called."""
+    """All objects of a tree, without the names of table functions, which are checked on their own."""
     if isinstance(tree, dict):
         yield tree
         if tree.get("type") == "TABLE_FUNCTION" and isinstance(tree.get("function"), dict):
@@ -264,13 +241,13 @@ def _parts(tree: Any) -> Iterator[dict[str, Any]]:
 def _check_kind(part: dict[str, Any]) -> None:
     if "class" in part:
         if part["class"] not in EXPRESSIONS:
-            raise _refused(part["class"])
+            raise _rejected(part["class"])
     elif isinstance(part.get("type"), str) and part["type"] not in NODES:
-        raise _refused(part["type"])
+        raise _rejected(part["type"])
 
 
 def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
-    """Raise UserError where a table function, with its schema, is none of the warehouse's named queries."""
+    """Raise UserError where a table function, with its schema, is not a named query of the warehouse."""
     if not called:
         return
     named_queries = connection.execute(
@@ -281,13 +258,13 @@ def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tu
     ).fetchall()
     for schema, name in sorted(called - set(named_queries)):
         raise UserError(
-            f"the table function {f'{schema}.{name}' if schema else name} cannot be used here, where a query "
-            "reads the warehouse alone. `traces shell` opens the database in the DuckDB shell"
+            f"The table function {f'{schema}.{name}' if schema else name} is not allowed, as queries "
+            "read only the warehouse. Use the DuckDB shell instead: `traces shell`"
         )
 
 
 def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) -> None:
-    """Raise UserError where a function's value changes from call to call: it may do more than compute it."""
+    """Raise UserError where a function is volatile, and so may have side effects."""
     if not called:
         return
     rows = connection.execute(
@@ -298,12 +275,12 @@ def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) ->
         {"names": sorted(called)},
     ).fetchall()
     for (name,) in sorted(rows):
-        raise UserError(f"the function {name} cannot be used here: it may do more than read")
+        raise UserError(f"The function {name} is not allowed: it may have side effects")
 
 
-def _refused(kind: str = "") -> UserError:
-    held = f"; this one holds {kind.removesuffix('_QUERY_NODE')}" if kind else ""
+def _rejected(kind: str = "") -> UserError:
+    found = f", not {kind.removesuffix('_QUERY_NODE')}" if kind else ""
     return UserError(
-        "only a query can be run here: select, from, with, describe, show, summarize or explain"
-        f"{held}. `traces shell` opens the database in the DuckDB shell"
+        "Only queries are allowed: select, from, with, describe, show, summarize or explain"
+        f"{found}. Use the DuckDB shell instead: `traces shell`"
     )

@@ -1,8 +1,8 @@
-"""Takes the right to write from a thread, by the kernel: Landlock, in Linux since 5.13.
+"""Confine a thread with Landlock, which Linux has since 5.13.
 
-Whatever a thread does then, and whatever the threads do that it starts, no file can be made, changed or
-removed outside the places named, no program started and no TCP connection opened. Files that are open
-already stay so, and no other thread of the process is touched.
+The thread, and all threads that it starts later, can no longer create, change or remove a file outside the
+given folders and files, start a program or open a TCP connection. Open files stay open, and other threads of
+the process are not affected.
 """
 
 import ctypes
@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-# Numbers of the kernel's interface (linux/landlock.h). The calls are numbered alike on every architecture.
+# Numbers of the kernel's interface (linux/landlock.h). The calls have the same numbers on all architectures.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1 << 0
 _PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
 
 _EXECUTE, _WRITE_FILE, _TRUNCATE = 1 << 0, 1 << 1, 1 << 14
-# Remove a folder or a file; make a device, folder, file, socket, FIFO, block device or symbolic link.
+# Remove a folder or a file; create a device, folder, file, socket, FIFO, block device or symbolic link.
 _CHANGE_FOLDER = sum(1 << bit for bit in range(4, 13))
 _MOVE_BETWEEN_FOLDERS = 1 << 13
 _TCP_BIND_AND_CONNECT = 0b11
@@ -40,28 +40,29 @@ def available() -> bool:
 
 
 def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
-    """Let this thread, and those that it starts, write in some folders and to some open files alone.
+    """Let this thread, and those that it starts, write only in some folders and to some open files.
 
-    This cannot be undone. `files` are descriptors. Returns False, with nothing done, if the kernel lacks it.
+    This cannot be undone. `files` are descriptors. Returns False, without an effect, if the kernel lacks
+    Landlock.
     """
     abi = _abi()
     if abi < 1:
         return False
-    own = _EXECUTE | _WRITE_FILE | _CHANGE_FOLDER
-    own |= (_MOVE_BETWEEN_FOLDERS if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0)
-    rules = _Ruleset(own, _TCP_BIND_AND_CONNECT if abi >= 4 else 0)
-    # An older kernel knows a shorter structure.
+    rights = _EXECUTE | _WRITE_FILE | _CHANGE_FOLDER
+    rights |= (_MOVE_BETWEEN_FOLDERS if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0)
+    rules = _Ruleset(rights, _TCP_BIND_AND_CONNECT if abi >= 4 else 0)
+    # Older kernels have a shorter structure.
     size = ctypes.sizeof(rules) if abi >= 4 else ctypes.sizeof(ctypes.c_uint64)
     ruleset = _checked(_libc().syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0))
     try:
         for folder in folders:
             parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
             try:
-                _allow(ruleset, parent, own & ~_EXECUTE)
+                _allow(ruleset, parent, rights & ~_EXECUTE)
             finally:
                 os.close(parent)
         for file in files:
-            _allow(ruleset, file, own & (_WRITE_FILE | _TRUNCATE))
+            _allow(ruleset, file, rights & (_WRITE_FILE | _TRUNCATE))
         _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         _checked(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
     finally:
@@ -70,7 +71,7 @@ def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
 
 
 def _abi() -> int:
-    """The version of Landlock; 0 or less where there is none, or where it is switched off."""
+    """The version of Landlock; 0 or less where the kernel lacks it or has it disabled."""
     if sys.platform != "linux":
         return 0
     return int(_libc().syscall(_CREATE_RULESET, None, 0, _VERSION))

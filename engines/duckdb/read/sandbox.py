@@ -1,9 +1,8 @@
-"""Runs questions to a warehouse where they can do no harm: confined, within limits, and ended by signals.
+"""Open a warehouse's database read-only, and run work on it within limits of time, memory and writing.
 
-The work is done in a thread that can write nowhere but to its own scratch folder and to the answer's spool
-(see `confine`): a second defence after the check of the statement itself (see `statement`). DuckDB is opened
-in that thread, so that the threads that it starts are confined with it. The main thread waits, and is free
-for signals.
+The work runs in a thread of its own. Landlock lets that thread write only to its scratch folder and to the
+answer's spool (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB is opened in
+that thread, so its own threads are confined too. The main thread waits and handles signals.
 """
 
 import fcntl
@@ -12,11 +11,13 @@ import os
 import re
 import shutil
 import sys
+import sysconfig
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -25,36 +26,33 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, landlock, schema_mismatch
-from tracehouse.engines.duckdb.read.answer import Access
+from tracehouse.engines.duckdb.attach import attach
+from tracehouse.engines.duckdb.names import FOLDERS, NAME, quoted
+from tracehouse.engines.duckdb.read import landlock, schema_mismatch
+from tracehouse.ingest.store.layout import resolve_warehouse
 
 PREFIX = "tracehouse-"
 _LOCK = "in use"
 # A scratch folder younger than this may not have its lock yet.
 _YOUNG_S = 60
-# How long an interrupted question may take to stop.
+# How long an interrupted query may take to stop.
 _GRACE_S = 2.0
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
+# DuckDB's default share of the memory of the machine or container, and the share that is taken here.
+_SHARE_OF_DUCKDB = 0.8
+_SHARE = 0.5
 
 T = TypeVar("T")
 
-# DuckDB takes 10 ms to close a database, and the system none.
-_left_open: list[duckdb.DuckDBPyConnection] = []
-
-
-@dataclass(frozen=True)
-class Writable:
-    """A file that the work may write to: open, and the path by which this process can open it again."""
-
-    path: str
-    descriptor: int
+# Closing a database takes DuckDB 10 ms; the system does it for free when the process exits.
+_kept_open: list[duckdb.DuckDBPyConnection] = []
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a question may take, None for ever, and how much memory, empty for half of the machine's.
+    """The limits of a query: seconds, None for no limit; memory, a size, empty for half of the machine's.
 
-    Each thread needs some of it: `most_threads` is how many there may be, None for one for each core.
+    Each thread needs some of the memory. `most_threads` limits their number; None means one per core.
     """
 
     timeout_s: float | None = None
@@ -62,31 +60,180 @@ class Limits:
     most_threads: int | None = None
 
 
-def ask(
+@dataclass(frozen=True)
+class Access:
+    """Files that a connection may write, a folder to spill to, and its limits of memory and threads.
+
+    The memory limit is a size as DuckDB writes it, empty for half of the machine's. `most_threads` is at most
+    the number of cores, which None stands for.
+    """
+
+    writable: Sequence[str] = ()
+    scratch: Path | None = None
+    memory_limit: str = ""
+    most_threads: int | None = None
+
+
+NO_ACCESS = Access()
+
+
+@dataclass(frozen=True)
+class Writable:
+    """A file that the work may write: its open descriptor, and the path by which this process reopens it."""
+
+    path: str
+    descriptor: int
+
+
+def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConnection:
+    """Connect to the warehouse's database, which cannot be written; nor can other files be read or written.
+
+    Raises UserError where there is no database, or where it cannot be opened.
+    """
+    path = _database(warehouse)
+    # Attached, because all connections of a process to one opened file share its settings.
+    connection = duckdb.connect()
+    _limit_memory(connection, access.memory_limit)
+    if access.most_threads:
+        connection.execute(f"set threads = least(current_setting('threads'), {access.most_threads})")
+    disable_async_writes(connection)
+    attach(connection, path, "warehouse")
+    connection.execute("use warehouse")
+    root = path.parent.as_posix()
+    connection.execute("set variable data_root = $root", {"root": root})
+    connection.execute("set timezone = 'UTC'")
+    # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
+    scratch = access.scratch or Path(tempfile.gettempdir()) / f"{PREFIX}{uuid.uuid4().hex}"
+    connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set allow_persistent_secrets = false")
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
+    folders = [f"{root}/{folder}" for folder in FOLDERS]
+    connection.execute("set allowed_directories = $folders", {"folders": folders})
+    connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Turn off the asynchronous threads through which COPY writes since DuckDB 2.0.
+
+    With them, about one in ten COPYs whose query fails half-way never returns.
+    """
+    # Earlier versions have no such setting.
+    with suppress(duckdb.CatalogException):
+        connection.execute("set async_threads = 0")
+
+
+def shell_command(warehouse: Path) -> list[str]:
+    """The command that opens a warehouse's database read-only in the DuckDB shell.
+
+    Raises UserError where there is no database, or no shell.
+    """
+    path = _database(warehouse)
+    program = shutil.which("duckdb", path=sysconfig.get_path("scripts")) or shutil.which("duckdb")
+    if program is None:
+        raise UserError("The DuckDB shell is not installed. Run `pip install duckdb-cli`")
+    root = quoted(path.parent.as_posix())
+    return [program, "-readonly", "-cmd", f"set variable data_root = {root}", str(path)]
+
+
+def run(
     warehouse: Path,
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
     confined: bool = True,
-    last: bool = False,
+    exit_after: bool = False,
 ) -> T:
-    """Do some work on a connection to a warehouse. Raises UserError where it fails.
+    """Run some work on a connection to a warehouse. Raises UserError where it fails.
 
-    Unless `confined`, DuckDB alone keeps it from writing: threads that libraries start meanwhile, and keep
-    for later, must not lose the right to write in a process that does other things too. `last` says that the
-    process ends when this is done, and need not close what it opened.
+    Without `confined`, DuckDB alone prevents writes: in a process that does other things too, threads that
+    libraries start now and keep must not lose the right to write. With `exit_after`, the process ends after
+    this, and leaves what it opened to the system.
     """
     with scratch_folder() as scratch:
-        return ask_within(scratch, warehouse, limits, work, confined=confined, last=last)
+        return run_in(scratch, warehouse, limits, work, confined=confined, exit_after=exit_after)
+
+
+def run_in(
+    scratch: Path,
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Writable] = (),
+    confined: bool = True,
+    exit_after: bool = False,
+) -> T:
+    """Run some work that can write only to the scratch folder and to the given files.
+
+    Raises UserError where it fails or exceeds its limits. `confined` and `exit_after` are as in `run`.
+    """
+    access = Access([file.path for file in writable], scratch, limits.memory, limits.most_threads)
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def confined_work() -> T:
+        if confined:
+            landlock.confine_thread([scratch], [file.descriptor for file in writable])
+        connection = connect(warehouse, access)
+        opened.append(connection)
+        if exit_after:
+            _kept_open.append(connection)
+            with schema_mismatch.explain(connection, warehouse):
+                return work(connection)
+        with connection, schema_mismatch.explain(connection, warehouse):
+            return work(connection)
+
+    def interrupt() -> None:
+        for connection in opened:
+            connection.interrupt()
+
+    try:
+        return run_with_timeout(limits, confined_work, interrupt)
+    except _failures() as error:
+        raise _as_user_error(error, scratch) from None
+
+
+def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
+    """Run some work in another thread, so that this one handles signals; call `stop` after the timeout.
+
+    Raises UsageError for an invalid limit, and UserError after the timeout.
+    """
+    _check(limits)
+    thread = ThreadPoolExecutor(1, "query")
+    future = thread.submit(work)
+    thread.shutdown(wait=False)
+    try:
+        is_done = bool(wait([future], limits.timeout_s).done)
+    except KeyboardInterrupt:
+        # In a notebook; the command line exits in its signal handler.
+        stop()
+        wait([future], _GRACE_S)
+        raise
+    if not is_done:
+        stop()
+        wait([future], _GRACE_S)
+        raise UserError(f"No answer within {limits.timeout_s:g} s. Request less data, or raise --timeout")
+    return future.result()
+
+
+def size_bytes(size: str) -> float:
+    """A valid memory limit, such as 500MB or 4GiB, in bytes."""
+    parts = _SIZE.fullmatch(size)
+    assert parts is not None, size
+    power = " kmgt".index((parts["unit"] or " ").lower())
+    return float(parts["number"]) * (1024 if parts["binary"] else 1000) ** power
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A private folder to spill to, removed when the block ends or a signal ends the process.
 
-    The next process removes the folder of one that was killed outright.
+    If the process is killed outright, the next process removes it.
     """
     parent = Path(tempfile.gettempdir())
-    _take_away_what_was_left(parent)
+    _remove_abandoned_folders(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
     def remove() -> None:
@@ -101,7 +248,7 @@ def scratch_folder() -> Iterator[Path]:
         yield folder
 
 
-def _take_away_what_was_left(parent: Path) -> None:
+def _remove_abandoned_folders(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
         lock = folder / _LOCK
         try:
@@ -111,111 +258,60 @@ def _take_away_what_was_left(parent: Path) -> None:
             with _locked(lock):
                 shutil.rmtree(folder, ignore_errors=True)
         except OSError:
-            # It is in use, or another process takes it away at this moment.
+            # Another process uses it, or removes it at this moment.
             continue
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock that a file is. Raises OSError where another process holds it.
+    """Hold a file's lock. Raises OSError where another process holds it.
 
-    As the library filelock does, which every question would wait 10 ms for.
+    The library filelock does the same, but importing it would add 10 ms to every query.
     """
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
-def ask_within(
-    scratch: Path,
-    warehouse: Path,
-    limits: Limits,
-    work: Callable[[duckdb.DuckDBPyConnection], T],
-    writable: Sequence[Writable] = (),
-    confined: bool = True,
-    last: bool = False,
-) -> T:
-    """Do some work on a connection to a warehouse, which can write to the scratch folder and the files given.
-
-    Raises UserError where it fails, or takes longer than it may. `confined` and `last` are as in `ask`.
-    """
-    access = Access([file.path for file in writable], scratch, limits.memory, limits.most_threads)
-    opened: list[duckdb.DuckDBPyConnection] = []
-
-    def worked() -> T:
-        if confined:
-            landlock.confine_thread([scratch], [file.descriptor for file in writable])
-        connection = answer.connect(warehouse, access)
-        opened.append(connection)
-        if last:
-            _left_open.append(connection)
-            with schema_mismatch.told(connection, warehouse):
-                return work(connection)
-        with connection, schema_mismatch.told(connection, warehouse):
-            return work(connection)
-
-    def interrupt() -> None:
-        for connection in opened:
-            connection.interrupt()
-
-    try:
-        return in_time(limits, worked, interrupt)
-    except _failures() as error:
-        raise _told(error, scratch) from None
+def _database(warehouse: Path) -> Path:
+    path = resolve_warehouse(warehouse) / NAME
+    if not path.exists():
+        raise UserError(
+            f"{path}: no such database. Create it with `traces ingest --raw DIR`, "
+            "or name the folder of an existing warehouse with --warehouse"
+        )
+    return path
 
 
-def in_time(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
-    """Do some work in another thread, so that this one is free for signals; `stop` it if it takes too long.
-
-    Raises UsageError where a limit is none, and UserError where the work is not done in time.
-    """
-    _check(limits)
-    thread = ThreadPoolExecutor(1, "question")
-    future = thread.submit(work)
-    thread.shutdown(wait=False)
-    try:
-        is_done = bool(wait([future], limits.timeout_s).done)
-    except KeyboardInterrupt:
-        # In a notebook; the command line ends at once.
-        stop()
-        wait([future], _GRACE_S)
-        raise
-    if not is_done:
-        stop()
-        wait([future], _GRACE_S)
-        raise UserError(f"no answer within {limits.timeout_s:g} s: ask for less, or raise --timeout")
-    return future.result()
-
-
-def size_bytes(size: str) -> float:
-    """A limit that was checked, as 500MB or 4GiB, in bytes."""
-    parts = _SIZE.fullmatch(size)
-    assert parts is not None, size
-    power = " kmgt".index((parts["unit"] or " ").lower())
-    return float(parts["number"]) * (1024 if parts["binary"] else 1000) ** power
+def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
+    if not limit:
+        [(default,)] = connection.execute("select current_setting('memory_limit')").fetchall()
+        amount, unit = default.split()
+        limit = f"{float(amount) * _SHARE / _SHARE_OF_DUCKDB:.3f} {unit}"
+    connection.execute("set memory_limit = $limit", {"limit": limit})
 
 
 def _check(limits: Limits) -> None:
     if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
-        raise UsageError(f"the timeout is a number of seconds above 0, not {limits.timeout_s:g}")
+        raise UsageError(f"The timeout must be a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):
-        raise UsageError(f"the memory limit is a size, like 500MB or 4GB, not {limits.memory!r}")
+        raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What is raised where a question fails: by Arrow too, unless the work did without it."""
+    """The exceptions of a query that fails; Arrow's only if the work has imported Arrow."""
     of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
     return (duckdb.Error, UserError, *of_arrow)
 
 
-def _told(error: Exception, scratch: Path) -> UserError:
-    """An error of a question as the user is told it: with what to do about it, where that is known."""
+def _as_user_error(error: Exception, scratch: Path) -> UserError:
+    """The error to show for a failed query, with advice where there is any."""
     text = str(error)
     if "No space left on device" in text or "max_temp_directory_size" in text:
         return UserError(
-            f"there is no room left for the answer, or for what does not fit memory in {scratch.parent}. "
-            f"Make room, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
+            f"No space left for the answer, or for data that does not fit memory, in {scratch.parent}. "
+            f"Free some, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
         )
     if "Out of Memory Error" in text:
-        return UserError(f"{text.splitlines()[0]}. Ask for less, or raise --memory-limit")
+        return UserError(f"{text.splitlines()[0]}. Request less data, or raise --memory-limit")
     return error if isinstance(error, UserError) else UserError(text)

@@ -1,7 +1,6 @@
-"""Says so where a question fails because another version of this program built the database.
+"""Explain queries that fail because another version of Tracehouse built the database.
 
-That is looked up when a question has failed, not when a database is opened: one that lacks something answers
-whatever does not need it, and no other pays for the look.
+The check runs only after a failure: an older database still answers all other queries.
 """
 
 import re
@@ -14,53 +13,53 @@ import duckdb
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.names import NAME
 
-_FOR_A_NAME = ("Binder Error", "Catalog Error")
+_NAME_ERRORS = ("Binder Error", "Catalog Error")
 
 
 @contextmanager
-def told(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> Iterator[None]:
-    """Raise UserError where the block fails for what a warehouse's catalog lacks, and should have."""
+def explain(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> Iterator[None]:
+    """Raise UserError where the block fails because the warehouse's catalog lacks a table or column."""
     try:
         yield
     except (duckdb.Error, UserError, KeyError) as error:
-        named = _named(error)
-        lacking = _lacking(connection) if named else {}
-        missed = sorted({lacking[name] for name in named if name in lacking})
-        if not missed:
+        names = _names(error)
+        missing = _missing(connection) if names else {}
+        needed = sorted({missing[name] for name in names if name in missing})
+        if not needed:
             raise
         raise UserError(
-            f"{warehouse / NAME} was built by another version of Tracehouse: `traces build` makes it anew. "
-            f"It has no {' and no '.join(missed)}"
+            f"{warehouse / NAME} was built by another version of Tracehouse and lacks "
+            f"{' and '.join(needed)}. Run `traces build`"
         ) from None
 
 
-def _named(error: Exception) -> set[str]:
-    """What an error names, if it may be that a name is not there; a row without a column tells its key."""
+def _names(error: Exception) -> set[str]:
+    """The names in an error about a missing name; for a row without a column, its key."""
     if isinstance(error, KeyError):
         return {str(key) for key in error.args}
     text = str(error)
-    return set(re.findall(r"\w+", text.splitlines()[0])) if text.startswith(_FOR_A_NAME) else set()
+    return set(re.findall(r"\w+", text.splitlines()[0])) if text.startswith(_NAME_ERRORS) else set()
 
 
-def _lacking(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
-    """The tables and columns that a catalog should have and has not, each by its own name."""
+def _missing(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+    """The tables and columns that a catalog of this version has and this one lacks, by their own names."""
     from tracehouse.views.view_files import VIEWS
 
-    with duckdb.connect() as of_this_version:
-        of_this_version.execute((VIEWS / "catalog" / "tables.sql").read_text())
-        known = _columns(of_this_version)
-    # Apart from the connection's transaction, which may have failed.
-    with connection.cursor() as beside:
-        found = _columns(beside)
+    with duckdb.connect() as current:
+        current.execute((VIEWS / "catalog" / "tables.sql").read_text())
+        expected = _columns(current)
+    # The connection's own transaction may have failed.
+    with connection.cursor() as cursor:
+        found = _columns(cursor)
     tables = {table for table, _ in found}
     return {
         (column if table in tables else table): f"catalog.{table}" + f".{column}" * (table in tables)
-        for table, column in known - found
+        for table, column in expected - found
     }
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
-    """Tables of a catalog, each with its columns."""
+    """The tables of a catalog with their columns."""
     return set(
         connection.execute(
             """

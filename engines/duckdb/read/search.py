@@ -1,6 +1,6 @@
-"""Finds traces, tables, views and queries by words in their names, titles and columns.
+"""Find traces, tables, views and queries by words in their names, titles and columns.
 
-A word also finds those that mean the same.
+A word also finds its synonyms.
 """
 
 import re
@@ -13,8 +13,8 @@ from tracehouse.sql.lists import Kind
 
 MOST_SUGGESTED = 3
 
-# Words that people use for one thing.
-_SAME = (
+# Groups of synonyms.
+_SYNONYMS = (
     "wait queue queued queueing queuing pending delay",
     "run runtime duration length elapsed jct makespan",
     "use used usage utilization utilisation util busy",
@@ -33,93 +33,81 @@ _SAME = (
     "deadline tightness slo",
     "over above against",
 )
-_MEANINGS = {word: group.split() for group in _SAME for word in group.split()}
+_MEANINGS = {word: group.split() for group in _SYNONYMS for word in group.split()}
 
-# Words that say nothing about what is asked for.
-_EMPTY = {
-    "a",
-    "an",
-    "and",
-    "by",
-    "for",
-    "from",
-    "how",
-    "in",
-    "of",
-    "on",
-    "the",
-    "to",
-    "what",
-    "which",
-    "with",
+# Words that do not count in a search.
+_STOP_WORDS = {
+    *("a", "an", "and", "by", "for", "from", "how", "in", "of", "on", "the", "to", "what", "which", "with")
 }
 
-_NAMES = {
+_TEXTS = {
     Kind.TRACES: "select trace, title, publisher from catalog.traces",
     Kind.TABLES: "select table_name, '', grain from catalog.tables",
     Kind.VIEWS: "select view_name, any_value(title), any_value(grain) from catalog.views group by view_name",
     Kind.QUERIES: "select query_name, title, description || array_to_string(reads, ' ') from catalog.queries",
 }
-# How much more a word in a name or title counts than one elsewhere.
+# Scores of a word in a name, in a title, and elsewhere.
 _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Entry:
+    """An object to find: its name, and the words of its title and of its other texts."""
+
     name: str
     title: frozenset[str]
     more: frozenset[str]
 
     def score(self, word: str) -> int:
         """How well a word fits, 0 where it does not."""
-        meant = _meant(word)
-        if meant & _words(self.name):
+        synonyms = _synonyms(word)
+        if synonyms & _words(self.name):
             return _IN_NAME
-        if meant & self.title:
+        if synonyms & self.title:
             return _IN_TITLE
-        return _ELSEWHERE if meant & self.more else 0
+        return _ELSEWHERE if synonyms & self.more else 0
 
 
-def found(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: str) -> list[str]:
-    """The names of a kind, of one trace or schema if any is given, that have all the words, best first."""
-    wanted = [word for word in _split(words) if word not in _EMPTY]
+def find(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: str) -> list[str]:
+    """The names of a kind, of one trace or schema if any is given, that match all the words, best first."""
+    wanted = [word for word in _split(words) if word not in _STOP_WORDS]
     scores = {}
-    for one in _listed(connection, kind, trace):
-        of_words = [one.score(word) for word in wanted]
+    for entry in _entries(connection, kind, trace):
+        of_words = [entry.score(word) for word in wanted]
         if all(of_words):
-            scores[one.name] = sum(of_words)
+            scores[entry.name] = sum(of_words)
     return _best_first(scores)
 
 
-def suggestion(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """A sentence that names what somebody may have meant by a query's wrong name, or an empty text.
+def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """A sentence with the names that a wrong name of a query may mean, or an empty text.
 
-    Queries and views that are spelt much alike; or, where there are none, first queries that mean the same,
-    then some that are spelt somewhat alike.
+    First queries and views of very similar spelling; without these, queries of similar meaning, then those of
+    somewhat similar spelling.
     """
-    every = _listed(connection, Kind.QUERIES, "")
-    names = [one.name for one in every]
-    with_views = [*names, *(one.name for one in _listed(connection, Kind.VIEWS, ""))]
+    entries = _entries(connection, Kind.QUERIES, "")
+    names = [entry.name for entry in entries]
+    with_views = [*names, *(entry.name for entry in _entries(connection, Kind.VIEWS, ""))]
     schema = name.partition(".")[0]
-    if much_alike := spelt_alike(name, with_views, 0.8):
-        return _sentence(much_alike)
-    those = [one for one in every if one.name.startswith(f"{schema}.")] or every
-    words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in _EMPTY]
-    scores = {one.name: sum(one.score(word) for word in words) for one in those}
+    if similar := similar_names(name, with_views, 0.8):
+        return _sentence(similar)
+    candidates = [entry for entry in entries if entry.name.startswith(f"{schema}.")] or entries
+    words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in _STOP_WORDS]
+    scores = {entry.name: sum(entry.score(word) for word in words) for entry in candidates}
     best = max(scores.values(), default=0)
-    alike_in_meaning = [one for one in _best_first(scores) if scores[one] > max(best / 2, _ELSEWHERE)]
-    chosen = dict.fromkeys([*alike_in_meaning, *spelt_alike(name, names, 0.5)])
+    similar_meaning = [entry for entry in _best_first(scores) if scores[entry] > max(best / 2, _ELSEWHERE)]
+    chosen = dict.fromkeys([*similar_meaning, *similar_names(name, names, 0.5)])
     return _sentence(list(chosen)[:MOST_SUGGESTED])
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A sentence that names what is spelt like a name, or an empty text."""
-    return _sentence(spelt_alike(name, list(names), 0.5))
+def close_matches(name: str, names: Iterable[str]) -> str:
+    """A sentence with the names that are spelt like one, or an empty text."""
+    return _sentence(similar_names(name, list(names), 0.5))
 
 
-def spelt_alike(name: str, names: Sequence[str], cutoff: float) -> list[str]:
-    """Those of the names that are spelt like one, with their schema or without it, the nearest first."""
-    # Only who has misspelt something waits for it.
+def similar_names(name: str, names: Sequence[str], cutoff: float) -> list[str]:
+    """The names that are spelt like one, compared with their schema and without it, the closest first."""
+    # Imported after a misspelling only.
     import difflib
 
     short = {known.split(".")[-1]: known for known in names}
@@ -130,13 +118,13 @@ def spelt_alike(name: str, names: Sequence[str], cutoff: float) -> list[str]:
 
 
 def _sentence(names: Sequence[str]) -> str:
-    return f" Did you mean {' or '.join(names)}?" if names else ""
+    return f" Close matches: {', '.join(names)}." if names else ""
 
 
-def _listed(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> list[_Found]:
+def _entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> list[_Entry]:
     rows = connection.execute(
         f"""
-        with named(name, title, more) as ({_NAMES[kind]}),
+        with named(name, title, more) as ({_TEXTS[kind]}),
 
         described as (
             select object_name, string_agg(column_name || ' ' || meaning, ' ') as columns
@@ -151,14 +139,14 @@ def _listed(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> li
         """,
         {"trace": trace},
     ).fetchall()
-    return [_Found(name, _words(title), _words(more)) for name, title, more in rows]
+    return [_Entry(name, _words(title), _words(more)) for name, title, more in rows]
 
 
 def _best_first(scores: dict[str, int]) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
-def _meant(word: str) -> set[str]:
+def _synonyms(word: str) -> set[str]:
     return {_stem(same) for same in _MEANINGS.get(word, _MEANINGS.get(_stem(word), [word]))}
 
 

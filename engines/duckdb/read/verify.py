@@ -1,4 +1,4 @@
-"""Sets what publishers printed beside what the warehouse measures."""
+"""Compare the publishers' figures with figures computed from the warehouse."""
 
 import math
 from collections import Counter
@@ -10,16 +10,17 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.answer import Note, base_tables, check_traces
+from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces
+from tracehouse.engines.duckdb.read.notes import Note
 
-# Relative tolerance for what is lost where decimal fractions are read as binary ones.
+# Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
-# What a terminal shows of the comparison, where it has no room for all.
+# The columns that a narrow terminal shows.
 BRIEF = ("figure", "published", "measured", "verdict")
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a published figure with what is measured."""
+    """The outcome of comparing a published figure with the measured one."""
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"
@@ -31,7 +32,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """One published figure and what is measured here; `measured` is None where nothing is."""
+    """A published figure and the measured one, which is None where it cannot be measured."""
 
     figure: str
     statement: str
@@ -43,7 +44,7 @@ class Result:
 
     @property
     def difference(self) -> float | None:
-        """How much more is measured than was published."""
+        """The measured figure minus the published one."""
         return None if self.measured is None else self.measured - self.published
 
 
@@ -62,8 +63,8 @@ class _Figure:
 
 
 @dataclass(frozen=True)
-class _AtHand:
-    """The data at hand: tables without rows, tables with synthetic ones, and the names of the CSVs read."""
+class _Data:
+    """The data of the warehouse: tables without rows, tables with synthetic rows, and the CSVs ingested."""
 
     empty: set[str]
     synthetic: set[str]
@@ -90,11 +91,11 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
-    at_hand = _AtHand(empty, synthetic, files)
-    asked = [_Figure(*row) for row in rows]
-    # Many figures read the same.
-    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in asked}}
-    return [_result(connection, figure, tables_of[tuple(figure.reads)], at_hand) for figure in asked]
+    data = _Data(empty, synthetic, files)
+    published = [_Figure(*row) for row in rows]
+    # Many figures read the same tables.
+    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in published}}
+    return [_result(connection, figure, tables_of[tuple(figure.reads)], data) for figure in published]
 
 
 def as_table(results: Sequence[Result]) -> pa.Table:
@@ -114,17 +115,23 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 
 def explanations(results: Sequence[Result]) -> list[Note]:
-    """Why figures differ, for those that differ as explained."""
+    """The explanations of figures that differ for a known reason."""
     return [Note(r.figure, r.explanation, "explained") for r in results if r.verdict is Verdict.EXPLAINED]
 
 
-def explanations_elsewhere(results: Sequence[Result]) -> list[Note]:
-    """In one line, how many figures differ as explained, and where the reasons are."""
+def explanation_summary(results: Sequence[Result]) -> list[Note]:
+    """One line: how many figures differ for a known reason, and where the catalog has it."""
     explained = count(results, Verdict.EXPLAINED)
     if not explained:
         return []
     differ = "figure differs" if explained == 1 else "figures differ"
-    return [Note("explained", f"{explained} {differ} for reasons that catalog.published has", "note")]
+    return [
+        Note(
+            "explained",
+            f"{explained} {differ} for known reasons, see catalog.published",
+            "note",
+        )
+    ]
 
 
 def count(results: Sequence[Result], verdict: Verdict) -> int:
@@ -132,10 +139,8 @@ def count(results: Sequence[Result], verdict: Verdict) -> int:
     return Counter(result.verdict for result in results)[verdict]
 
 
-def _result(
-    connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[str], at_hand: _AtHand
-) -> Result:
-    lacks_data = bool(tables & at_hand.empty) or figure.needs_file not in {"", *at_hand.files}
+def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[str], data: _Data) -> Result:
+    lacks_data = bool(tables & data.empty) or figure.needs_file not in {"", *data.files}
     measurable = bool(figure.measured_by) and not lacks_data
     measured = _measure(connection, figure) if measurable else None
     return Result(
@@ -144,7 +149,7 @@ def _result(
         published=figure.value,
         measured=measured,
         unit=figure.unit,
-        verdict=_verdict(figure, measured, lacks_data, bool(tables & at_hand.synthetic)),
+        verdict=_verdict(figure, measured, lacks_data, bool(tables & data.synthetic)),
         explanation=figure.explanation,
     )
 
@@ -157,7 +162,7 @@ def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synth
     if is_synthetic:
         return Verdict.SYNTHETIC
     if measured is None:
-        # There are rows, but none that the figure is about: no explanation covers that.
+        # The tables have rows, but none that the figure is about. No explanation covers that.
         return Verdict.DIFFERS
     if _holds(figure, measured):
         return Verdict.REPRODUCED
@@ -173,9 +178,9 @@ def _holds(figure: _Figure, measured: float) -> bool:
 
 
 def _measure(connection: duckdb.DuckDBPyConnection, figure: _Figure) -> float | None:
-    """The one value that a figure's SQL gives; None where that is NULL, no row or no number."""
+    """The value of a figure's SQL; None where it is NULL or not a finite number."""
     try:
         [(value,)] = connection.execute(f"select cast(({figure.measured_by}) as double)").fetchall()
     except duckdb.Error as error:
-        raise UserError(f"{figure.name} cannot be measured: {error}") from None
+        raise UserError(f"Cannot measure {figure.name}: {error}") from None
     return value if value is not None and math.isfinite(value) else None

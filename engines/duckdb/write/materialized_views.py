@@ -20,7 +20,7 @@ import duckdb
 
 from tracehouse.core.progress import Progress
 from tracehouse.engines.duckdb.names import quoted
-from tracehouse.engines.duckdb.read.answer import disable_async_writes
+from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import exact_sums
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, parquet
 from tracehouse.engines.duckdb.write.statements import query_of

@@ -247,7 +247,7 @@ def test_missing_folder_is_an_error(small_warehouse: Path, publish, tmp_path: Pa
     (tmp_path / "file").touch()
     for name in ("nowhere", "file"):
         run = publish(small_warehouse, "--out", tmp_path / name / "a.duckdb", succeeds=False)
-        assert run.errors[0].startswith(f"error: {tmp_path / name}: there is no such folder. ")
+        assert run.errors[0].startswith(f"error: {tmp_path / name}: no such folder. ")
 
 
 def test_removes_files_of_killed_publish(small: Path, small_warehouse: Path, publish) -> None:

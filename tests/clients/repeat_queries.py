@@ -1,6 +1,6 @@
-"""Asks a database the same questions over and over, until a file is there that says to stop.
+"""Run the same queries repeatedly, until a file exists that stops the loop.
 
-    python keep_asking.py {python|traces|shell} WAREHOUSE STOP
+    python repeat_queries.py {python|traces|shell} WAREHOUSE STOP
 
 A round of questions goes over one connection, the next one over a new one. Each round is a line of JSON.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import answer
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write import database
 
 QUESTIONS = (
@@ -33,7 +33,7 @@ def by_python(warehouse: Path) -> list[list[int]]:
 
 
 def by_traces(warehouse: Path) -> list[list[int]]:
-    with answer.connect(warehouse) as connection:
+    with sandbox.connect(warehouse) as connection:
         return rows(connection)
 
 

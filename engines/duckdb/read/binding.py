@@ -1,0 +1,289 @@
+"""Bind requests to queries that can run: a name with parameters, a statement, a list, or computed rows."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read.catalog import check_is_built
+from tracehouse.engines.duckdb.read.guard import reading_statement
+from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
+from tracehouse.engines.names import MOST_ROWS
+from tracehouse.sql.lists import LISTS, NAMES, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# How many values of a column a message lists.
+MOST_LISTED = 20
+
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """SQL that may hold `$name`, with the values for these.
+
+    `name` is the named query, view or table, empty for other SQL; `given` are the parameters that the user
+    gave. `is_relation` marks the rows of a table or view, which DuckDB counts quickly. `limit` is the highest
+    number of rows, and `is_cut` whether it left rows out, once that is known. `explain` is the EXPLAIN clause
+    where the query plan is wanted, and `plan` the plan itself where another engine gave it. `reads` are the
+    names that a statement reads. `notes` are notes on the answer.
+    """
+
+    sql: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    is_relation: bool = False
+    limit: int | None = None
+    is_cut: bool = False
+    explain: str = ""
+    plan: str = ""
+    reads: frozenset[str] = frozenset()
+    notes: Sequence[Note] = ()
+
+
+Bind = Callable[[duckdb.DuckDBPyConnection], BoundQuery]
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter in the catalog, with its choices, its bounds, or the column that has its values."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+    choices: Sequence[str]
+    at_least: str | None
+    at_most: str | None
+    values_of: str | None
+
+    @property
+    def constraint(self) -> str:
+        """The constraint on its value in addition to the type; empty where there is none."""
+        if self.choices:
+            return " | ".join(self.choices)
+        if self.values_of:
+            return f"values of {self.values_of}"
+        return "" if self.at_least is None else f"{self.at_least} to {self.at_most}"
+
+    @property
+    def expected(self) -> str:
+        """The expected values, for a sentence."""
+        if self.choices:
+            return " or ".join(self.choices)
+        return f"of type {self.type}" + (f" from {self.constraint}" if self.at_least is not None else "")
+
+
+def bind_query(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    texts: Mapping[str, str],
+    limit: int | None = None,
+    with_total: bool = False,
+    explain: bool = False,
+    for_chart: bool = False,
+) -> BoundQuery:
+    """Bind a named query to parameters given as texts, or the name of a view or base table to its rows.
+
+    `with_total` adds total rows where the query has a parameter of that name and the texts have not.
+    `for_chart` sets the parameter that the query's chart line names, unless the texts have it. Raises
+    UsageError for an unknown name or parameter, and for an invalid value or limit; it lists the valid ones.
+    """
+    if limit is not None and not 0 <= limit <= MOST_ROWS:
+        raise UsageError(f"The limit must be a number of rows from 0 to {MOST_ROWS}, not {limit}")
+    found = connection.execute("select 1 from catalog.queries where query_name = $name", {"name": name})
+    clause = "explain" if explain else ""
+    if not found.fetchall():
+        _check_is_relation(connection, name, texts)
+        return BoundQuery(f"from {name}", name=name, is_relation=True, limit=limit, explain=clause)
+    known = {parameter.name: parameter for parameter in _parameters(connection, name)}
+    if with_total and "with_total" in known:
+        texts = {"with_total": "true", **texts}
+    if for_chart:
+        texts = {**_chart_parameters(connection, name), **texts}
+    values = {}
+    for key, text in texts.items():
+        if key not in known:
+            raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
+        values[key] = _value(connection, text, known[key].type)
+        if values[key] is None or not _is_allowed(connection, known[key], text):
+            expected = known[key].expected
+            raise UsageError(
+                f"{name}: {key} must be {expected}, not {text!r}. {_listed(name, known.values())}"
+            )
+        if of_column := known[key].values_of:
+            _check_occurs(connection, f"{name}: {key}", of_column, values[key])
+    arguments = ", ".join(f"{key} := ${key}" for key in values)
+    sql = f"from {name}({arguments})"
+    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause)
+
+
+def bind_statement(
+    connection: duckdb.DuckDBPyConnection, sql: str, limit: int | None = None, explain: bool = False
+) -> BoundQuery:
+    """Bind a SQL statement of the user. Raises UserError unless it only reads."""
+    statement = reading_statement(connection, sql)
+    return BoundQuery(
+        statement.query,
+        # The user's own EXPLAIN shows the plan of the statement as it is.
+        limit=None if statement.explain else limit,
+        explain=statement.explain or ("explain" if explain else ""),
+        reads=statement.reads,
+        notes=notes.of_statement(connection, statement.query, statement.reads, statement.columns),
+    )
+
+
+def bind_list(
+    connection: duckdb.DuckDBPyConnection,
+    kind: Kind,
+    trace: str = "",
+    words: str = "",
+    limit: int | None = None,
+) -> BoundQuery:
+    """Bind the query that lists a kind, the best match first where words are given.
+
+    Raises UsageError where there is no such trace or schema, and UserError where nothing matches the words.
+    """
+    if not trace and not words:
+        return BoundQuery(LISTS[kind], limit=limit)
+    _check_schema(connection, kind, trace)
+    names = find(connection, kind, trace, words)
+    if not names:
+        of_trace = f" of {trace}" if trace else ""
+        others = [other.value for other in Kind if other != kind and find(connection, other, trace, words)]
+        advice = f"List all: `traces list {kind.value}`"
+        if others:
+            advice = f"Some {others[0]} match: `traces list {others[0]} --search`"
+        raise UserError(f'No {kind.value}{of_trace} match "{words}". {advice}')
+    sql = f"""
+        with listed as ({LISTS[kind]}),
+
+        wanted as (select unnest($names) as name, unnest(range(len($names))) as place)
+
+        select listed.*
+        from listed
+        inner join wanted on listed.{NAMES[kind]} = wanted.name
+        order by wanted.place
+        """
+    return BoundQuery(sql, {"names": names}, limit=limit)
+
+
+def bind_rows(
+    connection: duckdb.DuckDBPyConnection,
+    rows: "pa.Table",
+    name: str = "",
+    given: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    notes: Sequence[Note] = (),
+) -> BoundQuery:
+    """Bind rows that are already computed; `name` and `given` are the named query's that they answer."""
+    connection.register("computed_rows", rows)
+    return BoundQuery("from computed_rows", name=name, given=given or {}, limit=limit, notes=notes)
+
+
+def _chart_parameters(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
+    """The parameter that a query's chart line sets: see `sql.query_files`."""
+    sql = "select chart from catalog.queries where query_name = $name"
+    [(chart,)] = connection.execute(sql, {"name": name}).fetchall()
+    match = re.search(r" with=(\w+)", chart)
+    return {match[1]: "true"} if match else {}
+
+
+def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> None:
+    """Raise UsageError unless a view or base table has the name, and no parameter is given."""
+    sql = """
+        select table_name from catalog.tables
+        union all
+        select view_name from catalog.views
+        union all
+        select versioned_name from catalog.views
+        """
+    if (name,) not in connection.execute(sql).fetchall():
+        check_is_built(connection, name)
+        suggested = suggest_queries(connection, name)
+        raise UsageError(f'No query, view or table named "{name}".{suggested} List: `traces list queries`')
+    if texts:
+        raise UsageError(f"{name} is a table or view, which has no parameters")
+
+
+def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> None:
+    listed = connection.execute(LISTS[kind]).fetchall()
+    known = sorted({row[0].partition(".")[0] for row in listed})
+    if trace and trace not in known:
+        matches = close_matches(trace.lower(), known)
+        raise UsageError(f"No {kind.value} of {trace}.{matches} Known: {', '.join(known)}")
+
+
+def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
+    rows = connection.execute(
+        """
+        select parameter, type, default_value, meaning, choices, at_least, at_most, values_of
+        from catalog.query_parameters
+        where query_name = $name order by position
+        """,
+        {"name": name},
+    ).fetchall()
+    return [_Parameter(*row) for row in rows]
+
+
+def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
+    """A text as a value of a SQL type; None where it is not one."""
+    if kind in _INTEGERS and not re.fullmatch(r"[+-]?\d+", text):
+        # A cast would round 1.5 to 2.
+        return None
+    # fetchall, as DuckDB 2.0 starts no other query on a connection while a result is half read.
+    [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()
+    return value
+
+
+def _is_allowed(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, text: str) -> bool:
+    """Whether a text, which is a value of the parameter's type, is one of its choices or in its range."""
+    if parameter.choices:
+        return text in parameter.choices
+    if parameter.at_least is None:
+        return True
+    # DuckDB compares numbers and days; it sorts NaN above all numbers, and so outside each range.
+    bounds = " and ".join(f"cast(${name} as {parameter.type})" for name in ("at_least", "at_most"))
+    [(is_within,)] = connection.execute(
+        f"select cast($text as {parameter.type}) between {bounds}",
+        {"text": text, "at_least": parameter.at_least, "at_most": parameter.at_most},
+    ).fetchall()
+    return bool(is_within)
+
+
+def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
+    """Raise UsageError where a column has values, and this is not one. Without data, all values are valid."""
+    table, _, column = of_column.rpartition(".")
+    sql = f'select 1 from {table} where "{column}" = $value limit 1'
+    if connection.execute(sql, {"value": value}).fetchall():
+        return
+    occurring = f"""
+        select distinct cast("{column}" as varchar) as value from {table}
+        where "{column}" is not null order by value
+    """
+    known = [text for (text,) in connection.execute(occurring).fetchall()]
+    if known:
+        listed = ", ".join(known[:MOST_LISTED]) + (", …" if len(known) > MOST_LISTED else "")
+        raise UsageError(
+            f"{subject}: {value!r} does not occur in {of_column}.{close_matches(str(value), known)} "
+            f"Its {len(known):,} values: {listed}"
+        )
+
+
+def _listed(name: str, known: Iterable[_Parameter]) -> str:
+    lines = [
+        f"  {parameter.name} {parameter.type}, default {parameter.default}: {parameter.meaning}"
+        + (f" ({parameter.constraint})" if parameter.constraint else "")
+        for parameter in known
+    ]
+    if not lines:
+        return "It takes none"
+    return "\n".join([f"Parameters of {name}:", *lines])

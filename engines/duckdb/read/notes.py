@@ -1,0 +1,216 @@
+"""Collect the notes on an answer: caveats, synthetic or missing data, sources, and why it is empty."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from tracehouse.core.errors import DefinitionError
+from tracehouse.engines.duckdb.read.catalog import base_tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tracehouse.engines.duckdb.read.binding import BoundQuery
+    from tracehouse.views.columns import Columns
+
+# The name of the note on tables without data.
+NO_DATA = "no data"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note on an answer: a caveat, or of the kind that `word` names."""
+
+    name: str
+    text: str
+    word: str = "caveat"
+
+
+def of_object(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    traces: Sequence[str] | None = None,
+    on_data: bool = False,
+) -> list[Note]:
+    """Notes on a table, view or query: its caveats, and which of the tables it reads are synthetic or empty.
+
+    Caveats on columns of a base table are the table's. With `traces`, only notes that concern these; with
+    `on_data`, only caveats of traces that it reads rows of: no others affect the answer.
+    """
+    # The catalog names views in caveats by version.
+    caveats = connection.execute(
+        """
+        with named as (
+            select coalesce(
+                (select arg_max(versioned_name, version) from catalog.views where view_name = $name), $name
+            ) as name
+        )
+
+        select caveat, trace, what_goes_wrong || ' ' || what_to_do
+        from catalog.caveats
+        cross join named
+        where
+            len(list_filter(objects, lambda object: object = name or starts_with(object, name || '.'))) > 0
+            and ($traces is null or list_contains($traces, trace))
+        order by caveat
+        """,
+        {"name": name, "traces": traces},
+    ).fetchall()
+    tables = connection.execute(
+        """
+        select table_name, trace, row_count = 0, synthetic from catalog.tables
+        where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
+        order by table_name
+        """,
+        {"read": list(base_tables(connection, [name])), "traces": traces},
+    ).fetchall()
+    with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
+    found = [Note(caveat, text) for caveat, trace, text in caveats if trace in with_rows or not on_data]
+    synthetic = [table for table, _, _, is_synthetic in tables if is_synthetic]
+    if synthetic:
+        found.append(Note("synthetic data", f"{', '.join(synthetic)}: generated, not measured"))
+    empty = [table if trace in with_rows else trace for table, trace, is_empty, _ in tables if is_empty]
+    if empty:
+        found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: not in this warehouse"))
+    return found
+
+
+def of_statement(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    reads: Collection[str],
+    columns: Collection[str] | None = None,
+) -> list[Note]:
+    """Notes on the answer of a statement, which reads tables, views and queries.
+
+    Caveats on columns are those of columns that it names, or of all columns where these cannot be determined.
+    `columns`, if known, are names in lower case that include those of all columns that it reads.
+    """
+    noted: list[tuple[str, Note, set[str] | None]] = []
+    for name in sorted(reads):
+        about = _caveats_of_columns(connection, name)
+        noted += [(name, note, about.get(note.name)) for note in of_object(connection, name, on_data=True)]
+    about_columns = {column.lower() for _, _, those in noted for column in those or ()}
+    # Parsing takes 100 ms. It is needed only where the statement may name one of these columns.
+    needs_parser = about_columns if columns is None else about_columns.intersection(columns)
+    named = _columns_named(connection, sql, reads) if needs_parser else {name: set() for name in reads}
+    found = {
+        note.name: note
+        for name, note, those in noted
+        if those is None or named is None or name not in named or named[name] & those
+    }
+    return [found[name] for name in sorted(found)]
+
+
+def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> list[Note]:
+    """A note on an answer without rows: which tables that it reads are empty, or which parameters limit it.
+
+    There is none where the query reads no table of the warehouse.
+    """
+    names = {query.name} if query.name else query.reads
+    tables = connection.execute(
+        """
+        select table_name, row_count from catalog.tables
+        where list_contains($read, table_name) order by table_name
+        """,
+        {"read": list(base_tables(connection, names))},
+    ).fetchall()
+    if not tables:
+        return []
+    empty = [name for name, row_count in tables if not row_count]
+    if empty:
+        traces = sorted({name.partition(".")[0] for name in empty})
+        sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
+        verb = "has" if len(empty) == 1 else "have"
+        text = f"{', '.join(empty)} {verb} no data; {sources} shows the source"
+        cause = "Parameters"
+    else:
+        listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables)
+        text = f"the source tables have data: {listed}"
+        cause = "The filter is probably the cause"
+    filters = _filters(connection, query)
+    return [Note("no rows", f"{text}. {cause}: {filters}" if filters else text, "note")]
+
+
+def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":
+    """The raw files behind tables, views and queries, as rows of `catalog.sources`."""
+    return connection.sql(
+        "from catalog.sources where list_contains($tables, table_name) order by all",
+        params={"tables": sorted(base_tables(connection, names))},
+    ).to_arrow_table()
+
+
+def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
+    """The parameters of a named query with their values, those that the user gave first."""
+    defaults = dict(
+        connection.execute(
+            """
+            select parameter, default_value from catalog.query_parameters
+            where query_name = $name order by position
+            """,
+            {"name": query.name},
+        ).fetchall()
+    )
+    given = [f"{name}={value} (default {defaults[name]})" for name, value in query.given.items()]
+    # A switch that is off leaves nothing out.
+    others = [
+        f"{name}={default}"
+        for name, default in defaults.items()
+        if name not in query.given and default.lower() != "false"
+    ]
+    return ", ".join([*given, *others])
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "dict[str, Columns]":
+    rows = connection.execute(
+        """
+        select object_name, column_name, coalesce(type, 'VARCHAR') from catalog.columns
+        where list_contains($names, object_name) order by object_name, position
+        """,
+        {"names": sorted(names)},
+    ).fetchall()
+    found: dict[str, Columns] = {}
+    for name, column, kind in rows:
+        found.setdefault(name, {})[column] = (kind, None)
+    return found
+
+
+def _columns_named(
+    connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]
+) -> dict[str, set[str]] | None:
+    """The columns that a statement reads, by table or view; None where sqlglot cannot resolve them."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    from tracehouse.views.columns import columns_read
+
+    types = _columns(connection, reads)
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+        views = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}
+        return columns_read(tree, views & types.keys(), types, "the statement")
+    except (SqlglotError, DefinitionError, KeyError):
+        return None
+
+
+def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, set[str]]:
+    """The caveats about columns of a view or table, each with these columns."""
+    rows: Sequence[tuple[str, str]] = connection.execute(
+        """
+        select unnest(caveats), column_name from catalog.columns where object_name = $name
+        union all
+        select caveats.caveat, columns.column_name
+        from catalog.caveats as caveats
+        inner join catalog.columns as columns
+            on list_contains(caveats.objects, columns.object_name || '.' || columns.column_name)
+        where columns.object_name = $name
+        """,
+        {"name": name},
+    ).fetchall()
+    found: dict[str, set[str]] = {}
+    for caveat, column in rows:
+        found.setdefault(caveat, set()).add(column)
+    return found
