@@ -88,7 +88,7 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
     "a tar in the tar": lambda place: (tar([(f"{place.stem}.tar", one_member(place))]), REFUSED),
     "a tar under the CSV's name": lambda place: (
         tar([(f"{place.stem}.csv", one_member(place))]),
-        # Its header and its end stand in lines of their own, with the first row and behind the last.
+        # The header of the tar is in the line of the first row, its end in a line after the last row.
         [Refused(), Taken(good(place, [0]), rejected=2)],
     ),
     "the CSV twice": lambda place: (tar([(f"{place.stem}.csv", text_of(place))] * 2), REFUSED),
@@ -96,17 +96,17 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         tar([(f"a/{place.stem}.csv", text_of(place)), (f"b/{place.stem}.csv", text_of(place))]),
         REFUSED,
     ),
-    "a file of macOS beside": lambda place: (
+    "with a file of macOS": lambda place: (
         tar([(f"._{place.stem}.csv", b"\0\x05\x16\x07"), (f"{place.stem}.csv", text_of(place))]),
         [Taken(good(place))],
     ),
-    "other files beside": lambda place: (
+    "with other files": lambda place: (
         tar([("README", b"x"), (f"{place.stem}.csv", text_of(place)), ("LICENSE", b"y")]),
         [Taken(good(place))],
     ),
-    "a CSV of no table beside": lambda place: (
+    "with a CSV of no table": lambda place: (
         tar([(f"{place.stem}.csv", text_of(place)), ("extra.csv", b"a\n1\n")]),
-        [Taken(good(place), said=True), Refused()],
+        [Taken(good(place), reported=True), Refused()],
     ),
     "in the old format": lambda place: (
         tar([(f"{place.stem}.csv", text_of(place))], tarfile.USTAR_FORMAT),
@@ -227,11 +227,14 @@ PARTS: dict[str, Callable[[Place, dict[str, bytes]], Packed]] = {
         parts | {AB: in_parts(place, place.text(place.rows("old")))[AB]},
         REFUSED,
     ),
-    "beside the whole": lambda place, parts: (parts | {"": b"".join(parts.values())}, [Taken(good(place))]),
-    "beside another whole": lambda place, parts: (parts | {"": old_archive(place)}, REFUSED),
-    "beside a whole that is a pointer": lambda place, parts: (
+    "next to the whole": lambda place, parts: (
+        parts | {"": b"".join(parts.values())},
+        [Taken(good(place))],
+    ),
+    "next to another whole archive": lambda place, parts: (parts | {"": old_archive(place)}, REFUSED),
+    "next to a whole archive that is a pointer": lambda place, parts: (
         parts | {"": LFS_POINTER},
-        [Refused(), Taken(good(place), said=True)],
+        [Refused(), Taken(good(place), reported=True)],
     ),
     "numbered, from 01": lambda place, parts: (
         {f".part{n:02d}": part for n, part in enumerate(parts.values(), 1)},

@@ -58,7 +58,7 @@ def _repacked(form: Form, change: Callable[[bytes], bytes] | None) -> Callable[[
 
 
 def packed_cases() -> Iterator[Case]:
-    """Damage to compressed bytes, whatever is in them."""
+    """Damage to compressed bytes, independent of their content."""
     places = {".csv.gz": (*NARROW, *WIDE), ".csv.xz": (*NARROW, *WIDE), ".tar.gz": ARCHIVED}
     forms = {form.ending: form for name, form in FORMS.items() if name in ("csv.gz", "csv.xz", "tar.gz")}
     for ending, form in forms.items():

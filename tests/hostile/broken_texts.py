@@ -1,9 +1,9 @@
-"""Damage to the text of a CSV, whatever it is packed in."""
+"""Damage to the text of a CSV, independent of its compression."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hostile.cases import LFS_POINTER, REFUSED, Told
+from hostile.cases import LFS_POINTER, REFUSED, Damaged
 from hostile.dumps import ROW_COUNT, Place
 from hostile.expectations import Refused, Taken, Way
 
@@ -15,12 +15,12 @@ class Damage:
     """What is done to the text of a CSV, and to which: `fits` says so of a place."""
 
     name: str
-    make: Callable[[Place], Told]
+    make: Callable[[Place], Damaged]
     fits: Callable[[Place], bool] = lambda _: True
 
 
 def first_line(place: Place) -> int:
-    """The line that the first row stands on."""
+    """The line of the first row."""
     return 2 if place.published_header else 1
 
 
@@ -43,11 +43,11 @@ def line_of(place: Place, row: int, number: str | None = None, name: str | None 
     return place.text_of(own if name is None else name, value if number is None else number)
 
 
-def whole(place: Place) -> Told:
+def whole(place: Place) -> Damaged:
     return place.text(place.rows("new")), [Taken(good(place))]
 
 
-def always(data: bytes, *ways: Way) -> Callable[[Place], Told]:
+def always(data: bytes, *ways: Way) -> Callable[[Place], Damaged]:
     """The same bytes wherever."""
     return lambda _: (data, ways or REFUSED)
 
@@ -56,13 +56,13 @@ def text_of(place: Place) -> bytes:
     return place.text(place.rows("new"))
 
 
-def rewritten(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place], Told]:
+def rewritten(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place], Damaged]:
     """A change to the whole text that takes nothing away, unless ways are given."""
     return lambda place: (change(text_of(place)), ways or [Taken(good(place))])
 
 
-def header_changed(change: Callable[[str], str]) -> Callable[[Place], Told]:
-    def make(place: Place) -> Told:
+def header_changed(change: Callable[[str], str]) -> Callable[[Place], Damaged]:
+    def make(place: Place) -> Damaged:
         return place.text(place.rows("new")).replace(
             place.header.encode(), change(place.header).encode(), 1
         ), REFUSED
@@ -70,10 +70,10 @@ def header_changed(change: Callable[[str], str]) -> Callable[[Place], Told]:
     return make
 
 
-def number_is(text: str, *kept: float | None) -> Callable[[Place], Told]:
+def number_is(text: str, *kept: float | None) -> Callable[[Place], Damaged]:
     """One row's number is another text: it is rejected, or stands for one of the `kept`."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         name = place.names("new")[5]
         ways: list[Way] = [Taken(good(place) | {name: number}) for number in kept]
         rejected = Taken(good(place, [5]), rejected=1)
@@ -82,10 +82,10 @@ def number_is(text: str, *kept: float | None) -> Callable[[Place], Told]:
     return make
 
 
-def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Told]:
+def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Damaged]:
     """So many rows, evenly spread, have no number; more than a tenth of bad ones is refused."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         rows = place.rows("new", of)
         bad = {n * of // count for n in range(count)}
         lines = place.lines({})
@@ -102,135 +102,135 @@ def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Told]:
     return make
 
 
-def one_line(change: Callable[[str], str], *ways: Way) -> Callable[[Place], Told]:
+def one_line(change: Callable[[str], str], *ways: Way) -> Callable[[Place], Damaged]:
     """One row's line is spoilt: it is rejected."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         spoilt = with_lines(place, {7: change(line_of(place, 7))})
         return spoilt, ways or [Taken(good(place, [7]), rejected=1)]
 
     return make
 
 
-def one_byte(old: bytes, new: bytes) -> Callable[[Place], Told]:
+def one_byte(old: bytes, new: bytes) -> Callable[[Place], Damaged]:
     """A byte in the name of a row is none: the row is rejected."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         return text_of(place).replace(old, new, 1), [Taken(good(place, [8]), rejected=1)]
 
     return make
 
 
-def nul_in_a_name(place: Place) -> Told:
+def nul_in_a_name(place: Place) -> Damaged:
     name = place.names("new")[8]
     data = text_of(place).replace(f"{name},".encode(), f"{name}\0,".encode(), 1)
     return data, [Taken(good(place, [8]), rejected=1)]
 
 
-def cut_at(share: float) -> Callable[[Place], Told]:
-    """Cut off in the middle of a line: what is left is said to be less, and the last line is no row."""
+def cut_at(share: float) -> Callable[[Place], Damaged]:
+    """Truncate in the middle of a line: fewer rows are reported, and the last line is rejected."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         data = text_of(place)
         head = data[: int(len(data) * share)].rstrip(b"\n")
         # In the middle of a line, wherever the share falls.
         head = head[:-1] if data[len(head) : len(head) + 1] == b"\n" else head
         left = head.count(b"\n") - (first_line(place) - 1)
         kept = dict(list(place.rows("new").items())[:left])
-        return head, [Refused(), Taken(kept, rejected=1, said=True)]
+        return head, [Refused(), Taken(kept, rejected=1, reported=True)]
 
     return make
 
 
-def cut_in_the_last_number(place: Place) -> Told:
+def cut_in_the_last_number(place: Place) -> Damaged:
     data = text_of(place)[:-3]
     kept = good(place, [ROW_COUNT - 1])
     last = place.names("new")[-1]
     wrong = kept | {last: float(int(list(place.rows("new").values())[-1] or 0) // 100)}
-    return data, [Refused(), Taken(kept, rejected=1), Taken(wrong, said=True)]
+    return data, [Refused(), Taken(kept, rejected=1), Taken(wrong, reported=True)]
 
 
-def no_last_newline(place: Place) -> Told:
+def no_last_newline(place: Place) -> Damaged:
     return text_of(place)[:-1], [
-        Taken(good(place), said=True),
+        Taken(good(place), reported=True),
         Taken(good(place, [ROW_COUNT - 1]), rejected=1),
         Refused(),
     ]
 
 
-def far_fewer(count: int) -> Callable[[Place], Told]:
+def far_fewer(count: int) -> Callable[[Place], Damaged]:
     """Whole lines, but few of them."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         rows = place.rows("new", count)
-        return place.text(rows), [Refused(), Taken(rows, said=True)]
+        return place.text(rows), [Refused(), Taken(rows, reported=True)]
 
     return make
 
 
-def header_only(place: Place) -> Told:
-    return f"{place.header}\n".encode(), [Refused(), Taken(place.rows("old"), said=True)]
+def header_only(place: Place) -> Damaged:
+    return f"{place.header}\n".encode(), [Refused(), Taken(place.rows("old"), reported=True)]
 
 
-def stray_quotes(place: Place) -> Told:
+def stray_quotes(place: Place) -> Damaged:
     """Before two numbers, twenty lines apart."""
     bad = (20, 40)
     lines = {row: line_of(place, row, f'"{12345 + row}') for row in bad}
     return with_lines(place, lines), [Taken(good(place, bad), rejected=2), Refused()]
 
 
-def stray_quotes_in_names(place: Place) -> Told:
+def stray_quotes_in_names(place: Place) -> Damaged:
     bad = (20, 40)
     lines = {row: line_of(place, row, name=f'"{place.names("new")[row]}') for row in bad}
     return with_lines(place, lines), [Taken(good(place, bad), rejected=2), Refused()]
 
 
-def quote_opened_last(place: Place) -> Told:
+def quote_opened_last(place: Place) -> Damaged:
     lines = {ROW_COUNT - 1: line_of(place, ROW_COUNT - 1, '"12')}
     return with_lines(place, lines), [Refused(), Taken(good(place, [ROW_COUNT - 1]), rejected=1)]
 
 
-def quoted_over_lines(place: Place) -> Told:
+def quoted_over_lines(place: Place) -> Damaged:
     """A name with the end of a line in it, properly quoted: no table has one."""
     lines = {20: line_of(place, 20, name='"a\nb"')}
     kept = good(place, [20])
     return with_lines(place, lines), [Taken(kept, rejected=2), Taken(kept, rejected=1), Refused()]
 
 
-def every_field_quoted(place: Place) -> Told:
+def every_field_quoted(place: Place) -> Damaged:
     lines = [
         ",".join(f'"{f}"' if f else "" for f in line.split(",")) for line in place.lines(place.rows("new"))
     ]
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
 
 
-def turned_around(place: Place) -> Told:
+def turned_around(place: Place) -> Damaged:
     """The columns in another order."""
     lines = [",".join(line.split(",")[::-1]) for line in place.lines(place.rows("new"))]
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
 
 
-def without_first_column(place: Place) -> Told:
+def without_first_column(place: Place) -> Damaged:
     lines = [line.split(",", 1)[1] for line in place.lines(place.rows("new"))]
     return "".join(f"{line}\n" for line in lines).encode(), REFUSED
 
 
-def with_extra_column(place: Place) -> Told:
+def with_extra_column(place: Place) -> Damaged:
     lines = [f"{line},more" for line in place.lines(place.rows("new"))]
     return "".join(f"{line}\n" for line in lines).encode(), REFUSED
 
 
-def header_again(place: Place) -> Told:
+def header_again(place: Place) -> Damaged:
     lines = place.lines(place.rows("new"))
     lines.insert(30, place.header)
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place), rejected=1)]
 
 
-def blank_lines(place: Place) -> Told:
+def blank_lines(place: Place) -> Damaged:
     return text_of(place).replace(b"\n", b"\n\n\n"), [Taken(good(place))]
 
 
-def mixed_line_ends(place: Place) -> Told:
+def mixed_line_ends(place: Place) -> Damaged:
     ends = ("\n", "\r\n", "\r")
     lines = place.lines(place.rows("new"))
     # A newline last, so that the file is whole.
@@ -239,7 +239,7 @@ def mixed_line_ends(place: Place) -> Told:
     ]
 
 
-def zeros_inside(place: Place) -> Told:
+def zeros_inside(place: Place) -> Damaged:
     """A page of the disk that was never written: ten lines are zeros, and their ends with them."""
     data = text_of(place)
     lines = data.splitlines(keepends=True)
@@ -250,24 +250,24 @@ def zeros_inside(place: Place) -> Told:
     return spoilt, [Taken(good(place, lost), rejected=1), Refused()]
 
 
-def zeros_behind(place: Place) -> Told:
+def zeros_behind(place: Place) -> Damaged:
     return text_of(place) + bytes(512), [
         Taken(good(place), rejected=1),
-        Taken(good(place), said=True),
+        Taken(good(place), reported=True),
         Refused(),
     ]
 
 
-def garbage_behind(place: Place) -> Told:
+def garbage_behind(place: Place) -> Damaged:
     return text_of(place) + b"\x93\x17\xfe", [Taken(good(place), rejected=1), Refused()]
 
 
-def end_of_file_sign(place: Place) -> Told:
+def end_of_file_sign(place: Place) -> Damaged:
     return text_of(place) + b"\x1a\n", [Taken(good(place), rejected=1)]
 
 
-def huge_name(length: int) -> Callable[[Place], Told]:
-    def make(place: Place) -> Told:
+def huge_name(length: int) -> Callable[[Place], Damaged]:
+    def make(place: Place) -> Damaged:
         name = "n" * length
         own = place.names("new")[9]
         kept = {name if key == own else key: number for key, number in place.rows("new").items()}
@@ -277,10 +277,10 @@ def huge_name(length: int) -> Callable[[Place], Told]:
     return make
 
 
-def time_is(text: str) -> Callable[[Place], Told]:
+def time_is(text: str) -> Callable[[Place], Damaged]:
     """A job's submission is no time of any cluster: its row is rejected."""
 
-    def make(place: Place) -> Told:
+    def make(place: Place) -> Damaged:
         line = line_of(place, 5).split(",")
         line[7] = text
         return with_lines(place, {5: ",".join(line)}), [Taken(good(place, [5]), rejected=1)]
@@ -288,7 +288,7 @@ def time_is(text: str) -> Callable[[Place], Told]:
     return make
 
 
-def wide_time_is(text: str) -> Callable[[Place], Told]:
+def wide_time_is(text: str) -> Callable[[Place], Damaged]:
     return lambda place: (
         with_lines(place, {5: line_of(place, 5, name=text)}),
         [Taken(good(place, [5]), rejected=1)],

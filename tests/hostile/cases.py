@@ -1,4 +1,4 @@
-"""A case of broken input: one damaged file, and all that may become of it."""
+"""A case of broken input: a damaged file and the allowed outcomes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hostile.dumps import Place
 from hostile.expectations import Refused, Way
 
-Told = tuple[bytes, Sequence[Way]]
+Damaged = tuple[bytes, Sequence[Way]]
 Packed = tuple[dict[str, bytes], Sequence[Way]]
 
 REFUSED = (Refused(),)
@@ -15,7 +15,7 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" 
 
 @dataclass(frozen=True)
 class Case:
-    """One damaged file: its form, where it may lie, and how it is made."""
+    """A damaged file: its form, its possible places, and the function that writes it."""
 
     name: str
     places: Sequence[Place]
@@ -24,7 +24,7 @@ class Case:
 
 
 def rounds(cases: Sequence[Case]) -> list[list[tuple[Case, Place]]]:
-    """The cases, dealt out so that each round has at most one for any place."""
+    """Divide the cases into rounds with at most one case per place."""
     dealt: list[list[tuple[Case, Place]]] = []
     for case in cases:
         for of_round in dealt:

@@ -14,18 +14,18 @@ from hostile.dumps import Place, Rows, stored, wanted
 
 @dataclass(frozen=True)
 class Refused:
-    """An error names the file, and the line where one is at fault; what was there before is there still."""
+    """An error names the file, and the line if one is wrong. The table keeps its rows."""
 
     line: int | None = None
 
 
 @dataclass(frozen=True)
 class Taken:
-    """These rows and no others are stored, so many lines are rejected, and where `said`, the user is told."""
+    """Exactly these rows are stored, `rejected` lines are not. With `reported`, a message names the file."""
 
     rows: Rows
     rejected: int = 0
-    said: bool = False
+    reported: bool = False
 
 
 Way = Refused | Taken
@@ -39,12 +39,12 @@ def problems(
     run: Run,
     connection: duckdb.DuckDBPyConnection,
 ) -> list[str]:
-    """Why none of the ways is what became of a file; nothing where one is."""
+    """Return why each of the allowed outcomes was missed, or nothing if one of them occurred."""
     reasons = [_differs(place, name, way, before, run, connection) for way in ways]
     if "" in reasons:
         return []
-    said = [line for line in run.stderr.splitlines() if name in line]
-    return [*reasons, *(said or [f"nothing is said of {name}"])]
+    messages = [line for line in run.stderr.splitlines() if name in line]
+    return [*reasons, *(messages or [f"no message names {name}"])]
 
 
 def _differs(
@@ -59,8 +59,8 @@ def _differs(
         return _other_rows(place, before, connection)
     if named:
         return "refused"
-    if way.said and name not in run.stderr:
-        return "taken without a word"
+    if way.reported and name not in run.stderr:
+        return "accepted without a message"
     return _other_rows(place, way.rows, connection) or _other_account(place, way, connection)
 
 
@@ -85,7 +85,7 @@ def _other_account(place: Place, way: Taken, connection: duckdb.DuckDBPyConnecti
 
 
 def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]:
-    """What is wrong with a warehouse, whatever it was made of: accounts, sizes and checksums."""
+    """Return errors in the counts of rows, sizes and checksums of a warehouse."""
     sources = connection.execute(
         "select file, rows_read, rows_kept, rows_rejected from catalog.sources"
         " where rows_read <> rows_kept + rows_rejected"

@@ -1,8 +1,8 @@
-"""Asks a warehouse the same question until a file is there that says to stop; each answer is a line of JSON.
+"""Repeat a query until the file STOP exists, and print each answer as a line of JSON.
 
-    python keep_reading.py {new|same|beside} WAREHOUSE STOP QUESTION
+    python keep_reading.py {new|same|both} WAREHOUSE STOP QUERY
 
-Over a new connection each time; over one that stays open; or over new ones while one stays open.
+The queries use a new connection each time, one that stays open, or new ones while another stays open.
 """
 
 import json
@@ -14,16 +14,16 @@ import duckdb
 
 
 def main() -> None:
-    """Ask, print, and go on."""
-    way, warehouse, stop, question = sys.argv[1:]
+    """Run the query and print the answer in a loop."""
+    way, warehouse, stop, query = sys.argv[1:]
     database = str(Path(warehouse) / "traces.duckdb")
     kept = None if way == "new" else duckdb.connect(database, read_only=True)
     while not Path(stop).exists():
         if way == "same" and kept:
-            rows = kept.execute(question).fetchall()
+            rows = kept.execute(query).fetchall()
         else:
             with duckdb.connect(database, read_only=True) as connection:
-                rows = connection.execute(question).fetchall()
+                rows = connection.execute(query).fetchall()
         print(json.dumps([float(value) for value in rows[0]]), flush=True)
         time.sleep(0.2)
 

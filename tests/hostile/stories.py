@@ -216,7 +216,7 @@ ACCUMULATING = (
         ],
     ),
     Story(
-        "a header alone does not replace a table in silence",
+        "a header alone does not replace a table silently",
         [
             files(*PLACES, version="new"),
             write(f"raw/{TRAIN.stem}.csv", TRAIN.header + "\n"),
@@ -306,7 +306,7 @@ PARQUET_DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 def parquet_stories() -> list[Story]:
-    """What is found of a damaged Parquet file, and that the raw files mend it."""
+    """Detection of a damaged Parquet file, and its repair from the raw files."""
     return [
         Story(
             f"a Parquet file that is {name}",
@@ -316,7 +316,7 @@ def parquet_stories() -> list[Story]:
                 Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
                 # The damaged file is named, or left alone: but no traceback.
                 Ask("build --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
-                # Every ingest looks, converts what is damaged anew, and says so.
+                # Every ingest checks, repeats damaged conversions, and reports them.
                 ingest("zeus.train"),
                 OLD,
                 Ask("check --files --warehouse {warehouse}"),
@@ -329,7 +329,7 @@ def parquet_stories() -> list[Story]:
 
 
 def folder_in_the_way() -> Story:
-    """A folder that lies in the place of a Parquet file is in the way until somebody removes it."""
+    """A folder at the path of a Parquet file is an error until the user removes it."""
     return Story(
         "a folder in a Parquet file's place",
         [
@@ -353,7 +353,7 @@ DATABASE_DAMAGE = {
 
 
 def database_stories() -> list[Story]:
-    """A database that cannot be opened is said to be so, and is made anew from the Parquet files."""
+    """A database that cannot be opened is reported and rebuilt from the Parquet files."""
     of_database = "warehouse/traces.duckdb"
     return [
         Story(
@@ -413,7 +413,7 @@ MANIFEST_DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 def parquet_stays(folder: Path) -> None:
-    """Nothing of the old version was deleted: its files are listed in `kept` beside the warehouse."""
+    """No file of the old version was deleted; `kept` next to the warehouse lists them."""
     names = (folder / "kept").read_text().splitlines()
     lost = [name for name in names if not (folder / "warehouse" / name).exists()]
     assert lost == [], f"deleted: {lost}"
@@ -426,7 +426,7 @@ def note_parquet(folder: Path) -> None:
 
 
 def manifest_stories() -> list[Story]:
-    """Whatever happened to the manifest, no Parquet is deleted, and it is made anew from the files."""
+    """After any damage to the manifest, no Parquet file is deleted, and `--recover` rebuilds the manifest."""
     return [
         Story(
             f"a manifest that is {name}",
@@ -471,12 +471,12 @@ OTHER = (
             files(*PLACES),
             in_parquet(into_folder),
             Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
-            # Nobody's folder is taken away: a person has to.
+            # Tracehouse does not delete foreign folders.
             ingest("parquet/zeus/train/", codes=[1]),
         ],
     ),
     Story(
-        "files of others stay, whatever their names",
+        "foreign files stay, regardless of their names",
         [
             *(write(name, "mine") for name in FOREIGN),
             *(files(*PLACES, version="new"), INGEST, NEW, Do(foreign_files_stay)),

@@ -23,9 +23,9 @@ def flip_a_bit(path: Path, chance: random.Random) -> None:
 def unnoticed(warehouse: Path, struck: list[str], server: Server) -> list[str]:
     """Files that were struck and are not named, and others that are; or how the check failed."""
     run = server.run("check", "--files", "--warehouse", warehouse)
-    said = run.stdout + run.stderr
-    wrong = [f"{path} is not named" for path in struck if path not in said]
-    wrong += [f"{path} is named" for path in manifest(warehouse) if path in said and path not in struck]
+    output = run.stdout + run.stderr
+    wrong = [f"{path} is not named" for path in struck if path not in output]
+    wrong += [f"{path} is named" for path in manifest(warehouse) if path in output and path not in struck]
     return run.faults(codes=[1 if struck else 0]) + wrong
 
 

@@ -1,7 +1,7 @@
-"""CSV bytes and tar headers changed at random, against counts that other code makes.
+"""Change CSV bytes and tar headers at random, and compare with the counts of other code.
 
-Whatever the bytes are: each line of a file that is taken is kept or rejected, lines that nobody touched are
-kept as they are, and of an archive all rows are there that Python's own tarfile finds.
+For all bytes: each line of an accepted file is kept or rejected, unchanged lines are kept, and an archive
+yields all rows that Python's tarfile finds.
 """
 
 import io
@@ -151,7 +151,7 @@ def one_ingest(
             if faults := unsound(connection, warehouse):
                 found["the warehouse"] = faults
             if stored(connection, UNTOUCHED) != wanted(UNTOUCHED.rows("new")):
-                found["what lies beside"] = ["other rows"]
+                found["the other table"] = ["other rows"]
             for name, (place, lines, untouched) in expected.items():
                 if faults := account(connection, name, place, lines, untouched, run.errors):
                     found[name] = faults
@@ -167,11 +167,11 @@ def account(
     untouched: list[bytes] | None,
     errors: list[str],
 ) -> list[str]:
-    """What is wrong with what became of a file."""
+    """Return errors in the rows and counts of a file."""
     if any(name in error for error in errors):
         return []
     if lines is None:
-        return ["it is damaged, and was not refused"]
+        return ["damaged but accepted"]
     sources = connection.execute(
         "select coalesce(sum(rows_read), 0), count(*) from catalog.sources where file = $file", {"file": name}
     ).fetchall()
@@ -186,4 +186,4 @@ def account(
     texts = {place.text_of(key, number).encode(): (key, number) for key, number in rows.items()}
     must = {texts[line] for line in untouched if line in texts}
     lost = must - set(stored(connection, place))
-    return [f"{len(lost)} rows that nobody touched are gone: {sorted(lost)[:3]}"] if lost else []
+    return [f"{len(lost)} unchanged rows are missing: {sorted(lost)[:3]}"] if lost else []

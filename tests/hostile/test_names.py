@@ -61,7 +61,7 @@ QUESTION = "select count(*), sum(cpu_milli) from openb.node"
     "name", NAMES if TRY_ALL else IN_PART, ids=lambda name: ascii(name)[1:30].replace("/", "|")
 )
 def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, count: Count) -> None:
-    """It works, or it is refused with a sentence; and what lies beside it is not read in its place."""
+    """It works or is rejected with an error, and no other folder is read in its place."""
     count("names of warehouses", 1)
     write_old(raw_folder(tmp_path / "raw"), PLACES)
     here = tmp_path / "here"

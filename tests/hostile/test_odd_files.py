@@ -1,6 +1,6 @@
-"""Raw folders that hold what is no plain file, or what nobody may read, or what has no decent name.
+"""Raw folders with special files, unreadable files and odd names.
 
-All of them lie side by side in one folder; where its ingest fails as a whole, they are tried one by one.
+All of them are in one folder; if its ingest fails, they are tried one by one.
 """
 
 import os
@@ -130,7 +130,7 @@ ODD = (
     Odd("a file of macOS", lambda raw: (raw / "._summary_train.csv").write_bytes(b"\0\5\x16\7")),
     Odd("an empty file of another name", lambda raw: (raw / "other.csv").write_bytes(b""), ("other.csv",)),
     Odd(
-        "an archive of nobody",
+        "an unknown archive",
         lambda raw: (raw / "backup.tar.gz").write_bytes(b"\x1f\x8bno"),
         ("backup.tar.gz",),
     ),
@@ -194,7 +194,7 @@ def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str
             whole.append(f"control characters reach the terminal: {run.stderr!r}")
         with opened(warehouse) as connection:
             whole += unsound(connection, warehouse)
-            for name, place in (("what lies beside", UNTOUCHED), *((odd.name, odd.place) for odd in odds)):
+            for name, place in (("the other table", UNTOUCHED), *((odd.name, odd.place) for odd in odds)):
                 if place and stored(connection, place) != wanted(place.rows("new")):
                     found[name] = [f"{len(stored(connection, place))} rows, not 60, or others"]
         for odd in odds:

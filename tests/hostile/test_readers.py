@@ -14,12 +14,12 @@ from hostile.expectations import fail_with
 from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
-QUESTION = "select " + ", ".join(
+QUERY = "select " + ", ".join(
     f"(select sum({place.number}) from {place.table} where {place.picked})" for place in PLACES
 )
 # First new ones, so that ever more are superseded, and then two in turn, so that superseded files come back.
 VERSIONS = (*range(1, 11), *(1, 2) * 5)
-WAYS = ("new", "same", "beside")
+WAYS = ("new", "same", "both")
 ROWS = 60
 FEWEST_READS = 362
 
@@ -31,7 +31,7 @@ def write(version: int, raw: Path) -> None:
 
 
 def answer(version: int) -> list[float]:
-    """What the question gives of a version: from all tables the same."""
+    """Return the answer for a version, which is the same for all tables."""
     total = float(ROWS * (10_000 + 100 * version) + sum(range(ROWS)))
     return [total] * len(PLACES)
 
@@ -43,9 +43,9 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     write(0, raw)
     assert server.run("ingest", "--raw", raw, "--warehouse", warehouse).code == 0
     by_command_line: list[Run] = []
-    asking = threading.Thread(target=keep_asking, args=(warehouse, stop, by_command_line, tmp_path))
+    querying = threading.Thread(target=repeat_query, args=(warehouse, stop, by_command_line, tmp_path))
     readers = {way: start(way, warehouse, stop, tmp_path) for way in WAYS}
-    asking.start()
+    querying.start()
     ingests = []
     try:
         for version in VERSIONS:
@@ -53,7 +53,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
             ingests.append(server.run("ingest", "--raw", raw, "--warehouse", warehouse))
     finally:
         stop.touch()
-        asking.join()
+        querying.join()
         codes = {way: reader.wait(60) for way, reader in readers.items()}
     fail_with({f"ingest {n}": faults for n, run in enumerate(ingests, 1) if (faults := run.faults([0]))})
     assert {way: (tmp_path / f"{way}.err").read_text() for way in WAYS} == dict.fromkeys(WAYS, "")
@@ -67,7 +67,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     ]
     whole = [answer(version) for version in range(max(VERSIONS) + 1)]
     assert [(way, a) for way, given in answers.items() for a in given if a not in whole] == []
-    # Whoever asks anew sees new versions; a connection that stays open goes on with its own.
+    # New connections see new versions; an open connection keeps its version.
     for way in ("new", "command line"):
         assert len({tuple(a) for a in answers[way]}) > 2, way
     assert {tuple(a) for a in answers["same"]} == {tuple(answer(0))}
@@ -79,14 +79,12 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
 def start(way: str, warehouse: Path, stop: Path, folder: Path) -> subprocess.Popen:
     script = Path(__file__).with_name("keep_reading.py")
     with (folder / f"{way}.out").open("w") as out, (folder / f"{way}.err").open("w") as err:
-        return subprocess.Popen(
-            [sys.executable, script, way, warehouse, stop, QUESTION], stdout=out, stderr=err
-        )
+        return subprocess.Popen([sys.executable, script, way, warehouse, stop, QUERY], stdout=out, stderr=err)
 
 
-def keep_asking(warehouse: Path, stop: Path, runs: list[Run], folder: Path) -> None:
-    """Ask by the command line until told to stop."""
+def repeat_query(warehouse: Path, stop: Path, runs: list[Run], folder: Path) -> None:
+    """Run the query on the command line until the stop file exists."""
     server = Server(folder)
     while not stop.exists():
-        runs.append(server.run("sql", QUESTION, "--format", "csv", "--warehouse", warehouse))
+        runs.append(server.run("sql", QUERY, "--format", "csv", "--warehouse", warehouse))
     server.close()
