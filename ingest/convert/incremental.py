@@ -9,15 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.convert.raw_file import (
-    Holdings,
-    RawInput,
-    check_copy,
-    convert,
-    is_up_to_date,
-    moved,
-    read_indexes,
-)
+from tracehouse.ingest.convert.copies import compare_raw_files
+from tracehouse.ingest.convert.previous import is_up_to_date, read_indexes, relocate
+from tracehouse.ingest.convert.raw_file import convert
+from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.discovery.raw_files import Claim, Group
 from tracehouse.ingest.store import integrity, journal
 from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
@@ -78,7 +73,7 @@ def _skip_copies(task: Task, result: TaskResult) -> Task:
     for claim in sorted(task.claims, key=lambda claim: claim.raw.relative_name):
         try:
             if claim.key in first:
-                result.notes += check_copy(claim, first[claim.key])
+                result.notes += compare_raw_files(claim, first[claim.key])
             else:
                 first[claim.key] = claim
         except RawFileError as problem:
@@ -108,7 +103,7 @@ def _convert_files(task: Task, result: TaskResult) -> None:
                 pieces.append(raw_input.before)
                 holdings.add(raw_input.before, raw_input.claim.raw)
                 if raw_input.key not in result.converted:
-                    result.unchanged[raw_input.key] = moved(raw_input.before, raw_input.claim)
+                    result.unchanged[raw_input.key] = relocate(raw_input.before, raw_input.claim)
             else:
                 result.notes += _describe_damage(raw_input)
                 pieces.append(_convert_file(raw_input, holdings, pieces, indexes, result))

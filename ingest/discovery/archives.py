@@ -102,11 +102,11 @@ class _Span(io.RawIOBase):
 
 
 def tar_members(
-    unpacked: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+    unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
 ) -> Iterator[Member]:
     """The CSVs in a tar, in order.
 
-    `on_passed_over` gets the name of each member that may be meant as a CSV but is not read, such as a link,
+    `on_skipped` gets the name of each member that may be meant as a CSV but is not read, such as a link,
     and the reason; `is_data` says whether a member without an ending is to be read.
     """
     # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
@@ -116,7 +116,7 @@ def tar_members(
     while (info := _next_header(tar)) is not None:
         name, folder = _names(info.name, is_data)
         if name is None:
-            _tell_of_packed(info.name, on_passed_over)
+            _report_packed(info.name, on_skipped)
         elif info.issparse():
             raise UnreadableArchiveError(f"{name} is stored as a sparse file")
         elif info.isfile():
@@ -124,7 +124,7 @@ def tar_members(
             span = _Span(stream, info.size)
             yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
         elif not info.isdir():
-            on_passed_over(f"{name} in it is {'a link' if info.islnk() or info.issym() else 'no file'}")
+            on_skipped(f"{name}, which is {'a link' if info.islnk() or info.issym() else 'not a file'}")
     # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
     if stream.last_read != _TAR_END:
         ends_early = len(stream.last_read) < len(_TAR_END)
@@ -146,9 +146,9 @@ def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
 
 
 def zip_members(
-    file: BinaryIO, on_passed_over: Callable[[str], None], is_data: IsData = none_is_data
+    file: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
 ) -> Iterator[Member]:
-    """The CSVs in a zip, in the order of its directory; `on_passed_over` and `is_data` as for a tar."""
+    """The CSVs in a zip, in the order of its directory; `on_skipped` and `is_data` as for a tar."""
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(file)
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
@@ -158,7 +158,7 @@ def zip_members(
         unpacked = _open_in_zip(archive, info)
         name, folder = _names(info.filename, is_data)
         if name is None:
-            _tell_of_packed(info.filename, on_passed_over)
+            _report_packed(info.filename, on_skipped)
         elif not info.is_dir():
             yield Member(name, folder, unpacked)
         unpacked.close()
@@ -207,7 +207,7 @@ def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
     return plain, shown_name(place.parent.name)
 
 
-def _tell_of_packed(path: str, on_passed_over: Callable[[str], None]) -> None:
+def _report_packed(path: str, on_skipped: Callable[[str], None]) -> None:
     name = PurePosixPath(path).name
     if form_of(whole_name(name)) and not name.startswith("._"):
-        on_passed_over(f"{shown_name(name)} in it is packed once more")
+        on_skipped(f"{shown_name(name)}, which is an archive or compressed inside the archive")

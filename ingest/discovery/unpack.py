@@ -213,21 +213,21 @@ def data_members(
     form: Form,
     file_name: str,
     folder: str,
-    on_passed_over: Callable[[str], None] = _nobody,
+    on_skipped: Callable[[str], None] = _nobody,
     is_data: IsData = none_is_data,
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
 
-    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_passed_over` gets the
+    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_skipped` gets the
     name of each member that may be meant as a CSV but is not read, such as a link, and the reason; `is_data`
     says whether a member without an ending is to be read.
     """
     if form == "zip":
-        yield from _members_of_zip(raw, on_passed_over, is_data)
+        yield from _members_of_zip(raw, on_skipped, is_data)
         return
     unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
     if form.startswith("tar"):
-        yield from tar_members(unpacked, on_passed_over, is_data)
+        yield from tar_members(unpacked, on_skipped, is_data)
     else:
         yield Member(file_name, folder, unpacked)
 
@@ -247,16 +247,14 @@ def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def _members_of_zip(
-    raw: RawStream, on_passed_over: Callable[[str], None], is_data: IsData
-) -> Iterator[Member]:
+def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
     # The directory of a zip is at its end: it is read by itself, and hashed afterwards.
     if len(raw.paths) > 1:
         raise UnreadableArchiveError("it is a zip in parts")
     with io.FileIO(raw.paths[0]) as file:
         raw.check_unchanged(file)
         packed = cast(BinaryIO, io.BufferedReader(file, READ_BYTES))
-        yield from zip_members(packed, on_passed_over, is_data)
+        yield from zip_members(packed, on_skipped, is_data)
 
 
 @contextmanager

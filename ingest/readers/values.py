@@ -1,7 +1,7 @@
 """Convert columns of texts to Arrow arrays of the declared types."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,12 @@ Faults = dict[int, str]
 def arrow_type(column: Column) -> pa.DataType:
     """The Arrow type of a column's values."""
     return _ARROW_TYPES[column.stored_type]
+
+
+def index_values(indexes: pa.Array | pa.ChunkedArray) -> list[Hashable]:
+    """The indexes of lines as values that compare fast: times as microseconds since 1970."""
+    is_time = pa.types.is_timestamp(indexes.type)
+    return (indexes.cast(pa.int64()) if is_time else indexes).to_pylist()
 
 
 def convert_rows(texts: Sequence[pa.BinaryArray], columns: Sequence[Column]) -> tuple[pa.Table, Faults]:

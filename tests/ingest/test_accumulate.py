@@ -14,7 +14,7 @@ from few_files import quiet
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
-from tracehouse.ingest.convert.raw_file import RawInput
+from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, journal, lock, manifest
 
@@ -148,7 +148,7 @@ def test_a_piece_that_has_shrunk_is_refused_and_doubles_no_line(house: House) ->
     both = {name: PIECES[name] for name in (JANUARY, FEBRUARY)}
     house.ingest(both)
     (problem,) = house.ingest(both | {JANUARY: piece(0, 30)}).problems
-    assert "it has 30 rows for acme.gpu_metric; the version that is in the warehouse has 100" in str(problem)
+    assert "it has 30 rows for acme.gpu_metric; the version in the warehouse has 100" in str(problem)
     assert house.minutes() == list(range(150))
 
 
@@ -221,9 +221,9 @@ def test_archives_of_one_name_that_share_no_csv_do_not_replace_each_other(house:
     first, second = archive({"cluster01.csv": jobs("a", 5)}), archive({"cluster02.csv": jobs("b", 5)})
     house.ingest({"a/raw-traces.tar.gz": first})
     (problem,) = house.ingest({"b/raw-traces.tar.gz": second}).problems
-    assert "it holds none of the CSVs that the raw file of its name" in str(problem)
+    assert "it contains none of the files that" in str(problem)
     (problem,) = house.ingest({"a/raw-traces.tar.gz": first, "b/raw-traces.tar.gz": second}).problems
-    assert "are of one name, and do not hold the same CSVs" in str(problem)
+    assert "have the same name, but contain different files" in str(problem)
     assert Counter(house.rows("job_id[1]")) == {"a": 5}
 
 

@@ -124,8 +124,8 @@ def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path)
         (f"cluster0{n}", f"a{n}") for n in (1, 2, 3, 4)
     ]
     assert outcome.notes == (
-        "raw-traces/cluster01.csv: passed over, cluster01.csv was read from raw-traces.tar.gz",
-        "raw-traces/cluster03.csv: passed over, cluster03.csv was read from raw-traces.tar.gz",
+        "skipped raw-traces/cluster01.csv: cluster01.csv was already read from raw-traces.tar.gz",
+        "skipped raw-traces/cluster03.csv: cluster03.csv was already read from raw-traces.tar.gz",
     )
     assert [len(conversion.sources) for conversion in outcome.converted] == [3, 0, 0, 1]
     again = ingest(tmp_path, {})
@@ -134,7 +134,7 @@ def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path)
     (tmp_path / "raw" / "raw-traces.tar.gz").unlink()
     (tmp_path / "raw" / "raw-traces" / "cluster03.csv").write_bytes(job_csv("b3,1,600,1"))
     (problem,) = ingest(tmp_path, {}).problems
-    assert "itp.raw_job holds cluster03.csv already, from raw-traces.tar.gz, which is not here" in str(
+    assert "itp.raw_job already contains cluster03.csv from raw-traces.tar.gz, which is not in" in str(
         problem
     )
 
@@ -156,12 +156,14 @@ def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_pat
     assert outcome.problems == ()
     assert stored(tmp_path, *outcome.converted) == MACHINE_ROWS
     assert sum(len(conversion.sources) for conversion in outcome.converted) == 1
-    (note,) = (note for note in outcome.notes if "passed over, pai_machine_spec.csv was read from" in note)
+    (note,) = (note for note in outcome.notes if "pai_machine_spec.csv was already read from" in note)
     assert all(name in note for name in names)
 
     other = MACHINES.replace(b"m3,CPU,64", b"m3,CPU,65")
     (problem,) = ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}).problems
-    assert "both hold pai_machine_spec.csv of pai.machine_spec, and they differ. Move one" in str(problem)
+    assert "both contain pai_machine_spec.csv of pai.machine_spec, and the two differ. Move one" in str(
+        problem
+    )
     assert all(str(tmp_path / "differ" / "raw" / name) in str(problem) for name in names)
 
 
@@ -177,7 +179,7 @@ def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
     files["raw-traces (1).tar.gz"] = tar_gz({"cluster01.csv": one, "cluster02.csv": three})
     outcome = ingest(tmp_path / "differ", files)
     (problem,) = outcome.problems
-    assert "both hold cluster02.csv" in str(problem)
+    assert "both contain cluster02.csv" in str(problem)
     assert len(outcome.converted) == 1
 
 
@@ -185,7 +187,7 @@ def test_an_archive_that_holds_a_csv_twice_is_refused(tmp_path: Path) -> None:
     data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
     problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))
     assert problem.startswith(
-        f"{tmp_path / 'raw' / 'raw-traces.tar.gz'}: the archive holds cluster01.csv twice"
+        f"{tmp_path / 'raw' / 'raw-traces.tar.gz'}: the archive contains cluster01.csv twice"
     )
 
 
@@ -193,7 +195,7 @@ def test_a_csv_of_another_table_in_an_archive_is_noted(tmp_path: Path) -> None:
     data = tar_gz({"mine.csv": b"x\n" * 1000, "pai_machine_spec.csv": MACHINES})
     outcome = ingest(tmp_path, {"pai_machine_spec.tar.gz": data})
     assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
-    assert outcome.notes[0] == "pai_machine_spec.tar.gz: mine.csv is not of pai.machine_spec"
+    assert outcome.notes[0] == "pai_machine_spec.tar.gz: skipped mine.csv, not a file of pai.machine_spec"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_a_csv_of_another_table_in_an_archive_is_noted(tmp_path: Path) -> None:
 )
 def test_an_archive_without_a_csv_of_its_table_is_refused(members: dict[str, bytes], tmp_path: Path) -> None:
     problem = refusal(ingest(tmp_path, {"pai_machine_spec.tar.gz": tar_gz(members)}))
-    assert "the archive holds no CSV of pai.machine_spec. Fetch it again" in problem
+    assert "the archive contains no file of pai.machine_spec. Fetch it again" in problem
 
 
 REFUSED = {
@@ -299,7 +301,7 @@ def test_the_published_checksum_is_checked(real_raw: Path, tmp_path: Path) -> No
     assert only_source(outcome).checksum == "differs"
     sha256 = only_source(outcome).sha256
     published = hashlib.sha256(archive).hexdigest()
-    assert outcome.notes == (f"{name}: the sha256 is {sha256}, its publisher's is {published}",)
+    assert outcome.notes == (f"{name}: its SHA-256 is {sha256}; the publisher's is {published}",)
     assert stored(tmp_path / "differs", only(outcome)) == stored(tmp_path / "real", only(outcome))
 
     parts = {f"{name}.partaa": archive[:1000], f"{name}.partab": archive[1000:]}

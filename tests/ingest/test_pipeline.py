@@ -21,7 +21,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
-from tracehouse.ingest.convert.raw_file import RawInput
+from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, journal, lock, manifest
 from tracehouse.ingest.store.manifest import Conversion
@@ -158,7 +158,7 @@ def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: 
     write(raw, {"openb_node_list_all_node.csv": NODE + SHRUNK[case]})
     (problem,) = ingest(raw, warehouse).problems
     rows = SHRUNK[case].count(b"\n")
-    assert f"it has {rows} rows for openb.node; the version that is in the warehouse has 9" in str(problem)
+    assert f"it has {rows} rows for openb.node; the version in the warehouse has 9" in str(problem)
     assert "--replace" in str(problem)
     assert published_rows(warehouse) == {"openb.node": 9}
     assert set(stamps(warehouse)) == {
@@ -179,7 +179,7 @@ def test_a_cluster_that_is_no_longer_in_an_archive_is_named_with_its_rows(tmp_pa
     write(raw, {"raw-traces.tar.gz": tar_gz(members)})
     outcome = ingest(raw, warehouse)
     assert outcome.notes == (
-        "raw-traces.tar.gz: cluster01.csv is no longer in it: its 1 rows leave itp.raw_job",
+        "raw-traces.tar.gz no longer contains cluster01.csv: itp.raw_job loses its 1 rows",
     )
     assert published_rows(warehouse) == {"itp.raw_job": 5}
 
@@ -373,7 +373,7 @@ def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: by
     outcome = ingest(raw, warehouse)
     assert len(outcome.problems) == 1
     assert published_rows(warehouse) == {"itp.raw_job": 3, "zeus.train": 0}
-    assert outcome.notes == ("zeus/summary_train.csv: it holds no rows",)
+    assert outcome.notes == ("zeus/summary_train.csv has no rows",)
 
 
 def test_a_wrong_call_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ PROBLEMS = {
     "pai_job_table.tar.gz": (gzip.compress(b""), "cut short or damaged"),
     "pai_machine_metric.tar.gz": (
         tar_gz({"LICENSE": b"x"}),
-        "the archive holds no CSV of pai.machine_metric",
+        "the archive contains no file of pai.machine_metric",
     ),
     "pai_machine_spec.csv": (
         b"m1,T4,96,512,2\nm2,T4,96,512,2.5\n" * 1500,

@@ -75,7 +75,7 @@ def test_a_zip_beside_an_equal_archive_is_read_once(tmp_path: Path) -> None:
     files = {"a/pai_machine_spec.zip": zipped({"pai_machine_spec.csv": MACHINES})}
     outcome = ingest(tmp_path, files | {"b/pai_machine_spec.tar.gz": ARCHIVE})
     assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
-    assert "b/pai_machine_spec.tar.gz: passed over" in "".join(outcome.notes)
+    assert "skipped b/pai_machine_spec.tar.gz" in "".join(outcome.notes)
 
 
 def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_
     assert stored(tmp_path, conversion) == MACHINE_ROWS
     assert len(conversion.sources) == 1
     name = "pai_machine_spec.tar.gz"
-    assert f"{name}: passed over, {name}.partaa and its like are the same as {name}" in outcome.notes
+    assert f"skipped the parts of {name} from {name}.partaa: together they equal {name}" in outcome.notes
     assert ingest(tmp_path, {}).converted == ()
 
     other = bytearray(ARCHIVE)
@@ -112,7 +112,7 @@ def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
         archive.addfile(link)
     outcome = ingest(tmp_path, {"raw-traces.tar.gz": packed.getvalue()})
     assert len(only(outcome).sources) == 1
-    assert outcome.notes == ("raw-traces.tar.gz: cluster02.csv in it is a link, and was passed over",)
+    assert outcome.notes == ("raw-traces.tar.gz: skipped cluster02.csv, which is a link",)
 
 
 def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_an_archive_of_several_tables_gives_them_all(form: str, tmp_path: Path) 
     rows = {f"{c.trace}.{c.table}": sum(file.rows for file in c.files) for c in outcome.converted}
     assert rows == {"itp.raw_job": 1, "openb.node": 2, "zeus.power": 1}
     for spoilt in ("unknown.csv", "cluster_summary.csv"):
-        assert f"{name}: {spoilt} is not of openb.node" in outcome.notes
+        assert f"{name}: skipped {spoilt}, not a file of openb.node" in outcome.notes
     assert not [note for note in outcome.notes if "cluster01.csv" in note or "summary_power" in note]
     assert ingest(tmp_path, {}).converted == ()
 

@@ -342,7 +342,7 @@ def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) 
         }
     assert found == {"a.csv": CSV, "d.csv": CSV[:9]}
     is_link = kind in (tarfile.SYMTYPE, tarfile.LNKTYPE)
-    assert told == [f"b.csv in it is {'a link' if is_link else 'no file'}"]
+    assert told == [f"b.csv, which is {'a link' if is_link else 'not a file'}"]
 
 
 @pytest.mark.parametrize(("form", "pack"), [("tar", tar_of), ("zip", zipped)])
@@ -355,7 +355,10 @@ def test_what_is_packed_once_more_in_an_archive_is_told_of(
     with open_raw([path]) as raw:
         found = [member.name for member in data_members(raw, form, "", "", told.append)]
     assert found == ["a.csv"]
-    assert told == [f"{name} in it is packed once more" for name in ("b.csv.gz", "d.tar", "e.csv.part1")]
+    assert told == [
+        f"{name}, which is an archive or compressed inside the archive"
+        for name in ("b.csv.gz", "d.tar", "e.csv.part1")
+    ]
 
 
 def test_a_file_in_a_tar_may_be_called_anything(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.convert import incremental, unpivot
-from tracehouse.ingest.convert.raw_file import RawInput, read_indexes
+from tracehouse.ingest.convert.previous import read_indexes
+from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult

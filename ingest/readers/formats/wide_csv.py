@@ -26,7 +26,7 @@ from tracehouse.ingest.readers.lines import (
     shown,
     without,
 )
-from tracehouse.ingest.readers.values import arrow_type, convert
+from tracehouse.ingest.readers.values import arrow_type, convert, index_values
 
 # Some 1,400 lines of 2,300 variables: one variable's cells are then enough to store them together.
 CHUNK_BYTES = 8 << 20
@@ -68,12 +68,6 @@ def read(content: Content) -> Iterator[Batch]:
         indexes = batch.rows.column(0).cast(arrow_type(index))
         rows = batch.rows.set_column(0, columns[0].name, indexes)
         yield _reject_repeated(chunk, Batch(rows, batch.rejects), content.indexes)
-
-
-def index_values(indexes: pa.Array | pa.ChunkedArray) -> list[Hashable]:
-    """The indexes of lines as values that compare fast: times as microseconds since 1970."""
-    is_time = pa.types.is_timestamp(indexes.type)
-    return (indexes.cast(pa.int64()) if is_time else indexes).to_pylist()
 
 
 def _wide(table: Table) -> Wide:

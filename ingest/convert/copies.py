@@ -1,0 +1,89 @@
+"""Compare copies of a data file: equal copies are skipped, different ones are errors."""
+
+import hashlib
+from typing import BinaryIO
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.core.names import shown_name
+from tracehouse.ingest.convert.raw_input import Held, RawInput
+from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.discovery.archives import READ_BYTES, Member
+from tracehouse.ingest.discovery.raw_files import Claim, RawFile, differing_parts
+from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
+
+
+def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
+    """Compare a raw file with another of the same name. Returns notes that it is skipped.
+
+    Raises RawFileError if they differ.
+    """
+    if claim.raw.whole_path == other.raw.whole_path:
+        return [_compare_parts(claim.raw, other.raw)]
+    checksums = _member_checksums(claim.raw, claim.table)
+    others = _member_checksums(other.raw, claim.table)
+    for name in sorted(checksums.keys() & others.keys()):
+        if checksums[name] != others[name]:
+            raise _difference(claim, other.raw, name)
+    if checksums.keys() != others.keys():
+        raise RawFileError(
+            claim.raw.paths[0],
+            f"it and {shown_name(other.raw.paths[0])} have the same name, but contain different files",
+            "Rename one of the two, or move it out of the raw folders",
+        )
+    return [describe_skipped(claim.raw, name, other.raw.relative_name) for name in checksums]
+
+
+def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
+    """Raise RawFileError unless a data file equals the one of the same name in the table."""
+    raw, other = raw_input.claim.raw, held.raw
+    if other is None:
+        raise RawFileError(
+            raw.paths[0],
+            f"{raw_input.table_name} already contains {member.name} from {held.file}, "
+            "which is not in the raw folders, so the two cannot be compared",
+            f"Remove the other from the warehouse first: traces forget {held.file}",
+        )
+    checksum = _sha256(member.stream)
+    if checksum != _member_checksums(other, raw_input.table, only=member.name).get(member.name):
+        raise _difference(raw_input.claim, other, member.name)
+
+
+def describe_skipped(raw: RawFile, member_name: str, other: str) -> str:
+    """The note that a copy was skipped."""
+    return f"skipped {raw.relative_name}: {member_name} was already read from {other}"
+
+
+def _compare_parts(parts: RawFile, whole: RawFile) -> str:
+    if sha256_of(parts.paths) != sha256_of(whole.paths):
+        raise differing_parts(parts, whole)
+    first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
+    return f"skipped the parts of {parts.relative_name} from {first}: together they equal {name}"
+
+
+def _difference(claim: Claim, other: RawFile, member_name: str) -> RawFileError:
+    return RawFileError(
+        claim.raw.paths[0],
+        f"it and {shown_name(other.paths[0])} both contain {member_name} of"
+        f" {claim.trace.name}.{claim.table.name}, and the two differ",
+        "Move one of the two out of the raw folders",
+    )
+
+
+def _member_checksums(raw: RawFile, table: Table, only: str = "") -> dict[str, str]:
+    """The checksum of each data file in a raw file by name, or of `only` one."""
+    with open_raw(raw.paths) as stream, explained(raw.paths):
+        members = data_members(stream, raw.form, raw.file_name, raw.folder, is_data=table.has_name)
+        found = {}
+        for member in members:
+            if only in ("", member.name):
+                found[member.name] = _sha256(member.stream)
+                if only:
+                    break
+        return found
+
+
+def _sha256(stream: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := stream.read(READ_BYTES):
+        digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,128 @@
+"""Compare a raw file with its previous conversion."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.convert.raw_input import Holdings, RawInput
+from tracehouse.ingest.declarations import Wide
+from tracehouse.ingest.discovery.raw_files import Claim, RawFile
+from tracehouse.ingest.discovery.synthetic import is_marked
+from tracehouse.ingest.discovery.unpack import sha256_of
+from tracehouse.ingest.readers.values import index_values
+from tracehouse.ingest.store import journal
+from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
+
+# A version with a smaller share of the last one's rows is more likely a broken download than a new release.
+_LEAST_SHARE_OF_ROWS_BEFORE = 0.5
+
+
+def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[OtherPiece]) -> bool:
+    """Whether the last conversion is intact, and a new one would return the same.
+
+    `beside` are the other pieces of a wide table whose lines the conversion must have excluded.
+    """
+    before, raw = raw_input.before, raw_input.claim.raw
+    return (
+        before is not None
+        and before.fingerprint == raw_input.table.fingerprint()
+        and before.beside == tuple(beside)
+        and journal.is_complete(raw_input.warehouse, before)
+        and all(source.synthetic == is_synthetic(raw) for source in before.sources)
+        and not any(source.member in holdings.members for source in before.sources)
+        and all(_is_still_held(passed, holdings) for passed in before.passed_over)
+        and _has_same_bytes(raw_input, before)
+    )
+
+
+def _is_still_held(passed: SkippedCopy, holdings: Holdings) -> bool:
+    held = holdings.members.get(passed.member)
+    return held is not None and held.sha256 == passed.other_sha256
+
+
+def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
+    raw = raw_input.claim.raw
+    same = sha256_of(raw.paths, raw_input.on_bytes) == before.sha256
+    if not same:
+        # The conversion will read and report these bytes again.
+        raw_input.on_bytes(-raw.bytes)
+    return same
+
+
+def relocate(conversion: Conversion, claim: Claim) -> Conversion:
+    """The conversion of an unchanged raw file with the place and the parts where it is now."""
+    raw = claim.raw
+    checksum = compare_checksum(claim, conversion.sha256)
+    sources = (
+        replace(source, file=raw.relative_name, parts=len(raw.paths), checksum=checksum)
+        for source in conversion.sources
+    )
+    return replace(conversion, sources=tuple(sources))
+
+
+def read_indexes(conversion: Conversion, warehouse: Path, wide: Wide) -> set[Hashable]:
+    """The indexes of the lines in the Parquet files of a wide table's conversion."""
+    indexes: set[Hashable] = set()
+    for stored in conversion.files:
+        with pq.ParquetFile(warehouse / stored.path) as file:
+            for batch in file.iter_batches(columns=[wide.index]):
+                indexes.update(index_values(batch.column(0).unique()))
+    return indexes
+
+
+def compare_with_previous(raw_input: RawInput, conversion: Conversion) -> list[str]:
+    """Notes on data files of the last version that this one lacks, or that have fewer rows in it.
+
+    Raises RawFileError if all are missing, or more than half of the rows, unless the file may shrink.
+    """
+    file = raw_input.claim.raw.relative_name
+    # Rows read, not rows kept: a line that another piece has too is rejected, but not missing.
+    now = {source.member: source.rows_read for source in conversion.sources}
+    elsewhere = {passed.member for passed in conversion.passed_over}
+    before = {
+        source.member: source.rows_read
+        for source in (raw_input.before.sources if raw_input.before else ())
+        if source.member not in elsewhere
+    }
+    if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
+        raise RawFileError(
+            raw_input.claim.raw.paths[0],
+            f"it contains none of the files that {raw_input.table_name} has from the raw file of this name",
+            "Rename it; if it is a newer version of that file, ingest it with --replace",
+        )
+    if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
+        raise RawFileError(
+            raw_input.claim.raw.paths[0],
+            f"it has {sum(now.values()):,} rows for {raw_input.table_name}; "
+            f"the version in the warehouse has {sum(before.values()):,}",
+            "Fetch it again; if it is complete, ingest it with --replace",
+        )
+    notes = []
+    for member, rows in before.items():
+        if member not in now:
+            notes.append(
+                f"{file} no longer contains {member}: {raw_input.table_name} loses its {rows:,} rows"
+            )
+        elif now[member] < rows:
+            notes.append(
+                f"{file}: {member} has {now[member]:,} rows for {raw_input.table_name}; it had {rows:,}"
+            )
+    if not any(now.values()) and not elsewhere:
+        notes.append(f"{file} has no rows")
+    return notes
+
+
+def is_synthetic(raw: RawFile) -> bool:
+    """Whether a raw file is marked as synthetic."""
+    return is_marked(raw.paths[0], raw.root)
+
+
+def compare_checksum(claim: Claim, sha256: str) -> str:
+    """How the checksum of a raw file compares with the published one."""
+    published = claim.table.published_sha256.get(claim.raw.name)
+    if not published:
+        return "none published"
+    return "published" if published == sha256 else "differs"

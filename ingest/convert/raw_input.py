@@ -1,0 +1,60 @@
+"""The input of a conversion: a raw file, and the data files that its table has already."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.discovery.raw_files import Claim, RawFile
+from tracehouse.ingest.store.manifest import Conversion, Key
+
+
+@dataclass(frozen=True)
+class RawInput:
+    """A raw file to convert into a table of a warehouse. `before` is its last conversion, if any.
+
+    Unless `may_shrink` is true, a version with far fewer rows than the last one is refused.
+    """
+
+    claim: Claim
+    warehouse: Path
+    before: Conversion | None
+    may_shrink: bool
+    on_bytes: Callable[[int], None]
+
+    @property
+    def key(self) -> Key:
+        """The key of its conversion."""
+        return self.claim.key
+
+    @property
+    def table(self) -> Table:
+        """The base table's declaration."""
+        return self.claim.table
+
+    @property
+    def table_name(self) -> str:
+        """The base table, with its schema."""
+        return f"{self.claim.trace.name}.{self.table.name}"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A data file in a table: the name and checksum of its raw file, and the raw file itself, if found."""
+
+    file: str
+    sha256: str
+    raw: RawFile | None
+
+
+@dataclass
+class Holdings:
+    """The data files in a table or partition by name, and the indexes of a wide table's lines."""
+
+    members: dict[str, Held] = field(default_factory=dict)
+    indexes: set[Hashable] = field(default_factory=set)
+
+    def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
+        """Add the data files of a conversion. `raw` is its raw file, if it was found and is readable."""
+        for source in conversion.sources:
+            self.members[source.member] = Held(source.file, conversion.sha256, raw)
