@@ -1,4 +1,4 @@
-"""Fills the catalog: the tables that say what the warehouse's numbers mean and where they come from."""
+"""Fill the catalog: the tables that document the data, its meaning and its sources."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ def create_catalog(connection: DuckDBPyConnection) -> None:
 
 
 def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
-    """Fill what needs neither data nor views: traces, caveats, clocks and curves."""
+    """Fill traces, caveats, clocks and curves, which need neither data nor views."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
@@ -43,7 +43,7 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
 def fill_sources(
     connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
 ) -> None:
-    """Fill what is known of the data: tables, and the raw files that they come from."""
+    """Fill the base tables and their raw files."""
     for trace in traces:
         insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
     insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
@@ -56,9 +56,10 @@ def fill_views(
     stored: Mapping[str, StoredView],
     status: str = "",
 ) -> None:
-    """Fill `catalog.views`, and name the views in the caveats that they hold.
+    """Fill `catalog.views`, and add the views to their caveats.
 
-    Without a status, each is released or a draft, as the lock says. `stored` are those whose rows are kept.
+    Without a status, the lock decides whether a view is released or a draft. `stored` has the materialized
+    views.
     """
     released = locked().views
     rows = [
@@ -111,9 +112,9 @@ def _stored_facts(stored: StoredView | None) -> tuple:
 
 
 def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:
-    """Add objects to those that each caveat touches: `held` has the caveats of each object, by its name.
+    """Add objects to the caveats that concern them: `held` has the caveats of each object, by its name.
 
-    Raises DefinitionError on an unknown caveat.
+    Raises DefinitionError if a caveat is unknown.
     """
     known = {caveat for (caveat,) in connection.execute("select caveat from catalog.caveats").fetchall()}
     touched: dict[str, list[str]] = defaultdict(list)
@@ -163,9 +164,9 @@ def fill_view_columns(
     relations: Relations,
     with_units: bool = True,
 ) -> None:
-    """Enter the columns of views, by the names that each has, in `catalog.columns`.
+    """Fill `catalog.columns` with the columns of views, by each name of a view.
 
-    Raises DefinitionError where the unit of a number is said nowhere, unless they may be without.
+    Raises DefinitionError if a number has no known unit, unless `with_units` is false.
     """
     types = column_types(connection)
     rows: list[tuple] = []
@@ -181,9 +182,9 @@ def fill_view_columns(
 
 
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
-    """Create the view `catalog.checks`: it counts breaches whenever it is asked, so it is never stale.
+    """Create the view `catalog.checks`, which counts violations each time it is read.
 
-    `catalog.rules` has the same rule by rule, as all at once take the memory of all together.
+    `catalog.rules` has the SQL of each rule, as running all at once takes the memory of all.
     """
     rules = all_rules(traces)
     tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
@@ -196,20 +197,20 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views
     comments = {
         "check_name": "Name of the rule.",
         "trace": "Trace that it belongs to.",
-        "object_name": "Table or view whose rows it is about.",
+        "object_name": "Table or view that it checks.",
         "kind": "key, reference, range, derived, coverage, agreement or row count.",
-        "rule": "What must hold.",
-        "violations": "Rows that break it; NULL where a table that it reads has no data.",
-        "status": "ok; known: broken in the published data, as the caveat says; failed; no data.",
-        "caveat": "Trap that explains the breaches.",
+        "rule": "The rule, in words.",
+        "violations": "Rows that violate it; NULL if a table that it reads has no data.",
+        "status": "ok; known: violated in the published data, as the caveat explains; failed; no data.",
+        "caveat": "Caveat that explains the violations.",
     }
-    connection.execute("comment on view catalog.checks is 'The data-quality rules, and what each finds now.'")
+    connection.execute("comment on view catalog.checks is 'Data-quality rules and their current violations.'")
     for column, comment in comments.items():
         connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
 
 
 def _with_status(counts: Iterable[str]) -> str:
-    """The select that gives rules with what each finds, and what that means."""
+    """Build the select that gives the violations and the status of rules."""
     united = "\nunion all\n".join(counts)
     return f"""
         with counted as ({united}),
@@ -402,7 +403,7 @@ def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) ->
 
 
 def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
-    """Type and comment of every column of every table and view, by the object's name."""
+    """Return the type and comment of every column of every table and view, by the object's name."""
     rows = connection.execute(
         """
         select schema_name || '.' || table_name, column_name, data_type, comment
