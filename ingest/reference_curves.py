@@ -1,6 +1,6 @@
-"""The distributions that publishers printed as curves, from ``traces/<trace>_curves.csv``.
+"""Read the distributions that publishers printed as curves, from ``traces/<trace>_curves.csv``.
 
-A file has the columns curve, percentile and value: so many percent of the samples are at most the value.
+A file has the columns curve, percentile and value: that percentage of the samples is at most the value.
 
 ``acme_curves.csv`` comes from the pickles of quantiles in ``data/utilization/util_pkl`` of
 https://github.com/InternLM/AcmeTrace, by Shanghai AI Laboratory, under CC BY 4.0. It was changed: of the 201

@@ -1,4 +1,4 @@
-"""Writes a table's rows as sorted runs: each a Parquet file, written while the rows of the next are read.
+"""Write a table's rows as sorted runs, one Parquet file each, while the next rows are read.
 
 Rows are sorted within a run, not across: a sort of the whole table would have to wait for its last row, and
 to keep or spill all that come before. A table of a few runs answers as fast as a sorted one, because the

@@ -1,7 +1,7 @@
-"""The CSVs in an archive, tar or zip, as streams: nothing is extracted to disk.
+"""Read the data files in tar and zip archives as streams, without extracting them to disk.
 
-An archive without its end mark, or whose directory does not match its files, counts as damaged: files may be
-missing from it, and nothing else would tell.
+An archive without an end mark, or with a directory that does not match its files, counts as damaged, as files
+may be missing from it.
 """
 
 import errno

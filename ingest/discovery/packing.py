@@ -1,4 +1,4 @@
-"""How a raw file is packed, as its name says: plain, compressed, an archive, whole or cut into parts."""
+"""Recognise from a file's name how it is packed: plain, compressed, archived, split into parts."""
 
 import re
 from collections.abc import Sequence

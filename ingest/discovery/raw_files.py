@@ -1,8 +1,8 @@
-"""Finds raw files: walks the raw folders and says which file belongs to which table.
+"""Find raw files in the raw folders, and match them to tables.
 
-Names decide first, as the publishers chose them; where a name fits two tables, or none, the first CSV's
-name and header inside decide. What nothing claims is listed, never passed over in silence: all but what is
-hidden, and what cannot be data by its name, such as a README.
+The publishers' file names identify the table. If a name matches several tables, or none, the names and
+headers of the files inside decide. Files that match no table are listed as unrecognised, except hidden files
+and documents such as a README.
 """
 
 import os

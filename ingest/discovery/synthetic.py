@@ -1,4 +1,4 @@
-"""How a synthetic raw file is told from a publisher's: a file beside it, or a comment inside its gzip."""
+"""Detect synthetic raw files by a marker file in their folder or a comment in the gzip header."""
 
 import re
 from pathlib import Path

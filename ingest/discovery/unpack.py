@@ -1,7 +1,7 @@
-"""Opens raw files, however they are packed and in how many parts, as streams of CSV bytes.
+"""Open raw files, packed or split into parts, as streams of the data files in them.
 
-The bytes on disk are hashed as they go by, so that a checksum costs no second pass. What is no data file
-(a Git LFS pointer, a web page, a truncated archive) is named for what it is.
+The bytes are hashed while they are read, so that a checksum needs no second pass. Errors name files that are
+not data: a Git LFS pointer, a web page, a truncated archive.
 """
 
 import bz2
