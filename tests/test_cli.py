@@ -230,7 +230,11 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
             2,
             "--width must be 40 to 2000 millimetres",
         ),
-        (["query", "itp.gpu_hours", "--plot", "a.png", "--font-size", "0"], 2, "--font-size must be 4 to 100 points"),
+        (
+            ["query", "itp.gpu_hours", "--plot", "a.png", "--font-size", "0"],
+            2,
+            "--font-size must be 4 to 100 points",
+        ),
         (["query", "itp.gpu_hours", "--plot", "--width", "85"], 2, "need --plot FILE"),
         (["query", "itp.gpu_hours", "--width", "85"], 2, "need --plot FILE"),
         (["query", "itp.gpu_hours", "--plot", "a.png", "--format", "csv"], 2, "--plot excludes"),
