@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.notes import Note
@@ -23,7 +23,7 @@ def is_on_terminal() -> bool:
 
 def say(text: str, stderr: bool = False) -> None:
     """Print a line with escaped control characters."""
-    click.echo(shown(text), err=stderr)
+    click.echo(escape_text(text), err=stderr)
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
@@ -40,7 +40,7 @@ def print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
 
     console = Console(stderr=stderr)
     for note in notes:
-        text = shown(f"{note.word} {note.name}: {note.text}")
+        text = escape_text(f"{note.word} {note.name}: {note.text}")
         console.print(Text(text, "dim"), soft_wrap=not console.is_terminal)
 
 
@@ -77,9 +77,9 @@ def print_ingest(result: "IngestResult", warehouse: Path) -> None:
 
 def _print_skipped(names: Sequence[str], kind: str, at_most: int) -> None:
     if names:
-        from tracehouse.core.names import listed
+        from tracehouse.core.text import join_names
 
-        say(f"Skipped {_count(len(names), f'{kind} file')}: {listed(names, at_most)}", stderr=True)
+        say(f"Skipped {_count(len(names), f'{kind} file')}: {join_names(names, at_most)}", stderr=True)
 
 
 def _count(number: int, noun: str) -> str:

@@ -148,7 +148,7 @@ def ingest(
         )
 
     with ExitStack() as stack:
-        stack.enter_context(signals.last_words(interrupted))
+        stack.enter_context(signals.print_at_end(interrupted))
         workers = None
         if engine == Engine.SPARK:
             from tracehouse.engines.spark.conversions import on_cluster

@@ -12,7 +12,7 @@ import click
 from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal
 from tracehouse.core.errors import UsageError
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.names import LOCAL, MOST_ROWS, Engine
 from tracehouse.publish.formats import Format
 
@@ -44,7 +44,7 @@ class _Utf8(click.ParamType):
         try:
             value.encode()
         except UnicodeEncodeError:
-            self.fail(f"{shown(value)} is not valid UTF-8", param, ctx)
+            self.fail(f"{escape_text(value)} is not valid UTF-8", param, ctx)
         return str(value)
 
 

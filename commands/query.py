@@ -31,7 +31,7 @@ from tracehouse.commands.options import (
     warehouse_option,
 )
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.names import Engine
 from tracehouse.publish.formats import Format
 from tracehouse.sql.lists import BRIEF, Kind
@@ -88,7 +88,7 @@ def describe(name: str, warehouse: Path, json: bool, no_pager: bool) -> None:
     found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name), exit_after=True)
     to_terminal = is_on_terminal()
     text = description.as_json(found) if json else description.as_text(found, to_terminal)
-    output.print_text(shown(text) if json and to_terminal else text, pages=not no_pager)
+    output.print_text(escape_text(text) if json and to_terminal else text, pages=not no_pager)
 
 
 # The usage line is printed with errors too: it shows how to give parameters.

@@ -1,31 +1,31 @@
-"""Errors that a person can act on: what is wrong, where, and what to do."""
+"""Errors for the user, which say what is wrong, where, and what to do."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 
 
 class UserError(Exception):
-    """Something that the user can put right. Shown without a traceback."""
+    """An error that the user can fix, printed without a traceback."""
 
 
 class UsageError(UserError):
-    """A command that was called wrongly: a name or a value that does not exist."""
+    """Wrong usage of a command: a name or a value that does not exist."""
 
 
 class DefinitionError(UserError):
-    """A file of the project itself that cannot be used, a view or a ledger: which, and why."""
+    """An invalid view, query or ledger file."""
 
 
 class RawFileError(UserError):
-    """A raw file that cannot be read as what its name says.
+    """A raw file whose content does not match its name.
 
-    `line` counts from 1 in the CSV, after decompression; None where no single line is at fault.
+    `line` counts from 1 in the decompressed CSV; None where the error is not in one line.
     """
 
     def __init__(self, file: Path | str, what: str, do: str, line: int | None = None):
-        self.file = shown_name(file)
+        self.file = escape_name(file)
         self.what = what
         self.do = do
         self.line = line
@@ -33,13 +33,13 @@ class RawFileError(UserError):
         super().__init__(f"{place}: {what}. {do}")
 
     def __reduce__(self) -> tuple:
-        # Otherwise it is made anew from its message alone where another process sends it.
+        # Unpickling would pass the message alone, in a process that receives the error.
         return (RawFileError, (self.file, self.what, self.do, self.line))
 
 
 def not_installed(what: str, module: str, extra: str) -> UserError:
-    """The error of something that needs a package of one of Tracehouse's extras: which, and how to get it."""
-    # With quotes, as zsh takes the brackets for a pattern.
+    """Return the error of a feature whose package is missing, with the extra that installs it."""
+    # Quoted, because zsh reads brackets as a pattern.
     return UserError(
         f"{what} {module}, which is not installed. It comes with the extra {extra}: "
         f"pip install '.[{extra}]' in the clone of Tracehouse"

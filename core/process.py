@@ -1,4 +1,4 @@
-"""How the process of a command begins and ends, whatever its standard streams are."""
+"""Start and end the process of a command, also with closed or broken standard streams."""
 
 import os
 import sys
@@ -15,12 +15,12 @@ def open_closed_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
-            # On a terminal that is not UTF-8, what cannot be encoded is escaped, as \\xe9.
+            # A terminal that is not UTF-8 shows other characters escaped, as \\xe9.
             reconfigure(errors="backslashreplace")
 
 
 def leave(code: int) -> NoReturn:
-    """End the process, without waiting for what may still run in another thread."""
+    """End the process without waiting for other threads."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream:

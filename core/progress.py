@@ -1,6 +1,6 @@
-"""Progress bars for work that is counted in bytes: one a table, with rate and remaining time.
+"""Show progress bars in bytes, one per table, with rate and remaining time.
 
-Nothing is shown where the output is not a terminal.
+Where standard error is not a terminal, nothing is shown.
 """
 
 import sys
@@ -10,15 +10,15 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 from tracehouse.core import signals
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
 Progress = Callable[[str, int, int], None]
-"""Called with the table being read, the bytes of its raw files read since the last call, and their total.
+"""Called with a label, the bytes processed since the last call, and their total, 0 if that is not known.
 
-Called from several threads. A negative number takes back bytes that have to be read again.
+Called from several threads. A negative number takes back bytes that must be read again.
 """
 
 SHOW_AFTER_S = 0.4
@@ -30,10 +30,10 @@ def ignore_progress(label: str, more_bytes: int, total_bytes: int) -> None:
 
 @contextmanager
 def byte_bars() -> Iterator[Progress]:
-    """Give a function to report bytes to. Its bars appear once the work has taken nearly half a second.
+    """Yield a function that reports bytes, whose bars appear after 0.4 seconds.
 
-    The function may be called from any thread; a bar goes away when all its bytes have been read, and one
-    without a known size when another comes.
+    Any thread may call the function. A bar disappears when all its bytes are processed; a bar of unknown size
+    disappears when another one appears.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -64,7 +64,7 @@ def byte_bars() -> Iterator[Progress]:
             if label not in tasks:
                 for task in bars.tasks:
                     bars.update(task.id, visible=task.visible and task.total is not None)
-                tasks[label] = bars.add_task(escape(shown(label)), total=total_bytes or None)
+                tasks[label] = bars.add_task(escape(escape_text(label)), total=total_bytes or None)
             bars.update(tasks[label], advance=more_bytes)
             reported = bars.tasks[tasks[label]]
             bars.update(tasks[label], visible=not reported.finished)
@@ -81,7 +81,7 @@ def byte_bars() -> Iterator[Progress]:
 
     later = Timer(SHOW_AFTER_S, show)
     later.daemon = True
-    with signals.before_the_end(stop):
+    with signals.clean_up_at_end(stop):
         later.start()
         try:
             yield report

@@ -1,7 +1,7 @@
-"""Ends the process when a signal asks for it: at once, whatever is running, with nothing left behind.
+"""End the process at once on a signal, after cleaning up.
 
-An exception would not do: what runs may swallow it, and a library that waits for its threads need never end.
-Imports nothing but the standard library, as it is the first thing that runs.
+An exception would not suffice: the running code may catch it, and a library may wait for its threads without
+end. Imports only the standard library, because it runs first.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-# Not all of them are on every system.
+# Not every system has all of them.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")
 _ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
@@ -18,15 +18,15 @@ _to_do: list[Callable[[], None]] = []
 
 
 def end_at_once() -> None:
-    """From now on, SIGINT, SIGTERM, SIGHUP and SIGPIPE exit at once with 128 plus the signal's number."""
+    """Exit at once with 128 plus the signal's number on SIGINT, SIGTERM, SIGHUP and SIGPIPE."""
     for number in _ENDING:
-        # What was started to ignore a signal, as with nohup, goes on ignoring it.
+        # A process that was started with an ignored signal, as by nohup, keeps ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
             signal.signal(number, _end)
 
 
 @contextmanager
-def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
+def clean_up_at_end(clean_up: Callable[[], None]) -> Iterator[None]:
     """Call `clean_up` when the block ends, and also when a signal ends the process inside it."""
     _to_do.append(clean_up)
     try:
@@ -37,27 +37,27 @@ def before_the_end(clean_up: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def last_words(words: Callable[[], str]) -> Iterator[None]:
-    """Print a line on standard error where a signal ends the process inside the block."""
+def print_at_end(text: Callable[[], str]) -> Iterator[None]:
+    """Print a line to standard error if a signal ends the process inside the block."""
 
-    def say() -> None:
-        # Not through Python's stream, which may be in the middle of another line.
+    def write() -> None:
+        # Not through Python's stream, which may have written half a line.
         with suppress(OSError):
-            os.write(2, f"{words()}\n".encode(errors="backslashreplace"))
+            os.write(2, f"{text()}\n".encode(errors="backslashreplace"))
 
-    _to_do.append(say)
+    _to_do.append(write)
     try:
         yield
     finally:
-        _to_do.remove(say)
+        _to_do.remove(write)
 
 
 @contextmanager
-def left_to_another(*numbers: int) -> Iterator[None]:
-    """Let signals do nothing here inside the block: they are for a program that was started in it."""
+def ignore_signals(*numbers: int) -> Iterator[None]:
+    """Ignore signals inside the block, so that they reach only the program that it starts."""
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        # A function, as a program that is started ignores what is ignored here.
+        # A function: a started program inherits signals that are ignored with SIG_IGN.
         signal.signal(number, lambda *_: None)
     try:
         yield

@@ -1,6 +1,6 @@
-"""How units are spelled: one spelling each in the catalog, for base tables, views and queries alike.
+"""Spell each unit in one way in the catalog.
 
-A count has the plural of what is counted; a number without a unit, such as a rank, has an empty text.
+The unit of a count is the plural of what is counted. The unit of a rank and the like is empty.
 """
 
 _SPELLINGS = {
@@ -26,6 +26,6 @@ _SPELLINGS = {
 }
 
 
-def spelled(unit: str) -> str:
-    """A unit as the catalog spells it. Declarations that are released keep their own spelling."""
+def spell_unit(unit: str) -> str:
+    """Return the catalog's spelling of a unit. Released declarations keep their own spelling."""
     return _SPELLINGS.get(unit, unit)

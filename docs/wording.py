@@ -18,7 +18,6 @@ EXCLUDED = ("docs/wording.py", "tests/docs/test_wording.py", "LICENSE", "docs/ve
 PENDING = (
     "CONTRIBUTING.md",
     "bench",
-    "core",
     "engines",
     "ingest",
     "publish",
@@ -26,7 +25,6 @@ PENDING = (
     "tests/clients",
     "tests/comparison.py",
     "tests/engines",
-    "tests/few_files.py",
     "tests/hostile",
     "tests/ingest",
     "tests/publish",

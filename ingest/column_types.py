@@ -16,7 +16,7 @@ from decimal import Context, Inexact
 from functools import partial
 from typing import Any, Literal, get_args
 
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 
 TypeName = Literal[
     "VARCHAR",
@@ -84,7 +84,7 @@ class ColumnType:
 
 
 def _invalid(text: bytes, reason: str = "invalid value") -> ValueError:
-    return ValueError(f"{reason} '{printable(text)}'")
+    return ValueError(f"{reason} '{decode_text(text)}'")
 
 
 def _text(text: bytes) -> str:

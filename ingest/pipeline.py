@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
-from tracehouse.core.names import shown_name
 from tracehouse.core.progress import Progress
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.packing import whole_name
@@ -133,7 +133,11 @@ def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) ->
     """
     chosen = []
     for name in names:
-        matches = [c for c in conversions if any(own == name or fnmatchcase(own, name) for own in _names(c))]
+        matches = [
+            c
+            for c in conversions
+            if any(own == name or fnmatchcase(own, name) for own in _list_source_names(c))
+        ]
         if not matches:
             matches = _match_end_of_path(name, conversions)
             if not matches or not _file_exists(Path(name)):
@@ -156,7 +160,7 @@ def _match_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Con
 def _file_exists(path: Path) -> bool:
     """Return whether a file has this path, in one piece or in parts: raw folders are not recorded."""
     siblings = path.parent.iterdir() if path.parent.is_dir() else ()
-    return path.name in {shown_name(whole_name(each.name)) for each in siblings}
+    return path.name in {escape_name(whole_name(each.name)) for each in siblings}
 
 
 def _no_match_error(
@@ -172,7 +176,7 @@ def _no_match_error(
     )
 
 
-def _names(conversion: Conversion) -> set[str]:
+def _list_source_names(conversion: Conversion) -> set[str]:
     files = {source.file for source in conversion.sources}
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
 

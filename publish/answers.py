@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
@@ -46,7 +46,7 @@ def write_answer(
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, draft: Spool) -> Sequence[Note]:
         query = answer.run(connection, bind(connection))
         if query.explain or query.plan:
-            spool.file.write(f"{shown(answer.plan(connection, query))}\n".encode())
+            spool.file.write(f"{escape_text(answer.plan(connection, query))}\n".encode())
             return query.notes
         rendered = export.write(connection, query, form, spool, draft, options)
         found = query.notes

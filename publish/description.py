@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read.describe import Description, Grid
 
 _LONGEST_NAME = 40
@@ -18,18 +18,18 @@ def as_text(found: Description, to_terminal: bool) -> str:
     """A description as text: facts, grids as tables, caveats, SQL."""
     console = Console(force_terminal=to_terminal)
     with console.capture() as captured:
-        console.print(Text(shown(found.name), "bold"), Text(shown(found.title)), sep="\n")
+        console.print(Text(escape_text(found.name), "bold"), Text(escape_text(found.title)), sep="\n")
         for fact, text in found.facts.items():
             if text:
-                console.print(Text(shown(f"{fact}: {text}")))
+                console.print(Text(escape_text(f"{fact}: {text}")))
         for grid in found.grids:
             if grid.rows:
                 console.print(_table(grid))
         for note in found.notes:
-            line = Text(shown(f"{note.word} {note.name}: {note.text}"), "dim")
+            line = Text(escape_text(f"{note.word} {note.name}: {note.text}"), "dim")
             console.print(line, soft_wrap=not to_terminal)
         if found.sql:
-            console.print(Text(f"\n{shown(found.sql)}"), soft_wrap=True)
+            console.print(Text(f"\n{escape_text(found.sql)}"), soft_wrap=True)
     return captured.get()
 
 
@@ -55,5 +55,5 @@ def _table(grid: Grid) -> Table:
         is_name = not place or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
         table.add_column(name, overflow="fold", no_wrap=is_name)
     for row in grid.rows:
-        table.add_row(*(Text(shown(cell or "")) for cell in row))
+        table.add_row(*(Text(escape_text(cell or "")) for cell in row))
     return table

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UsageError
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
@@ -94,7 +94,7 @@ def chosen_format(requested: Format | None, output: Path | None) -> Format:
         ending = output.suffix.lower() if output and not is_stream(output) else ""
         if ending and ending not in BY_SUFFIX:
             raise UsageError(
-                f"{output}: unknown extension {shown(ending)}. Known: {', '.join(BY_SUFFIX)}. "
+                f"{output}: unknown extension {escape_text(ending)}. Known: {', '.join(BY_SUFFIX)}. "
                 "For other names, give --format"
             )
         requested = BY_SUFFIX.get(ending) or (Format.TABLE if to_terminal else Format.CSV)

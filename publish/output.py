@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.sandbox import Writable
 
@@ -143,7 +143,7 @@ def create_spool(folder: Path) -> Iterator[Spool]:
         if named:
             Path(named).unlink(missing_ok=True)
 
-    with signals.before_the_end(remove), open(descriptor, "w+b") as file:  # noqa: PTH123
+    with signals.clean_up_at_end(remove), open(descriptor, "w+b") as file:  # noqa: PTH123
         yield Spool(file, named or f"/proc/self/fd/{descriptor}")
 
 
@@ -174,7 +174,7 @@ def _target(output: Path | None) -> _Target:
         check_folder(path if output.is_symlink() else output)
         kind = path.stat().st_mode if path.exists() else stat.S_IFREG
     except (ValueError, UnicodeError):
-        raise UsageError(f"{shown(str(output))}: not a valid file name") from None
+        raise UsageError(f"{escape_text(str(output))}: not a valid file name") from None
     if stat.S_ISREG(kind):
         return _Target(path)
     if stat.S_ISFIFO(kind) or stat.S_ISCHR(kind):
@@ -225,7 +225,7 @@ def _move_into_place(spool: Spool, path: Path) -> None:
     def remove() -> None:
         name.unlink(missing_ok=True)
 
-    with signals.before_the_end(remove):
+    with signals.clean_up_at_end(remove):
         if _is_unnamed(spool):
             root = os.open("/", os.O_RDONLY)
             try:
@@ -249,7 +249,7 @@ def _copy(spool: Spool, stream: BinaryIO, escapes: bool) -> None:
     while more:
         chunk = spool.file.read(_CHUNK_BYTES)
         more = bool(chunk)
-        _write(stream, shown(decoder.decode(chunk, final=not more)).encode() if escapes else chunk)
+        _write(stream, escape_text(decoder.decode(chunk, final=not more)).encode() if escapes else chunk)
 
 
 def _write(stream: BinaryIO, text: bytes) -> None:

@@ -63,10 +63,10 @@ def start(command: str) -> Iterator[BinaryIO]:
     The block ends when the pager does.
     """
     settings = {"LESS": _LESS, "LV": "-c"} | os.environ
-    with signals.left_to_another(signal.SIGINT, signal.SIGPIPE):
+    with signals.ignore_signals(signal.SIGINT, signal.SIGPIPE):
         # Unbuffered: closing a buffered pipe of a pager that has ended would write the rest again.
         pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, bufsize=0, env=settings)
-        with signals.before_the_end(lambda: _end(pager)):
+        with signals.clean_up_at_end(lambda: _end(pager)):
             with suppress(BrokenPipeError), cast(BinaryIO, pager.stdin) as stream:
                 yield stream
             pager.wait()

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 from rich.cells import cell_len, set_cell_size
 
-from tracehouse.core.terminal import shown
+from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read.answer import limit_message
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
@@ -115,7 +115,7 @@ def _as_records(
     for number, row in enumerate(rows, 1):
         yield paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
         for name, (_, kind), value in zip(names, kinds, row, strict=True):
-            lines = shown(_short(value)).split("\n")
+            lines = escape_text(_short(value)).split("\n")
             if style.width and may_be_text(kind):
                 available = max(_LEAST_TEXT, style.width - widest - 3)
                 lines = [part for line in lines for part in wrapped(line, available)] or [""]
@@ -223,7 +223,7 @@ def _count(shown_rows: int, total: int, query: BoundQuery) -> str:
 
 
 def _on_a_line(text: str) -> str:
-    return shown(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_text(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _short(value: Any) -> str:

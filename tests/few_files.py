@@ -15,7 +15,7 @@ from tracehouse.ingest.store.manifest import Conversion
 
 
 def quiet(*_: object) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def tar_gz(members: dict[str, bytes], level: int = 9) -> bytes:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tracehouse.core.units import spelled
+from tracehouse.core.units import spell_unit
 from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.manifest import REJECTED_COLUMNS
@@ -109,7 +109,7 @@ def inherited_comments(view: ViewFile, columns: Mapping[str, Column]) -> Iterato
 
 
 def _declared(column: declarations.Column) -> Column:
-    return Column(comment_text(column), column.comment, column.provenance, spelled(column.unit))
+    return Column(comment_text(column), column.comment, column.provenance, spell_unit(column.unit))
 
 
 def _comments_of_versions(view: ViewFile, versions: Mapping[str, ViewFile]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.core.units import spelled
+from tracehouse.core.units import spell_unit
 from tracehouse.views.view_files import VIEWS
 
 _FILE = "quantities.csv"
@@ -78,9 +78,9 @@ def _read(path: Path) -> dict[str, Quantity]:
     for quantity in _rows(path):
         if quantity.name in found:
             raise DefinitionError(f"{path}: {quantity.name} is declared twice")
-        if spelled(quantity.unit) != quantity.unit:
+        if spell_unit(quantity.unit) != quantity.unit:
             raise DefinitionError(
-                f"{path}: {quantity.name}: write the unit {quantity.unit} as {spelled(quantity.unit)}"
+                f"{path}: {quantity.name}: write the unit {quantity.unit} as {spell_unit(quantity.unit)}"
             )
         found[quantity.name] = quantity
     return found

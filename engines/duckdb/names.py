@@ -1,11 +1,12 @@
-"""What building and answering agree on: the names of the database and its folders, and a text in SQL."""
+"""Names of the database and its folders, and SQL literals."""
+
+from tracehouse.ingest.store.layout import TABLES_FOLDER, VIEWS_FOLDER
 
 NAME = "traces.duckdb"
-# Where the files lie that a database reads, below the warehouse: those of base tables, and those of views.
-STORED_VIEWS = "stored"
-FOLDERS = ("parquet", STORED_VIEWS)
+# The folders of the files that a database reads.
+FOLDERS = (TABLES_FOLDER, VIEWS_FOLDER)
 
 
 def quoted(text: str) -> str:
-    """A text as a SQL literal."""
+    """Return a text as a SQL literal."""
     return "'" + text.replace("'", "''") + "'"

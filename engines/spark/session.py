@@ -48,7 +48,7 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
         builder = builder.config(key, value)
     log = scratch / _LOG
     # Java is ended first: it could create folders again that are being removed.
-    with signals.before_the_end(end_java):
+    with signals.clean_up_at_end(end_java):
         with _redirect_streams(log):
             try:
                 with explain_errors():

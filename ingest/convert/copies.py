@@ -4,7 +4,7 @@ import hashlib
 from typing import BinaryIO
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.raw_input import Held, RawInput
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, Member
@@ -27,7 +27,7 @@ def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
     if checksums.keys() != others.keys():
         raise RawFileError(
             claim.raw.paths[0],
-            f"it and {shown_name(other.raw.paths[0])} have the same name, but contain different files",
+            f"it and {escape_name(other.raw.paths[0])} have the same name, but contain different files",
             "Rename one of the two, or move it out of the raw folders",
         )
     return [describe_skipped(claim.raw, name, other.raw.relative_name) for name in checksums]
@@ -56,14 +56,14 @@ def describe_skipped(raw: RawFile, member_name: str, other: str) -> str:
 def _compare_parts(parts: RawFile, whole: RawFile) -> str:
     if sha256_of(parts.paths) != sha256_of(whole.paths):
         raise differing_parts(parts, whole)
-    first, name = shown_name(parts.paths[0].name), shown_name(whole.paths[0].name)
+    first, name = escape_name(parts.paths[0].name), escape_name(whole.paths[0].name)
     return f"skipped the parts of {parts.relative_name} from {first}: together they equal {name}"
 
 
 def _difference(claim: Claim, other: RawFile, member_name: str) -> RawFileError:
     return RawFileError(
         claim.raw.paths[0],
-        f"it and {shown_name(other.paths[0])} both contain {member_name} of"
+        f"it and {escape_name(other.paths[0])} both contain {member_name} of"
         f" {claim.trace.name}.{claim.table.name}, and the two differ",
         "Move one of the two out of the raw folders",
     )

@@ -122,12 +122,12 @@ def _convert_file(
     indexes: "_Indexes",
     result: TaskResult,
 ) -> Conversion:
-    beside: tuple[OtherPiece, ...] = ()
+    other_pieces: tuple[OtherPiece, ...] = ()
     if raw_input.table.wide:
-        beside = _list_pieces(pieces)
+        other_pieces = _list_pieces(pieces)
         holdings.indexes = indexes.unite(pieces, raw_input)
     read_before = set(holdings.indexes)
-    conversion, notes = convert(raw_input, holdings, beside)
+    conversion, notes = convert(raw_input, holdings, other_pieces)
     indexes.known[conversion.key] = holdings.indexes - read_before
     result.converted[raw_input.key] = conversion
     result.unchanged.pop(raw_input.key, None)
@@ -143,7 +143,7 @@ def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> 
     if not raw_input.table.wide or not raw_input.before:
         return ()
     this = OtherPiece(raw_input.before.source, raw_input.before.sha256)
-    return _list_pieces([c for c in pieces if c.source < this.source or this not in c.beside])
+    return _list_pieces([c for c in pieces if c.source < this.source or this not in c.other_pieces])
 
 
 def _list_pieces(pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:

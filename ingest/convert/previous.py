@@ -29,11 +29,11 @@ def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[Othe
     return (
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
-        and before.beside == tuple(beside)
+        and before.other_pieces == tuple(beside)
         and journal.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
-        and all(_is_still_held(passed, holdings) for passed in before.passed_over)
+        and all(_is_still_held(passed, holdings) for passed in before.skipped_copies)
         and _has_same_bytes(raw_input, before)
     )
 
@@ -81,7 +81,7 @@ def compare_with_previous(raw_input: RawInput, conversion: Conversion) -> list[s
     file = raw_input.claim.raw.relative_name
     # Rows read, not rows kept: a line that another piece has too is rejected, but not missing.
     now = {source.member: source.rows_read for source in conversion.sources}
-    elsewhere = {passed.member for passed in conversion.passed_over}
+    elsewhere = {passed.member for passed in conversion.skipped_copies}
     before = {
         source.member: source.rows_read
         for source in (raw_input.before.sources if raw_input.before else ())

@@ -111,8 +111,8 @@ def _convert(
         sources=tuple(_source(raw_input, member, rows, account) for member, rows in account.counts.items()),
         files=tuple(manifest.describe_file(folder, file) for file in written),
         rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
-        passed_over=tuple(account.passed_over),
-        beside=beside,
+        skipped_copies=tuple(account.passed_over),
+        other_pieces=beside,
     )
     _check_account(conversion)
     account.notes += compare_with_previous(raw_input, conversion)

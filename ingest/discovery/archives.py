@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.packing import form_of, is_bare, plain_name, whole_name
 
 READ_BYTES = 1 << 20
@@ -141,7 +141,7 @@ def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     with _parsing(tarfile.ReadError):
         info = tar.next()
     if info is not None and info.size < 0:
-        raise tarfile.ReadError(f"a header is damaged: {shown_name(info.name)} has {info.size:,} bytes")
+        raise tarfile.ReadError(f"a header is damaged: {escape_name(info.name)} has {info.size:,} bytes")
     return info
 
 
@@ -165,7 +165,7 @@ def zip_members(
 
 
 def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
-    name = shown_name(info.filename)
+    name = escape_name(info.filename)
     if info.flag_bits & _ZIP_ENCRYPTED:
         raise UnreadableArchiveError(f"{name} in it is encrypted")
     with _parsing(zipfile.BadZipFile, name):
@@ -200,14 +200,14 @@ def _entries_at_end(file: BinaryIO) -> int:
 def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
     """The name of a data file, None for any other file, and the name of its folder."""
     place = PurePosixPath(path)
-    name = shown_name(place.name)
+    name = escape_name(place.name)
     plain = name if is_bare(name) and is_data(name) else plain_name(name)
     if plain is None or name.startswith("._"):
         return None, ""
-    return plain, shown_name(place.parent.name)
+    return plain, escape_name(place.parent.name)
 
 
 def _report_packed(path: str, on_skipped: Callable[[str], None]) -> None:
     name = PurePosixPath(path).name
     if form_of(whole_name(name)) and not name.startswith("._"):
-        on_skipped(f"{shown_name(name)}, which is an archive or compressed inside the archive")
+        on_skipped(f"{escape_name(name)}, which is an archive or compressed inside the archive")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.discovery.archives import Member
 from tracehouse.ingest.discovery.packing import (
@@ -67,7 +67,7 @@ class RawFile:
     @property
     def name(self) -> str:
         """The file's name; for a split archive, without the part's suffix."""
-        return shown_name(self.whole_path.name)
+        return escape_name(self.whole_path.name)
 
     @property
     def stem(self) -> str:
@@ -92,7 +92,7 @@ class RawFile:
     @property
     def folder(self) -> str:
         """The name of the folder that the file lies in."""
-        return shown_name(self.paths[0].absolute().parent.name)
+        return escape_name(self.paths[0].absolute().parent.name)
 
     @property
     def relative_name(self) -> str:
@@ -245,7 +245,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _below(root: Path, path: Path) -> str:
     """Where a file lies below its raw folder, with forward slashes."""
-    return shown_name(path.relative_to(root).as_posix())
+    return escape_name(path.relative_to(root).as_posix())
 
 
 def _is_unknown(name: str) -> bool:
@@ -310,7 +310,7 @@ def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
     it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
     return RawFileError(
         raw.paths[0],
-        f"{it_differs} from {shown_name(other.paths[0])} ({raw.bytes:,} and {other.bytes:,} bytes)",
+        f"{it_differs} from {escape_name(other.paths[0])} ({raw.bytes:,} and {other.bytes:,} bytes)",
         "Move the parts, or the whole file, out of the raw folders",
     )
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 from isal import igzip, isal_zlib
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.archives import (
     READ_BYTES,
     IsData,
@@ -282,13 +282,13 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
 
 
 def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:
-    what = shown_name(str(damage))
+    what = escape_name(str(damage))
     if len(paths) > 1:
         last = paths[-1]
         return RawFileError(
             last,
             f"the archive made of {len(paths)} parts is cut short or damaged ({what})",
-            f"Fetch the parts after {shown_name(last.name)}, or this one again, and check their sizes",
+            f"Fetch the parts after {escape_name(last.name)}, or this one again, and check their sizes",
         )
     return RawFileError(
         paths[0],
@@ -311,7 +311,7 @@ def _check_parts(paths: Sequence[Path]) -> None:
         if part and next_part and part.number == next_part.number:
             raise RawFileError(
                 second,
-                f"it and {shown_name(first)} are the same part of {shown_name(part.whole)}",
+                f"it and {escape_name(first)} are the same part of {escape_name(part.whole)}",
                 "Move one of the two out of the raw folders",
             )
     missing = missing_part([path.name for path in paths])
@@ -319,7 +319,7 @@ def _check_parts(paths: Sequence[Path]) -> None:
         raise RawFileError(
             paths[0].with_name(missing),
             "this part of the archive is missing",
-            f"Fetch {shown_name(missing)} into the folder of its sibling {shown_name(paths[-1].name)}",
+            f"Fetch {escape_name(missing)} into the folder of its sibling {escape_name(paths[-1].name)}",
         )
 
 
@@ -340,7 +340,7 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
         raise RawFileError(
             path,
             "this is a Git LFS pointer, not the data",
-            f"Fetch the real file: git -C {shown_name(where)} lfs pull --include {shown_name(what)}",
+            f"Fetch the real file: git -C {escape_name(where)} lfs pull --include {escape_name(what)}",
         )
     if _WEB_PAGE.match(first):
         raise RawFileError(

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column
 from tracehouse.ingest.readers import Batch, Reject
 from tracehouse.ingest.readers.lines import (
@@ -280,14 +280,14 @@ def _split_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
         return chunk, ()
     complete, cut = without_last_record(chunk)
     reason = "the file ends here without a newline: it may be truncated"
-    return complete, (Reject(chunk.last_line, reason, printable(cut.rstrip(b"\r\n"))),)
+    return complete, (Reject(chunk.last_line, reason, decode_text(cut.rstrip(b"\r\n"))),)
 
 
 def _rejects(faults: Faults, records: Records) -> tuple[Reject, ...]:
     places = sorted(faults)
     texts = records.texts.take(pa.array(places, pa.int64())).to_pylist()
     return tuple(
-        Reject(line, faults[place], printable(text.rstrip(b"\r\n")))
+        Reject(line, faults[place], decode_text(text.rstrip(b"\r\n")))
         for place, line, text in zip(places, records.lines[places].tolist(), texts, strict=True)
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.column_types import refuse_constant
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Reject
@@ -50,7 +50,7 @@ def build_batch(rows: Sequence[Row], rejects: Sequence[Reject], table: Table) ->
     ]
     converted, faults = convert_rows(columns, table.columns)
     unfit = [
-        Reject(rows[place].line, f"{rows[place].place}{reason}", printable(rows[place].record))
+        Reject(rows[place].line, f"{rows[place].place}{reason}", decode_text(rows[place].record))
         for place, reason in faults.items()
     ]
     return Batch(converted, tuple(sorted([*rejects, *unfit], key=lambda reject: reject.line)))

@@ -52,9 +52,10 @@ def vacuum(
         if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
     ]
     for old in due:
-        # The checksum first: after a kill in between, a checksum without its file would count as damage.
-        view_store.checksum_file(warehouse / old.path).unlink(missing_ok=True)
-        (warehouse / old.path).unlink(missing_ok=True)
+        if old in views:
+            view_store.remove(warehouse, old.path)
+        else:
+            (warehouse / old.path).unlink(missing_ok=True)
     # The lists last: after a kill in between, they still list the files to remove.
     kept = tuple(old for old in published.superseded if old not in due)
     if kept != published.superseded:

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 from filelock import FileLock
@@ -31,7 +30,9 @@ def add(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFi
     # Tables that are converted at the same time, in other processes too, may produce files of equal content.
     with FileLock(warehouse / WORK_FOLDER / "finalize.lock"):
         discard(warehouse, conversion.key)
-        files.write_atomically(_journal_entry(warehouse, conversion.key), json.dumps(asdict(conversion)))
+        files.write_atomically(
+            _journal_entry(warehouse, conversion.key), json.dumps(manifest.to_entry(conversion))
+        )
         for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):
             files.move_into_place(staged_file, warehouse / stored.path)
 
@@ -127,7 +128,7 @@ def _list_records(warehouse: Path) -> list[Path]:
 
 def _write_records(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     folder = warehouse / RECORDS_FOLDER
-    current = {folder / f"{short_name(c.key)}.json": json.dumps(asdict(c)) for c in conversions}
+    current = {folder / f"{short_name(c.key)}.json": json.dumps(manifest.to_entry(c)) for c in conversions}
     for path in _list_records(warehouse):
         if path not in current:
             path.unlink()

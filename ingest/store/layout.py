@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 
 TABLES_FOLDER = "parquet"
 VIEWS_FOLDER = "stored"
@@ -36,7 +36,7 @@ def resolve_warehouse(warehouse: Path) -> Path:
         absolute = warehouse.resolve()
     except (OSError, RuntimeError) as error:
         raise UserError(f"{warehouse}: not a usable path for a warehouse ({error})") from None
-    shown = shown_name(str(absolute))
+    shown = escape_name(str(absolute))
     if shown != str(absolute):
         raise UserError(
             f"{shown}: the path of a warehouse must be printable UTF-8 text. Choose another with --warehouse"

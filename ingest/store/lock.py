@@ -69,7 +69,7 @@ def _advise(error: Exception) -> str:
     code = error.errno if isinstance(error, OSError) else None
     text = str(error)
     if code in _DISK_FULL or any(os.strerror(one) in text for one in _DISK_FULL):
-        return "Make room, and run the same command again: it resumes where it stopped"
+        return "Free disk space, and run the same command again: it resumes where it stopped"
     if code in _NOT_ALLOWED or any(os.strerror(one) in text for one in _NOT_ALLOWED):
         return (
             "Grant yourself write permission, or name another warehouse with --warehouse; queries need only "

@@ -25,10 +25,13 @@ REJECTED_COLUMNS = (
     Column("member", "VARCHAR", "CSV inside the raw file"),
     Column("line", "BIGINT", "Line on which the row starts in the CSV, from 1"),
     Column("reason", "VARCHAR", "Why the row does not fit its table", provenance="derived"),
-    Column("raw_text", "VARCHAR", "The row as it stands in the file"),
+    Column("raw_text", "VARCHAR", "The row's text in the file"),
 )
 
 _STORED_PATH = re.compile(TABLES_FOLDER + r"/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
+
+# Fields that have another name in the file, which is part of the format.
+_JSON_NAMES = {"skipped_copies": "passed_over", "other_pieces": "beside"}
 
 Key = tuple[str, str, str, str]
 """Trace, table, partition and source of a conversion. A new conversion replaces the one of the same key."""
@@ -91,7 +94,7 @@ class Conversion:
     """The rows of one raw file in one table, or in one partition of a table.
 
     `source` is the raw file's name without the suffixes of its packing: a file of the same name is another
-    version of it. `sources` are its CSVs; `beside` are the other pieces of a wide table, whose lines this one
+    version of it. `sources` are its CSVs; `other_pieces` are the pieces of a wide table whose lines this one
     omits. The same `sha256` of the raw file and the same `fingerprint` of the table's declaration give the
     same `files`.
     """
@@ -105,8 +108,8 @@ class Conversion:
     sources: tuple[Source, ...]
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
-    passed_over: tuple[SkippedCopy, ...] = ()
-    beside: tuple[OtherPiece, ...] = ()
+    skipped_copies: tuple[SkippedCopy, ...] = ()
+    other_pieces: tuple[OtherPiece, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -219,16 +222,22 @@ def describe_file(folder: str, staged_file: StagedFile) -> StoredFile:
     return StoredFile(path, staged_file.path.stat().st_size, staged_file.sha256, staged_file.rows)
 
 
+def to_entry(conversion: Conversion) -> dict[str, Any]:
+    """Return a conversion as JSON, for `parse_conversion`."""
+    return {_JSON_NAMES.get(name, name): value for name, value in asdict(conversion).items()}
+
+
 def parse_conversion(entry: dict[str, Any]) -> Conversion:
-    """Rebuild a conversion from its `asdict`. Raises KeyError, TypeError or ValueError on anything else."""
+    """Rebuild a conversion from its JSON. Raises KeyError, TypeError or ValueError on anything else."""
     lists = {
         "sources": tuple(Source(**source) for source in entry["sources"]),
         "files": tuple(_parse_file(stored) for stored in entry["files"]),
         "rejected": tuple(_parse_file(stored) for stored in entry["rejected"]),
-        "passed_over": tuple(SkippedCopy(**skipped) for skipped in entry["passed_over"]),
-        "beside": tuple(OtherPiece(**piece) for piece in entry["beside"]),
+        "skipped_copies": tuple(SkippedCopy(**skipped) for skipped in entry["passed_over"]),
+        "other_pieces": tuple(OtherPiece(**piece) for piece in entry["beside"]),
     }
-    return Conversion(**(entry | lists))
+    others = {name: value for name, value in entry.items() if name not in _JSON_NAMES.values()}
+    return Conversion(**(others | lists))
 
 
 def _parse_file(entry: dict[str, Any]) -> StoredFile:
@@ -274,7 +283,7 @@ def data_package(manifest: Manifest) -> dict[str, Any]:
             for c in conversions
             for source in c.sources
         ],
-        "conversions": [asdict(c) for c in conversions],
+        "conversions": [to_entry(c) for c in conversions],
         "superseded": [asdict(s) for s in manifest.superseded],
     }
 

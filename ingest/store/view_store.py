@@ -10,6 +10,7 @@ Superseded files are listed in `.ingest/stored.json`.
 import json
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,15 @@ def add(warehouse: Path, staged_file: StagedFile, path: str) -> None:
     files.move_into_place(staged_file, target)
     files.write_atomically(checksum_file(target), f"{staged_file.sha256}  {target.name}\n")
     files.flush_folder(target.parent)
+
+
+def remove(warehouse: Path, path: str) -> None:
+    """Remove a file and its checksum, and its folder if that is empty then."""
+    # The checksum first: after a kill in between, a checksum without its file would count as damage.
+    checksum_file(warehouse / path).unlink(missing_ok=True)
+    (warehouse / path).unlink(missing_ok=True)
+    with suppress(OSError):
+        (warehouse / path).parent.rmdir()
 
 
 def count_rows(warehouse: Path, path: str) -> int | None:

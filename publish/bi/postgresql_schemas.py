@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.names import listed
+from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.bi.contents import MARKER_COMMENT
 
@@ -88,13 +88,13 @@ def check(run: RunStatement, schemas: Collection[str], published: Collection[str
     ]
     if foreign:
         raise UserError(
-            f"{listed(foreign, 5)}: not created by `traces publish`, so its schema is not replaced. "
+            f"{join_names(foreign, 5)}: not created by `traces publish`, so its schema is not replaced. "
             "Move it to another schema, or publish to another database"
         )
     readers = [name for (name,) in run(_READERS.format(schemas=schema_list))]
     if readers:
         raise UserError(
-            f"{listed(readers, 5)}: reads tables that would be replaced, and would be dropped with them. "
+            f"{join_names(readers, 5)}: reads tables that would be replaced, and would be dropped with them. "
             "Drop it, publish, and create it again"
         )
 

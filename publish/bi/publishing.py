@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.core.errors import UsageError
-from tracehouse.core.names import listed
+from tracehouse.core.text import join_names
 from tracehouse.publish import output
 from tracehouse.publish.bi import database_file, postgresql
 from tracehouse.publish.bi import superset as superset_bundle
@@ -61,6 +61,7 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
 def _describe_left_out(left_out: Sequence[LeftOut]) -> list[str]:
     reasons = dict.fromkeys(left.reason for left in left_out)
     return [
-        f"Not published because {reason}: {listed([left.name for left in left_out if left.reason == reason])}"
+        f"Not published because {reason}: "
+        + join_names([left.name for left in left_out if left.reason == reason])
         for reason in reasons
     ]

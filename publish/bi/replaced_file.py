@@ -11,7 +11,7 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish import output
 from tracehouse.publish.bi.contents import MARKER_COMMENT
@@ -19,8 +19,8 @@ from tracehouse.publish.bi.contents import MARKER_COMMENT
 
 def check(path: Path) -> None:
     """Raise UserError unless the path is free or holds a published database that can be replaced."""
-    if any(letter in path.name for letter in "*?[\\") or shown_name(path.name) != path.name:
-        raise UserError(f"{shown_name(path)}: DuckDB cannot open a file with this name. Choose another")
+    if any(letter in path.name for letter in "*?[\\") or escape_name(path.name) != path.name:
+        raise UserError(f"{escape_name(path)}: DuckDB cannot open a file with this name. Choose another")
     output.check_folder(path)
     if not path.exists():
         return
@@ -52,7 +52,7 @@ def stage_file(path: Path) -> Iterator[Path]:
         for left in path.parent.glob(f"{staged.name}*"):
             left.unlink(missing_ok=True)
 
-    with signals.before_the_end(remove):
+    with signals.clean_up_at_end(remove):
         yield staged
         with staged.open("rb") as file:
             os.fsync(file.fileno())

@@ -70,7 +70,7 @@ def export(
         (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
         return ExportResult(report, spec.notes, caveats)
 
-    with signals.before_the_end(remove):
+    with signals.clean_up_at_end(remove):
         exported = sandbox.run(warehouse, limits, work, confined=False)
         if folder.exists():
             folder.rmdir()

@@ -65,9 +65,7 @@ def asked(warehouse: Path, sql: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize(("materialize", "kind"), [(False, "VIEW"), (True, "BASE TABLE")])
-def test_an_ingest_leaves_the_kind_of_database_as_it_was(
-    materialize: bool, kind: str, warehouse: Path
-) -> None:
+def test_ingest_keeps_kind_of_database(materialize: bool, kind: str, warehouse: Path) -> None:
     database.build(warehouse, materialize)
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
         file.write("b,1000,1024,2,T4\n")
@@ -77,13 +75,13 @@ def test_an_ingest_leaves_the_kind_of_database_as_it_was(
         assert asked(warehouse, "select sum(gpu) from openb.node") == [(3,)]
 
 
-def test_a_build_says_anew_what_kind_it_is(warehouse: Path) -> None:
+def test_build_sets_kind_of_database(warehouse: Path) -> None:
     database.build(warehouse, materialize=True)
     database.build(warehouse)
     assert asked(warehouse, KINDS) == [("VIEW",)]
 
 
-def test_a_database_that_cannot_be_opened_is_built_anew_and_that_is_said(warehouse: Path) -> None:
+def test_rebuilds_and_reports_unreadable_database(warehouse: Path) -> None:
     (warehouse / database.NAME).write_bytes(b"no database" * 1000)
     (note,) = ingest(warehouse).notes
     assert note.startswith(f"{warehouse / database.NAME}: the database cannot be opened (")
@@ -92,7 +90,7 @@ def test_a_database_that_cannot_be_opened_is_built_anew_and_that_is_said(warehou
 
 
 @pytest.mark.parametrize("materialize", [False, True])
-def test_an_ingest_that_changes_nothing_leaves_the_database_alone(materialize: bool, warehouse: Path) -> None:
+def test_ingest_without_changes_keeps_database(materialize: bool, warehouse: Path) -> None:
     if materialize:
         database.build(warehouse, materialize)
     before = (warehouse / database.NAME).stat()
@@ -130,14 +128,12 @@ def wrongly_marked(warehouse: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lost, flipped, written_into, half_written, unmarked, wrongly_marked])
-def test_a_database_that_is_not_as_it_was_built_is_not_fresh(
-    damage: Callable[[Path], None], warehouse: Path
-) -> None:
+def test_modified_database_is_not_fresh(damage: Callable[[Path], None], warehouse: Path) -> None:
     damage(warehouse)
     assert not is_fresh(warehouse)
 
 
-def test_what_is_not_fresh_is_built_anew(warehouse: Path) -> None:
+def test_rebuilds_database_that_is_not_fresh(warehouse: Path) -> None:
     written_into(warehouse)
     assert len(ingest(warehouse).unchanged) == 1
     assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
@@ -146,7 +142,7 @@ def test_what_is_not_fresh_is_built_anew(warehouse: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["a definition", "the version of DuckDB", "the place", "the rows"])
-def test_a_database_made_from_something_else_is_not_fresh(
+def test_database_of_other_inputs_is_not_fresh(
     changed: str, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if changed == "a definition":
@@ -164,7 +160,7 @@ def test_a_database_made_from_something_else_is_not_fresh(
     assert not is_fresh(warehouse)
 
 
-def test_a_kill_between_manifest_and_database_leaves_no_stale_one(
+def test_rebuilds_after_kill_between_manifest_and_database(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
@@ -182,7 +178,7 @@ def killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_fingerprint_tells_apart_what_it_is_given(tmp_path: Path) -> None:
+def test_fingerprint_differs_for_different_inputs(tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("select 1")
     (tmp_path / "b.sql").write_text("select 1")
     files = sorted(tmp_path.iterdir())
@@ -190,7 +186,7 @@ def test_a_fingerprint_tells_apart_what_it_is_given(tmp_path: Path) -> None:
     assert len({freshness.fingerprint(*one) for one in given}) == len(given)
 
 
-def test_what_a_database_is_made_from_is_in_its_fingerprint() -> None:
+def test_fingerprint_covers_all_definitions() -> None:
     found = {path.relative_to(freshness._PACKAGE).as_posix() for path in freshness._list_definitions()}
     assert {"views/versions.lock", "views/itp/job.v1.sql", "sql/itp/gpu_hours.sql"} <= found
     assert {"ingest/traces/itp.py", "views/itp/caveats.csv", "engines/duckdb/write/catalog.py"} <= found

@@ -1,4 +1,4 @@
-"""A user's own views and queries: built beside ours, told where they are wrong, and never in our way."""
+"""The user's own views and queries: created, reported where they fail, and without effect on the rest."""
 
 import shutil
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def asked(warehouse: Path, sql: str) -> list[tuple]:
         return connection.execute(sql).fetchall()
 
 
-def test_views_and_queries_are_listed_and_asked_like_ours(warehouse: Path) -> None:
+def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None:
     built = built_with(warehouse, {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL})
     assert built.problems == []
     assert asked(warehouse, "from mine.big") == asked(warehouse, "from mine.big_v1") == [("a", 1, 1.0)]
@@ -68,7 +68,7 @@ def test_views_and_queries_are_listed_and_asked_like_ours(warehouse: Path) -> No
         assert connection.execute("from mine.by_node(min_gpus := 1)").fetchall() == [("a", 1)]
 
 
-def test_they_inherit_what_columns_mean_and_caveats(warehouse: Path) -> None:
+def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
     runs = "create view mine.runs_v1 as select run_s from itp.job"
     built_with(warehouse, {"views/mine/runs.v1.sql": runs})
     of_column = """
@@ -101,35 +101,35 @@ WRONG = {
     "views/mine/other.v1.sql": (BIG, "creates mine.big_v1, but its name says mine.other_v1"),
     "views/mine/two.v1.sql": (
         "create view mine.two_v1 as select 1 as a; drop schema itp cascade",
-        "holds more than one view and comments on it: 'drop schema itp cascade'",
+        "more than one view and its comments: 'drop schema itp cascade'",
     ),
     "views/mine/on_ours.v1.sql": (
         "create view mine.on_ours_v1 as select 1 as a; comment on view itp.job_v1 is 'mine'",
-        "holds more than one view and comments on it",
+        "more than one view and its comments",
     ),
     "views/mine/empty.v1.sql": ("", "the first statement must begin with `create or replace view … as`"),
-    "views/mine/binary.v1.sql": ("\udcff", "it is not UTF-8"),
+    "views/mine/binary.v1.sql": ("\udcff", "not UTF-8"),
     "views/mine/circle.v1.sql": (
         "create view mine.circle_v1 as select * from mine.round",
-        "reads itself in a circle",
+        "part of a cycle of references",
     ),
     "views/mine/round.v1.sql": (
         "create view mine.round_v1 as select * from mine.circle_v1",
-        "reads itself in a circle",
+        "part of a cycle of references",
     ),
     "views/mine/caveat.v1.sql": (
         "-- caveat: no.such\ncreate view mine.caveat_v1 as select 1 as a",
         "no ledger has the caveat no.such",
     ),
-    "views/itp/mine.v1.sql": ("create view itp.mine_v1 as select 1", "the schema itp is not yours"),
-    "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is not yours"),
-    "views/main/mine.v1.sql": ("create view main.mine_v1 as select 1", "is not yours"),
+    "views/itp/mine.v1.sql": ("create view itp.mine_v1 as select 1", "the schema itp is reserved"),
+    "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is reserved"),
+    "views/main/mine.v1.sql": ("create view main.mine_v1 as select 1", "is reserved"),
     "views/mine/unversioned.sql": (BIG, "name a view file <name>.v<N>.sql"),
     "views/flat.v1.sql": (BIG, "is not read. A view is "),
     "notes.sql": ("select 1", "is not read. A view is "),
     "sql/mine/on_big.sql": (
         "create macro mine.on_big() as table select sn from mine.big",
-        "reads mine.big, which could not be built",
+        "reads mine.big, which failed",
     ),
     "sql/mine/limited.sql": (
         "-- choices: a: x y\ncreate macro mine.limited(a varchar := 'x') as table\n"
@@ -144,16 +144,16 @@ WRONG = {
 }
 
 
-def test_what_is_wrong_is_told_with_its_place_and_the_rest_works(warehouse: Path) -> None:
+def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> None:
     right = {"views/mine/right.v1.sql": "create view mine.right_v1 as select sn from openb.node"}
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     (warehouse / "local" / "views" / "mine").mkdir(parents=True)
     (warehouse / "local" / "views" / "mine" / "binary.v1.sql").write_bytes(b"-- \xff\n")
     problems = {problem.name: problem.error for problem in built_with(warehouse, right | files).problems}
     errors = sorted(problems.values())
-    for name, (_, said) in WRONG.items():
+    for name, (_, message) in WRONG.items():
         [found] = [error for error in errors if error.startswith(str(warehouse / "local" / name))]
-        assert said in found, name
+        assert message in found, name
     assert len(errors) == len(WRONG)
     assert len(asked(warehouse, "from mine.right")) == 2
     assert len(asked(warehouse, "from openb.node")) == 2
@@ -166,7 +166,7 @@ def test_what_is_wrong_is_told_with_its_place_and_the_rest_works(warehouse: Path
         assert "nosuch" in refused.stderr
 
 
-def test_an_ingest_takes_them_up_and_says_what_is_wrong(warehouse: Path) -> None:
+def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
     built_with(warehouse, {"views/mine/big.v1.sql": BIG})
     (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select")
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
@@ -176,7 +176,7 @@ def test_an_ingest_takes_them_up_and_says_what_is_wrong(warehouse: Path) -> None
     assert asked(warehouse, "select sum(gpu) from mine.big") == [(3,)]
 
 
-def test_a_build_with_errors_fails_and_one_after_they_are_mended_does_not(warehouse: Path) -> None:
+def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     path = warehouse / "local" / "views" / "mine" / "big.v1.sql"
     path.parent.mkdir(parents=True)
     path.write_text(BIG.replace("gpu > 0", "gpus > 0"))
@@ -193,7 +193,7 @@ def test_a_build_with_errors_fails_and_one_after_they_are_mended_does_not(wareho
     assert asked(warehouse, "select count(*) from catalog.views where status = 'local'") == [(0,)]
 
 
-def test_sums_of_fractions_are_exact_there_too(warehouse: Path) -> None:
+def test_sums_of_fractions_are_exact(warehouse: Path) -> None:
     text = "create view mine.sums_v1 as select fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"
     assert built_with(warehouse, {"views/mine/sums.v1.sql": text}).problems == []
     assert "fsum" not in str(asked(warehouse, "select sql from duckdb_views() where view_name = 'sums_v1'"))

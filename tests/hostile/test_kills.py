@@ -166,8 +166,8 @@ ROOMS = (0, 8, 32, 100, 300, 700, 1500, 2500, 3500, 4200)
 def check_full(run: Run, room_kib: int) -> list[str]:
     """A disk that is full ends an ingest with a sentence, unless there was room enough."""
     faults = run.faults()
-    if not faults and run.code == 1 and "room" not in run.stderr:
-        faults.append(f"it does not say to make room: {run.stderr}")
+    if not faults and run.code == 1 and "Free disk space" not in run.stderr:
+        faults.append(f"it does not say to free disk space: {run.stderr}")
     return faults
 
 

@@ -391,6 +391,6 @@ def test_a_full_disk_is_an_error_without_a_traceback(rows: int, what: str, tmp_p
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'warehouse'}: cannot write {what} (")
-    assert "Make room, and run the same command again" in run.stderr
+    assert "Free disk space, and run the same command again" in run.stderr
     (conversion,) = journal.read_finished(tmp_path / "warehouse") or [only(ingest(tmp_path, {}))]
     assert conversion.files[0].rows == rows

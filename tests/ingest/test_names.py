@@ -1,6 +1,6 @@
 import pytest
 
-from tracehouse.core.names import listed, shown_name
+from tracehouse.core.text import escape_name, join_names
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from tracehouse.core.names import listed, shown_name
     ],
 )
 def test_a_name_is_shown_on_one_line_of_utf8(name: str, shown: str) -> None:
-    assert shown_name(name) == shown
-    assert shown_name(shown) == shown
+    assert escape_name(name) == shown
+    assert escape_name(shown) == shown
     assert shown.isprintable()
     shown.encode()
 
 
 def test_a_long_list_is_cut() -> None:
     names = [f"{number}.csv" for number in range(1, 1235)]
-    assert listed(names[:20]).endswith("19.csv, 20.csv")
-    assert listed(names[:21]).endswith("19.csv, 20.csv and 1 more")
-    assert listed(names).endswith("20.csv and 1,214 more")
+    assert join_names(names[:20]).endswith("19.csv, 20.csv")
+    assert join_names(names[:21]).endswith("19.csv, 20.csv and 1 more")
+    assert join_names(names).endswith("20.csv and 1,214 more")

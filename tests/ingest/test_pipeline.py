@@ -77,7 +77,7 @@ THREE = {
 }
 
 
-def test_what_has_not_changed_is_not_converted_again(tmp_path: Path) -> None:
+def test_skips_unchanged_files(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     first = ingest(raw, warehouse)
     assert names_of(first.converted) == ["openb.node", "zeus.power", "zeus.train"]
@@ -96,7 +96,7 @@ def test_what_has_not_changed_is_not_converted_again(tmp_path: Path) -> None:
     assert stamps(warehouse) == before
 
 
-def test_what_has_changed_is_converted_and_nothing_else(tmp_path: Path) -> None:
+def test_converts_only_changed_files(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     before = stamps(warehouse)
@@ -110,7 +110,7 @@ def test_what_has_changed_is_converted_and_nothing_else(tmp_path: Path) -> None:
 V100 = {"summary_power_v100.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n"}
 
 
-def test_one_more_file_of_a_table_is_added_and_none_leaves_by_being_away(tmp_path: Path) -> None:
+def test_adds_files_and_keeps_rows_of_absent_ones(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     more = write(tmp_path / "more", V100)
@@ -123,7 +123,7 @@ def test_one_more_file_of_a_table_is_added_and_none_leaves_by_being_away(tmp_pat
     assert published_rows(warehouse)["zeus.power"] == 2
 
 
-def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> None:
+def test_replace_keeps_only_found_files_and_reports_removed_rows(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     ingest(raw, warehouse)
     (raw / "zeus/summary_power_a40.csv").unlink()
@@ -136,7 +136,7 @@ def test_replacing_leaves_what_is_here_and_names_what_goes(tmp_path: Path) -> No
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
 
 
-def test_replacing_takes_nothing_out_where_a_file_could_not_be_read(tmp_path: Path) -> None:
+def test_replace_removes_nothing_if_a_file_is_unreadable(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     ingest(raw, warehouse)
     write(raw, {"zeus/summary_power_a40.csv": PAGE})
@@ -151,7 +151,7 @@ SHRUNK = {"no rows": b"", "fewer than half": b"n1,1,2,0,\n" * 4}
 
 
 @pytest.mark.parametrize("case", SHRUNK)
-def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: str, tmp_path: Path) -> None:
+def test_rejects_version_with_far_fewer_rows_without_replace(case: str, tmp_path: Path) -> None:
     raw = write(tmp_path / "raw", {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9})
     warehouse = tmp_path / "warehouse"
     ingest(raw, warehouse)
@@ -171,7 +171,7 @@ def test_a_version_with_far_fewer_rows_replaces_nothing_unless_it_is_said(case: 
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
 
 
-def test_a_cluster_that_is_no_longer_in_an_archive_is_named_with_its_rows(tmp_path: Path) -> None:
+def test_reports_rows_of_member_removed_from_archive(tmp_path: Path) -> None:
     members = {f"cluster0{n}.csv": RAW_JOB + b"a,1,600,1\n" * n for n in (1, 2, 3)}
     raw, warehouse = write(tmp_path / "raw", {"raw-traces.tar.gz": tar_gz(members)}), tmp_path / "warehouse"
     ingest(raw, warehouse)
@@ -184,7 +184,7 @@ def test_a_cluster_that_is_no_longer_in_an_archive_is_named_with_its_rows(tmp_pa
     assert published_rows(warehouse) == {"itp.raw_job": 5}
 
 
-def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> None:
+def test_forget_removes_rows_until_file_is_ingested_again(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     assert database.forget(warehouse, ["summary_power_a40.csv", "summary_tr*"]) == [
@@ -198,9 +198,7 @@ def test_what_is_forgotten_is_gone_until_it_is_found_again(tmp_path: Path) -> No
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power", "zeus.train"]
 
 
-def test_a_file_is_forgotten_by_the_path_that_an_error_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     # The file of that name is in another folder; and a pattern may mean everything.
@@ -225,7 +223,7 @@ def test_a_file_is_forgotten_by_the_path_that_an_error_names(
     ]
 
 
-def test_lines_that_a_forgotten_piece_had_first_come_back_with_the_others(tmp_path: Path) -> None:
+def test_lines_of_forgotten_piece_return_with_other_pieces(tmp_path: Path) -> None:
     header, line = b"Time,172.31.0.1-0\n", b"2023-07-01 00:00:%02d+08:00,%d\n"
     pieces = {
         "utilization/kalos/GPU_UTIL-2023-07.csv": header + line % (0, 1) + line % (15, 2),
@@ -234,7 +232,7 @@ def test_lines_that_a_forgotten_piece_had_first_come_back_with_the_others(tmp_pa
     raw, warehouse = write(tmp_path / "raw", pieces), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     assert utilization(warehouse) == [1, 2, 4]
-    # A piece that comes later is read beside what is there, whether or not that is found again.
+    # A later piece omits the lines of earlier pieces, even if these are not found again.
     later = write(tmp_path / "later", {"utilization/kalos/GPU_UTIL-2023-06.csv": header + line % (30, 9)})
     database.ingest([later], warehouse, [], quiet)
     assert utilization(warehouse) == [1, 2, 4]
@@ -251,7 +249,7 @@ def utilization(warehouse: Path) -> list[float]:
     return [value for (value,) in rows]
 
 
-def test_damaged_parquet_is_written_anew_and_that_is_said(tmp_path: Path) -> None:
+def test_converts_again_and_reports_damaged_parquet(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
@@ -263,7 +261,7 @@ def test_damaged_parquet_is_written_anew_and_that_is_said(tmp_path: Path) -> Non
     assert path.read_bytes() == whole
 
 
-def test_damaged_parquet_whose_raw_file_is_away_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_damaged_parquet_without_raw_file_is_error_with_advice(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
@@ -278,7 +276,7 @@ def test_damaged_parquet_whose_raw_file_is_away_is_named_with_what_to_do(tmp_pat
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0
 
 
-def test_another_declaration_is_a_change(tmp_path: Path) -> None:
+def test_changed_declaration_converts_again(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     manifest = warehouse / "datapackage.json"
@@ -288,7 +286,7 @@ def test_another_declaration_is_a_change(tmp_path: Path) -> None:
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
 
 
-def test_parquet_that_is_gone_is_written_again(tmp_path: Path) -> None:
+def test_missing_parquet_is_written_again(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     for path in (warehouse / "parquet" / "openb").rglob("*.parquet"):
@@ -297,7 +295,7 @@ def test_parquet_that_is_gone_is_written_again(tmp_path: Path) -> None:
         assert path.exists()
 
 
-def test_tables_whose_raw_files_are_gone_stay(tmp_path: Path) -> None:
+def test_keeps_tables_without_raw_files(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     (raw / "openb_node_list_all_node.csv").unlink()
@@ -309,7 +307,7 @@ def test_tables_whose_raw_files_are_gone_stay(tmp_path: Path) -> None:
     assert all((warehouse / path).exists() for path in stamps(warehouse))
 
 
-def test_only_the_named_traces_are_read(tmp_path: Path) -> None:
+def test_reads_only_named_traces(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | {"other.csv": b"x"}), tmp_path / "warehouse"
     assert names_of(ingest(raw, warehouse, "openb").conversions) == ["openb.node"]
     write(raw, {"openb_node_list_all_node.csv": PAGE})
@@ -320,7 +318,7 @@ def test_only_the_named_traces_are_read(tmp_path: Path) -> None:
     assert sorted(published_rows(warehouse)) == ["openb.node", "zeus.power", "zeus.train"]
 
 
-def test_several_raw_folders_are_one(tmp_path: Path) -> None:
+def test_several_raw_folders_act_as_one(tmp_path: Path) -> None:
     one = write(tmp_path / "one", {"summary_power_a40.csv": THREE["zeus/summary_power_a40.csv"]})
     two = write(tmp_path / "two", {"summary_power_v100.csv": THREE["zeus/summary_power_a40.csv"]})
     outcome = ingest([one, two], tmp_path / "warehouse")
@@ -342,9 +340,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_file_leaves_its_table_as_it_was_and_the_others_are_published(
-    case: str, tmp_path: Path
-) -> None:
+def test_bad_file_keeps_its_table_and_others_are_published(case: str, tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
     before = stamps(warehouse)
@@ -365,7 +361,7 @@ def test_a_bad_file_leaves_its_table_as_it_was_and_the_others_are_published(
 
 
 @pytest.mark.parametrize("bad", [b"", LFS_POINTER, PAGE, NODE], ids=["empty", "pointer", "page", "node"])
-def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: bytes, tmp_path: Path) -> None:
+def test_bad_file_of_ambiguous_name_keeps_both_tables(bad: bytes, tmp_path: Path) -> None:
     files = {f"raw-traces/cluster0{n}.csv": RAW_JOB + b"a%d,1,600,1\n" % n for n in (1, 2, 3)}
     raw, warehouse = write(tmp_path / "raw", files), tmp_path / "warehouse"
     ingest(raw, warehouse)
@@ -376,7 +372,7 @@ def test_a_bad_file_of_an_ambiguous_name_leaves_both_tables_as_they_were(bad: by
     assert outcome.notes == ("zeus/summary_train.csv has no rows",)
 
 
-def test_a_wrong_call_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
+def test_wrong_arguments_fail_before_reading(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no trace is called pia\. Known: acme, "):
         ingest(tmp_path / "gone", tmp_path / "warehouse", "itp", "pia")
     with pytest.raises(UserError, match="gone: there is no such folder"):
@@ -390,7 +386,7 @@ def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=120)
 
 
-def test_wrong_calls_on_the_command_line(tmp_path: Path) -> None:
+def test_wrong_arguments_on_command_line(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     run = traces("ingest", "pia", "--raw", tmp_path, "--warehouse", warehouse)
     assert run.returncode == 2
@@ -434,7 +430,7 @@ PROBLEMS = {
 }
 
 
-def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Path) -> None:
+def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
     files = {name: data for name, (data, _) in PROBLEMS.items()}
     raw = write(
         tmp_path / "raw", files | {"zeus/summary_train.csv": TRAIN + b"d,n,8,adam,1e-1,x,0.5,nan\n" * 2}
@@ -479,7 +475,7 @@ def test_each_problem_is_one_line_and_what_can_be_read_is_published(tmp_path: Pa
         assert connection.execute(account, {"file": "zeus/summary_train.csv"}).fetchall() == [(10, 9, 1)]
 
 
-def test_a_folder_without_data_is_an_error(tmp_path: Path) -> None:
+def test_folder_without_data_is_error(tmp_path: Path) -> None:
     run = traces(
         "ingest", "--raw", write(tmp_path / "raw", {"README.md": b"x"}), "--warehouse", tmp_path / "warehouse"
     )
@@ -527,7 +523,7 @@ def version(rows: int) -> dict[str, bytes]:
     }
 
 
-def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -> None:
+def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", version(2)), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     old = stamps(warehouse)
@@ -566,17 +562,15 @@ def test_an_ingest_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) 
     assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()
 
 
-def test_one_table_that_cannot_be_written_stops_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The largest is begun first, whatever the machine.
+def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The largest starts first on any machine.
     largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
     convert = incremental.convert
 
     def failing(raw_input: RawInput, *rest: Any) -> tuple:
         if raw_input.table_name == "openb.node":
-            raise UserError("no room")
+            raise UserError("disk full")
         while not stopped.is_set():
             raw_input.on_bytes(0)
         return convert(raw_input, *rest)
@@ -585,14 +579,14 @@ def test_one_table_that_cannot_be_written_stops_the_others(
     stopped = threading.Event()
     timer = threading.Timer(20, stopped.set)
     timer.start()
-    with pytest.raises(UserError, match="no room"):
+    with pytest.raises(UserError, match="disk full"):
         ingest(raw, warehouse)
     assert not stopped.is_set(), "the others went on"
     timer.cancel()
     assert journal.read_finished(warehouse) == []
 
 
-def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:
+def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", version(200_000)), tmp_path / "warehouse"
     command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
@@ -600,9 +594,9 @@ def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) ->
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=30)
     stopped = "Stopped. What was converted is kept, and the next ingest goes on there. "
-    assert (running.returncode, said) == (130, f"{stopped}There is no database yet\n")
+    assert (running.returncode, errors) == (130, f"{stopped}There is no database yet\n")
     database.ingest([raw], warehouse, [], quiet)
     assert answer(warehouse) == [(200_000,) * 4]
     write(raw, version(200_001))
@@ -611,6 +605,6 @@ def test_an_interrupted_ingest_ends_at_once_and_goes_on_later(tmp_path: Path) ->
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
-    assert (running.returncode, said) == (130, f"{stopped}The database is as it was\n")
+        _, errors = running.communicate(timeout=30)
+    assert (running.returncode, errors) == (130, f"{stopped}The database is as it was\n")
     assert answer(warehouse) == [(200_000,) * 4]

@@ -77,7 +77,7 @@ def test_journal_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
         partition="day=1/list=a",
         files=(),
         rejected=conversion.files,
-        passed_over=(SkippedCopy("y.csv", "1" * 64),),
+        skipped_copies=(SkippedCopy("y.csv", "1" * 64),),
     )
     assert manifest.read_conversions(tmp_path) == []
     journal.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import shown_name
+from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.packing import all_forms, form_of
 from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
 
@@ -642,7 +642,7 @@ def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
             name = info.name.rpartition("/")[2]
             content = archive.extractfile(info) if info.isreg() else None
             if content and name.lower().endswith(".csv") and not name.startswith("._"):
-                found[shown_name(name[:-4]) + ".csv"] = content.read()
+                found[escape_name(name[:-4]) + ".csv"] = content.read()
     return found
 
 

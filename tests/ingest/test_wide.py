@@ -474,6 +474,6 @@ def test_a_full_disk_is_an_error_without_a_traceback(tmp_path: Path) -> None:
     )
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {warehouse}: cannot write acme.gpu_metric (")
-    assert "Make room, and run the same command again" in run.stderr
+    assert "Free disk space, and run the same command again" in run.stderr
     (conversion,) = ingest(raw, warehouse).converted
     assert conversion.files[0].rows == 400_000

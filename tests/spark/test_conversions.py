@@ -27,7 +27,7 @@ def ingest(raw: Path, warehouse: Path, traces: Sequence[str], spark: "SparkSessi
     return database.ingest([raw], warehouse, traces, quiet, workers=create_workers(spark))
 
 
-def test_the_same_files_and_accounts(
+def test_files_and_counts_are_the_same(
     spark: "SparkSession", sample_raw: Path, sample_warehouse: Path, tmp_path: Path
 ) -> None:
     outcome = ingest(sample_raw, tmp_path / "warehouse", [], spark)
@@ -39,7 +39,7 @@ def test_the_same_files_and_accounts(
         assert ours == (sample_warehouse / stored.path).read_bytes()
 
 
-def test_the_same_errors_and_the_rest_is_read(spark: "SparkSession", tmp_path: Path) -> None:
+def test_errors_are_the_same_and_rest_is_read(spark: "SparkSession", tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
@@ -53,7 +53,7 @@ def test_the_same_errors_and_the_rest_is_read(spark: "SparkSession", tmp_path: P
 
 
 @in_full
-def test_stored_views_are_made_on_the_workers_and_are_the_same(
+def test_materialized_views_of_workers_are_the_same(
     spark: "SparkSession", sample_raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of a sample, none is worth it.
@@ -82,7 +82,7 @@ def test_stored_views_are_made_on_the_workers_and_are_the_same(
 
 
 @in_full
-def test_what_has_not_changed_is_not_converted_again(spark: "SparkSession", tmp_path: Path) -> None:
+def test_skips_unchanged_files(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
     (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
@@ -93,7 +93,7 @@ def test_what_has_not_changed_is_not_converted_again(spark: "SparkSession", tmp_
 
 
 @in_full
-def test_a_warehouse_that_cannot_be_written_to_is_told(spark: "SparkSession", tmp_path: Path) -> None:
+def test_unwritable_warehouse_is_error(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
     (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.core.units import spelled
+from tracehouse.core.units import spell_unit
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, unit_of
 from tracehouse.views.quantities import Quantity, quantities
@@ -65,7 +65,7 @@ def test_another_header_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.each_trace
 def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
     units = synthetic.execute("select distinct unit from catalog.columns").fetchall()
-    assert [unit for (unit,) in units if spelled(unit) != unit] == []
+    assert [unit for (unit,) in units if spell_unit(unit) != unit] == []
     assert ("CPU cores",) in units
 
 

@@ -244,7 +244,7 @@ def scratch_folder() -> Iterator[Path]:
                 return
             time.sleep(0.01)
 
-    with signals.before_the_end(remove), _locked(folder / _LOCK):
+    with signals.clean_up_at_end(remove), _locked(folder / _LOCK):
         yield folder
 
 

@@ -1,8 +1,8 @@
-"""Base tables in the database: a view over each table's Parquet files, or a copy of them.
+"""Create base tables in the database: views over Parquet files, or copies of their rows.
 
 A view names exactly its files, below the variable `data_root` or, where that is not set, below the
-warehouse's own path, so that the folder can be moved. The expression stands inline in each view: as a
-macro it does not resolve when the file is attached under another name.
+warehouse's path, so that the folder can be moved. Each view repeats the expression: a macro would not
+resolve where the database is attached under another name.
 """
 
 from collections import defaultdict
@@ -45,9 +45,11 @@ def create_base_table(
     warehouse: Path,
     materialize: bool,
 ) -> str:
-    """Create a base table in its schema, without comments, and tell if it is a table or view."""
-    mine = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
-    rows = " union all ".join(_rows_of_partitions(table, mine, warehouse)) or _no_rows(table.stored_columns)
+    """Create a base table without comments, and return whether it is a `table` or a `view`."""
+    own = [c for c in conversions if (c.trace, c.table) == (trace.name, table.name)]
+    rows = " union all ".join(_select_partitions(table, own, warehouse)) or _select_nothing(
+        table.stored_columns
+    )
     return _create(connection, f"{trace.name}.{table.name}", rows, materialize)
 
 
@@ -57,9 +59,11 @@ def create_rejected_rows(
     warehouse: Path,
     materialize: bool,
 ) -> None:
-    """Create `catalog.rejected_rows`: every row that did not fit its table, whatever the trace."""
+    """Create `catalog.rejected_rows`, with the rejected rows of all tables."""
     files = [stored for conversion in conversions for stored in conversion.rejected]
-    rows = _rows(REJECTED_COLUMNS, {}, files, warehouse) if files else _no_rows(REJECTED_COLUMNS)
+    rows = (
+        _select_rows(REJECTED_COLUMNS, {}, files, warehouse) if files else _select_nothing(REJECTED_COLUMNS)
+    )
     kind = _create(connection, "catalog.rejected_rows", rows, materialize)
     comment = "Rows of raw files that do not fit their base table, with the reason."
     connection.execute(f"comment on {kind} catalog.rejected_rows is {quoted(comment)}")
@@ -67,52 +71,52 @@ def create_rejected_rows(
 
 
 def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
-    """Create a table or view of `rows`, and tell which of the two it is."""
+    """Create a table or a view of a select, and return which of the two it is."""
     kind = "table" if materialize else "view"
     try:
         connection.execute(f"create {kind} {name} as {rows}")
     except DuckDBError as error:
         raise UserError(
-            f"{name}: a Parquet file of it cannot be read ({str(error).splitlines()[0]}). "
-            "`traces check --files` names those that are not as they were written. If all are, an older "
-            "version of this program wrote them: ingest their raw files again, or `traces forget` them"
+            f"{name}: cannot read one of its Parquet files ({str(error).splitlines()[0]}). "
+            "`traces check --files` lists damaged files. If there are none, an older version of Tracehouse "
+            "wrote the file: ingest its raw file again, or run `traces forget`"
         ) from error
     return kind
 
 
-def _rows_of_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
-    """For each partition of a table, the select that gives its rows."""
+def _select_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
+    """Yield the select of each partition of a table."""
     files: dict[str, list[StoredFile]] = defaultdict(list)
     for conversion in conversions:
         files[conversion.partition] += conversion.files
     for partition, stored in files.items():
         if stored:
-            # DuckDB could read these values off the paths, but would take them from folders above ours too.
+            # DuckDB would parse these values from the paths, but also from folders above the warehouse.
             values = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
-            yield _rows(table.stored_columns, values, stored, warehouse)
+            yield _select_rows(table.stored_columns, values, stored, warehouse)
 
 
-def _rows(
+def _select_rows(
     columns: Sequence[Column], values: Mapping[str, str], files: Sequence[StoredFile], warehouse: Path
 ) -> str:
-    """The select that gives the rows of some files; columns in `values` have the same value in each."""
+    """Return the select over some files; columns in `values` are constant."""
     listed = ", ".join(
         f'cast({quoted(values[column.name])} as {column.stored_type}) as "{column.name}"'
         if column.name in values
         else f'"{column.name}"'
         for column in columns
     )
-    return f"select {listed} from {parquet((stored.path for stored in files), warehouse)}"
+    return f"select {listed} from {read_parquet((stored.path for stored in files), warehouse)}"
 
 
-def parquet(paths: Iterable[str], warehouse: Path) -> str:
-    """The table function that reads some files of a warehouse, wherever its folder is."""
+def read_parquet(paths: Iterable[str], warehouse: Path) -> str:
+    """Return the table function that reads files of a warehouse, which may have been moved."""
     root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
     listed = ", ".join(f"{root} || {quoted('/' + path)}" for path in paths)
     return f"read_parquet([{listed}], hive_partitioning = false)"
 
 
-def _no_rows(columns: Sequence[Column]) -> str:
+def _select_nothing(columns: Sequence[Column]) -> str:
     nulls = ", ".join(f'cast(null as {column.stored_type}) as "{column.name}"' for column in columns)
     return f"select {nulls} where false"
 

@@ -4,7 +4,7 @@ An ingest converts raw files, builds a database in the staging folder, publishes
 database over the old one, computes materialized views, and renames a database that reads them over the first.
 Readers see one complete version. A kill before the first rename leaves the old database, whose files the
 manifest has superseded and the store keeps; a kill before the second leaves a database that computes its
-views on demand, and the next ingest goes on with them.
+views on demand, and the next ingest materializes them.
 """
 
 import shutil
@@ -254,7 +254,7 @@ def _publish_views(
 
 
 def _put_in_place(staged: _StagedDatabase, warehouse: Path) -> list[str]:
-    """Rename a database over the old one. Returns a note where somebody wrote into that, which is kept."""
+    """Rename a database over the old one. Returns a note if a user wrote into that, which is kept."""
     root = resolve_warehouse(warehouse)
     notes = foreign_objects.keep(warehouse / NAME, freshness.read_headers(root))
     with explain_write_errors(warehouse, NAME):

@@ -1,4 +1,4 @@
-"""What a database defines, without the rows of its tables: for another engine to define the same."""
+"""Read the definitions of a database without its rows, so that another engine can define the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tracehouse.views.columns import Columns
 
 @dataclass(frozen=True)
 class Defined:
-    """A table, view or query: what it is, and its columns with DuckDB's types and what they mean."""
+    """A table, view or query: its comment, and its columns with their DuckDB types and comments."""
 
     comment: str
     columns: Columns
@@ -23,7 +23,7 @@ class Defined:
 
 @dataclass(frozen=True)
 class Definitions:
-    """What a warehouse defines: relations and queries by name, and the tables of its catalog."""
+    """The relations and queries of a warehouse by name, and the tables of its catalog."""
 
     relations: Mapping[str, Defined]
     queries: Mapping[str, Defined]
@@ -31,12 +31,12 @@ class Definitions:
 
     @property
     def names(self) -> set[str]:
-        """All that is defined."""
+        """The names of all relations and queries."""
         return {*self.relations, *self.queries}
 
 
 def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
-    """What a database over some conversions defines. Their files are not read, and need not be here."""
+    """Read the definitions of a database over some conversions, whose files need not exist."""
     with duckdb.connect() as connection:
         build(connection, conversions, [], Path("/"), materialize=False)
         comments = dict(
@@ -56,12 +56,15 @@ def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
         ).fetchall()
         return Definitions(
             {name: Defined(comments[name], columns) for name, columns in column_types(connection).items()},
-            {name: Defined(comments[name], columns) for name, columns in _answers(connection).items()},
+            {
+                name: Defined(comments[name], columns)
+                for name, columns in _read_query_columns(connection).items()
+            },
             {name: connection.sql(f"from {name}").to_arrow_table() for (name,) in tables},
         )
 
 
-def _answers(connection: duckdb.DuckDBPyConnection) -> dict[str, Columns]:
+def _read_query_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, Columns]:
     meanings = {
         (name, column): meaning
         for name, column, meaning in connection.execute(

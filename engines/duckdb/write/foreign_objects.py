@@ -1,4 +1,4 @@
-"""Finds what somebody else wrote into the database, and keeps it when a new one takes its place."""
+"""Find what other programs wrote into the database, and keep that database when a new one replaces it."""
 
 import os
 import shutil
@@ -9,14 +9,14 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.names import listed
+from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.attach import HeldError, attach
 from tracehouse.engines.duckdb.write.freshness import hash_header
 
-_MARK, _MARK_ENDS = b"DUCK", 12
+_MAGIC, _MAGIC_END = b"DUCK", 12
 
 _FOREIGN = """
-    with there(name) as (
+    with present(name) as (
         select schema_name || '.' || table_name from duckdb_tables()
         where database_name = 'before' and not internal
         union
@@ -29,7 +29,7 @@ _FOREIGN = """
         select schema_name || '.' || sequence_name from duckdb_sequences() where database_name = 'before'
     ),
 
-    ours(name) as (
+    join_names(name) as (
         select table_name from before.catalog.tables
         union all
         select unnest([view_name, versioned_name]) from before.catalog.views
@@ -37,12 +37,12 @@ _FOREIGN = """
         select query_name from before.catalog.queries
     )
 
-    select name from there where not starts_with(name, 'catalog.') except from ours order by name
+    select name from present where not starts_with(name, 'catalog.') except from listed order by name
 """
 
 
 def check_is_free(database: Path) -> None:
-    """Raise UserError where a process has the database open for writing, whose work would be lost."""
+    """Raise UserError where a process has the database open for writing: its work would be lost."""
     if not database.exists():
         return
     with duckdb.connect() as connection:
@@ -51,35 +51,36 @@ def check_is_free(database: Path) -> None:
         except HeldError:
             raise
         except UserError:
-            # It is replaced, whatever it is; that is said elsewhere.
+            # An unreadable database is replaced, and the caller reports it.
             return
 
 
 def keep(database: Path, headers: Sequence[str]) -> list[str]:
-    """Keep a database under another name if somebody wrote into it, and tell so.
+    """Keep a database under another name if a user wrote into it, and return a note on it.
 
-    `headers` are those of databases as they were built here (see `freshness`); without any, it counts what is
-    in the database and not in its catalog. What was written and not taken up yet is in a log beside it.
+    `headers` are the headers of the databases that were built here (see `freshness`). Without any, a database
+    is modified if it has objects that its catalog does not list. DuckDB keeps writes that are not in the file
+    yet in a log next to it.
     """
-    log = _log(database)
+    log = _log_of(database)
     if not _is_database(database):
         return []
     is_written = log.exists() or (bool(headers) and hash_header(database) not in headers)
     if headers and not is_written:
         return []
-    names = _foreign(database)
+    names = _find_foreign_objects(database)
     if not (names or is_written):
         return []
     now = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
-    aside = database.with_name(f"{database.stem}-kept-{now}{database.suffix}")
-    _link(database, aside)
+    copy = database.with_name(f"{database.stem}-kept-{now}{database.suffix}")
+    _link(database, copy)
     if log.exists():
-        log.replace(_log(aside))
-    wrote = f"wrote {listed(names, 5)} into the database" if names else "wrote into the database"
+        log.replace(_log_of(copy))
+    wrote = f"wrote {join_names(names, 5)} into the database" if names else "wrote into the database"
     return [
-        f"{database}: somebody {wrote}, which is not in the new one. The old one is kept as {aside}. Views "
-        f"and queries that are to stay are files below {database.parent / 'local'}; tables belong in a "
-        "database of your own that attaches this one"
+        f"{database}: a user {wrote}. The new database does not have these changes; the old one is kept as "
+        f"{copy}. Put your own views and queries into files below {database.parent / 'local'}, and your own "
+        "tables into a database that attaches this one"
     ]
 
 
@@ -87,15 +88,15 @@ def _is_database(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(_MARK_ENDS)[-len(_MARK) :] == _MARK
+        return file.read(_MAGIC_END)[-len(_MAGIC) :] == _MAGIC
 
 
-def _log(database: Path) -> Path:
+def _log_of(database: Path) -> Path:
     return database.with_name(f"{database.name}.wal")
 
 
-def _foreign(database: Path) -> Sequence[str]:
-    """The names of what is in a database and not in its catalog; none where it cannot be opened."""
+def _find_foreign_objects(database: Path) -> Sequence[str]:
+    """Return the objects that the catalog of a database does not list; none where it cannot be opened."""
     with duckdb.connect() as connection:
         try:
             attach(connection, database, "before")
@@ -104,9 +105,9 @@ def _foreign(database: Path) -> Sequence[str]:
             return []
 
 
-def _link(database: Path, aside: Path) -> None:
+def _link(database: Path, copy: Path) -> None:
     try:
-        os.link(database, aside)
+        os.link(database, copy)
     except OSError:
         # Not every file system has hard links.
-        shutil.copy2(database, aside)
+        shutil.copy2(database, copy)

@@ -5,13 +5,12 @@ and the files of materialized views that it reads. The mark is written before th
 a kill between the two, and after any later change of the file, the mark does not match the database.
 
 DuckDB counts in the header of a file how often the file was written. The mark keeps the header of the
-database before too, so that such a kill does not make that database look like one that somebody wrote into.
+database before too, so that after such a kill that database still counts as unmodified.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import local
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import database_mark
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.manifest import Conversion, to_entry
 
 _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
@@ -45,7 +44,7 @@ def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_
 
     `warehouse` is absolute. Materialized views are derived from these inputs, so that only their use counts.
     """
-    contents = [json.dumps(asdict(conversion), sort_keys=True) for conversion in conversions]
+    contents = [json.dumps(to_entry(conversion), sort_keys=True) for conversion in conversions]
     versions = [duckdb.__version__, sqlglot.__version__]
     user_files = local.hash_files(warehouse / local.FOLDER)
     texts = [str(warehouse), str(with_views), *versions, *sorted(contents), *user_files]

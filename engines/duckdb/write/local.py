@@ -1,10 +1,10 @@
-"""Builds the views and queries of a warehouse's user beside ours.
+"""Create the user's own views and named queries.
 
-    <warehouse>/local/views/<schema>/<name>.v<N>.sql    a view, as in ours
-    <warehouse>/local/sql/<schema>/<name>.sql           a named query, as in ours
+    <warehouse>/local/views/<schema>/<name>.v<N>.sql    a view
+    <warehouse>/local/sql/<schema>/<name>.sql           a named query
 
-They have our form and our header keys, and inherit caveats from what they read; nothing has to be described.
-What cannot be created is left out and told, and the rest is built.
+The files have the form and the header keys of Tracehouse's own, and inherit caveats from what they read;
+descriptions are optional. A file that fails is reported, and the rest is created.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _QUERIES = "sql"
 
 @dataclass(frozen=True)
 class Problem:
-    """A file that gave no view and no query: what it would have been called, and what is wrong with it."""
+    """A file that failed: the name of its view or query, and the error."""
 
     name: str
     error: str
@@ -57,22 +57,22 @@ def _hash_content(path: Path) -> str:
 def create(
     connection: duckdb.DuckDBPyConnection, folder: Path, relations: Relations, held: Mapping[str, Held]
 ) -> list[Problem]:
-    """Create what the files of a folder define in the current database, which holds all that is ours.
+    """Create the views and queries of a folder in the current database, which has all of Tracehouse's own.
 
-    `relations` say what the columns of ours mean, and `held` are the caveats of our views. Returns what could
-    not be created, sorted by file; it is in `catalog.not_built` too.
+    `relations` describe the columns of Tracehouse's tables and views, `held` are the views' caveats. Returns
+    the failed files, sorted, and enters them in `catalog.not_built`.
     """
     found, problems = _read(folder, _schemas(connection))
     of_views, meant = dict(held), dict(relations)
-    plain = newest([one for one in found if isinstance(one, ViewFile)])
+    aliases = newest([one for one in found if isinstance(one, ViewFile)])
     by_path = {str(one.path): one for one in found}
-    in_order, _ = graph.sort(_reads(found, plain))
+    in_order, _ = graph.sort(_reads(found, aliases))
     for one in (by_path[path] for path in in_order):
         try:
             connection.begin()
             _check_reads(one, problems)
             if isinstance(one, ViewFile):
-                _create_view(connection, one, plain, meant, of_views)
+                _create_view(connection, one, aliases, meant, of_views)
             else:
                 _create_query(connection, one, of_views)
             connection.commit()
@@ -80,7 +80,7 @@ def create(
             connection.rollback()
             problems.append(_problem(one.path, folder, str(error)))
     problems += [
-        _problem(one.path, folder, f"{one.path}: reads itself in a circle, with others of {folder}")
+        _problem(one.path, folder, f"{one.path}: it is part of a cycle of references in {folder}")
         for path, one in by_path.items()
         if path not in in_order
     ]
@@ -90,102 +90,102 @@ def create(
 
 
 def _schemas(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """The schemas that are ours or DuckDB's."""
+    """Return the schemas of Tracehouse and of DuckDB."""
     rows = connection.execute(
         "select schema_name from duckdb_schemas() where database_name in (current_database(), 'system')"
     ).fetchall()
     return {EACH_TRACE, *(name for (name,) in rows)}
 
 
-def _read(folder: Path, taken: Collection[str]) -> tuple[list[ViewFile | QueryFile], list[Problem]]:
+def _read(folder: Path, reserved: Collection[str]) -> tuple[list[ViewFile | QueryFile], list[Problem]]:
     found: list[ViewFile | QueryFile] = []
     problems = []
     for path in sorted(folder.rglob("*.sql")):
         try:
-            found.append(_read_file(path, folder, taken))
+            found.append(_read_file(path, folder, reserved))
         except (DefinitionError, OSError) as error:
             problems.append(_problem(path, folder, str(error)))
     return found, problems
 
 
-def _read_file(path: Path, folder: Path, taken: Collection[str]) -> ViewFile | QueryFile:
-    place = path.relative_to(folder).parts
-    if len(place) != 3 or place[0] not in (_VIEWS, _QUERIES):
+def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile | QueryFile:
+    parts = path.relative_to(folder).parts
+    if len(parts) != 3 or parts[0] not in (_VIEWS, _QUERIES):
         raise DefinitionError(
-            f"{path}: is not read. A view is {folder}/{_VIEWS}/<schema>/<name>.v1.sql, "
-            f"a query {folder}/{_QUERIES}/<schema>/<name>.sql"
+            f"{path}: not in a folder for views or queries. A view is "
+            f"{folder}/{_VIEWS}/<schema>/<name>.v1.sql, a query {folder}/{_QUERIES}/<schema>/<name>.sql"
         )
-    if place[1] in taken:
-        raise DefinitionError(f"{path}: the schema {place[1]} is not yours; take {FOLDER}, or another name")
+    if parts[1] in reserved:
+        raise DefinitionError(f"{path}: the schema {parts[1]} is reserved. Use {FOLDER} or another name")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{path}: it is not UTF-8 ({error.reason} at byte {error.start:,})") from None
-    one = parsed_view_file(path, text) if place[0] == _VIEWS else parse_query_file(path, text)
+        raise DefinitionError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from None
+    one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)
     if isinstance(one, ViewFile) and one.header.one("stored"):
-        raise DefinitionError(f"{path}: has a line `-- stored:`, which only views of Tracehouse itself may")
+        raise DefinitionError(f"{path}: only Tracehouse's own views can have a line `-- stored:`")
     created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
     for statement in statements(text)[1:]:
         on_column = isinstance(one, ViewFile) and f"comment on column {one.versioned}."
         if not normal(statement).startswith((f"comment on {created} is ", on_column or created)):
             raise DefinitionError(
-                f"{path}: holds more than one {place[0].removesuffix('s')} and comments on it: {statement!r}"
+                f"{path}: more than one {parts[0].removesuffix('s')} and its comments: {statement!r}"
             )
     return one
 
 
-def _reads(found: Sequence[ViewFile | QueryFile], plain: Mapping[str, ViewFile]) -> dict[str, list[str]]:
-    """Which of the files read which others, by their paths."""
+def _reads(found: Sequence[ViewFile | QueryFile], aliases: Mapping[str, ViewFile]) -> dict[str, list[str]]:
+    """Return the paths of the other files that each file reads, by its path."""
     return {
         str(one.path): [
             str(other.path)
             for other in found
-            # A query may have the name of a view that it reads.
-            if other is not one and not one.references.isdisjoint(_names(other, plain))
+            # A query may have the same name as a view that it reads.
+            if other is not one and not one.references.isdisjoint(_list_names(other, aliases))
         ]
         for one in found
     }
 
 
-def _names(one: ViewFile | QueryFile, plain: Mapping[str, ViewFile]) -> Iterator[str]:
+def _list_names(one: ViewFile | QueryFile, aliases: Mapping[str, ViewFile]) -> Iterator[str]:
     if isinstance(one, QueryFile):
         yield one.full_name
     else:
         yield one.versioned
-        if plain[one.alias] is one:
+        if aliases[one.alias] is one:
             yield one.alias
 
 
 def _check_reads(one: ViewFile | QueryFile, problems: Collection[Problem]) -> None:
-    """Raise DefinitionError where it reads what could not be created."""
+    """Raise DefinitionError where a file reads a view or query that failed."""
     for problem in problems:
-        if any(problem.name in (name, _plain(name)) for name in one.references):
-            raise DefinitionError(f"{one.path}: reads {problem.name}, which could not be built")
+        if any(problem.name in (name, _strip_version(name)) for name in one.references):
+            raise DefinitionError(f"{one.path}: reads {problem.name}, which failed")
 
 
-def _plain(name: str) -> str:
-    """A view's name without its version."""
+def _strip_version(name: str) -> str:
+    """Remove the version from a view's name."""
     return re.sub(r"_v\d+$", "", name)
 
 
 def _create_view(
     connection: duckdb.DuckDBPyConnection,
     view: ViewFile,
-    plain: Mapping[str, ViewFile],
+    aliases: Mapping[str, ViewFile],
     relations: Relations,
     held: dict[str, Held],
 ) -> None:
-    """Create a view, and enter it in the catalog, in the relations, and in the caveats that views hold."""
+    """Create a view, and enter it in the catalog, in `relations` and in the caveats of views."""
     connection.execute(f'create schema if not exists "{view.schema}"')
     create_view(connection, view)
-    # The names of its columns, which `select *` does not say.
+    # The names of its columns: its SQL may be `select *`.
     columns = catalog.column_types(connection)[view.versioned]
     meant = meanings.of_view(view, relations, view.column_comments, columns)
     for statement in meanings.inherited_comments(view, meant):
         connection.execute(statement)
-    names = {name: view for name in _names(view, plain) if name != view.versioned}
+    names = {name: view for name in _list_names(view, aliases) if name != view.versioned}
     create_aliases(connection, names)
-    named = dict.fromkeys(_names(view, plain), view)
+    named = dict.fromkeys(_list_names(view, aliases), view)
     relations.update(dict.fromkeys(named, meant))
     held.update(dict.fromkeys(named, caveats.of_view(view, relations, held)))
     catalog.fill_views(connection, [view], held, {}, STATUS)

@@ -22,8 +22,8 @@ from tracehouse.core.progress import Progress
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import exact_sums
-from tracehouse.engines.duckdb.write.base_tables import create_base_table, parquet
-from tracehouse.engines.duckdb.write.statements import query_of
+from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
+from tracehouse.engines.duckdb.write.statements import view_query
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
@@ -263,7 +263,7 @@ def _compute_unit(connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: O
             continue
         view, parts = needed[name], unit.plan.get(name, ())
         for part in missing.get(name, ()):
-            query = query_of(view, _table_functions(warehouse, parts, partition), part.how.cte)
+            query = view_query(view, _table_functions(warehouse, parts, partition), part.how.cte)
             if failure := _write_part(connection, warehouse, name, query, part):
                 failures[name] = failure
             on_bytes(part.bytes_read)
@@ -296,7 +296,7 @@ def _table_functions(warehouse: Path, parts: Sequence[Part], partition: str | No
         if partition is _ALL or part.partition == partition:
             by_cte.setdefault(part.how.cte, []).append(part)
     return {
-        cte: parquet((part.path for part in found), warehouse)
+        cte: read_parquet((part.path for part in found), warehouse)
         for cte, found in by_cte.items()
         if not any(_is_missing(warehouse, part) for part in found)
     }
@@ -316,7 +316,7 @@ def _write_part(
         if mismatch := _find_type_mismatch(connection, query, path):
             return mismatch
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
-            return "it would fill the disk. Make room"
+            return "it would fill the disk. Free disk space"
         view_store.add(warehouse, stage(path, 0), part.path)
     except (duckdb.Error, OSError) as error:
         return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Creates the named queries in a database that has the views which they read."""
+"""Create named queries as table macros in a database that has the views."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
@@ -24,8 +24,8 @@ def create_queries(
 ) -> None:
     """Create named queries as table macros, and enter them in the catalog.
 
-    `held` are the caveats of the views. Raises DefinitionError where one does not fit the views it reads, and
-    where it is to be `explained` and does not say what each of its columns means.
+    `held` are the caveats of the views. Raises DefinitionError where a query does not fit the views that it
+    reads, or, if `explained`, does not describe each of its columns.
     """
     columns = column_types(connection)
     for schema in {query.schema for query in queries}:
@@ -66,11 +66,12 @@ def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, 
 
 
 def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) -> Iterator[tuple]:
-    """The columns of a query's answer, for the catalog.
+    """Yield the columns of a query's result, for the catalog.
 
-    A column means what the query's file says; or the same as the view's column that it passes on; or what its
-    name stands for. Raises DefinitionError where none of them tells, and where one is told that is not there.
-    Their types are left out: DuckDB takes as long to tell them as to create all queries.
+    The meaning of a column is that in the query's file, or that of the view's column that it passes through,
+    or that of the quantity of its name. Raises DefinitionError where a column has none of them, and where the
+    file describes a column that the result does not have. Types are omitted: DuckDB takes as long to describe
+    them as to create all queries.
     """
     answer = cast(exp.Query, query.tree).named_selects
     unknown = sorted(query.meanings.keys() - set(answer))
@@ -96,7 +97,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
 def _enter(
     connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
 ) -> None:
-    """Write the queries into the catalog."""
+    """Enter queries and their parameters in the catalog."""
     comments = dict(
         connection.execute(
             """
@@ -143,7 +144,7 @@ def _enter(
 
 
 def _versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The version that each name of a view stands for: for a plain name, the newest."""
+    """Return the version that each name of a view stands for; an alias stands for the newest."""
     return dict(
         connection.execute(
             """

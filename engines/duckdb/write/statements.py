@@ -1,20 +1,22 @@
-"""The SQL of views and queries as a database keeps it: as written, but that sums of fractions are exact.
+"""Generate the statements that create views and queries in a database.
 
-And a query fails on parameters that it forbids.
+They are the SQL of the files with two changes: sums of fractions are exact (see `exact_sums`), and a query
+fails on parameters outside its choices or range.
 """
 
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import sqlglot
 from sqlglot import exp
 
+from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write.exact_sums import exact_sums, has_fractions
-from tracehouse.engines.duckdb.write.parameter_checks import guarded
-from tracehouse.sql.query_files import QueryFile
+from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 
 _LINE = re.compile(r"^LINE (\d+):", re.M)
@@ -22,29 +24,30 @@ _LINE = re.compile(r"^LINE (\d+):", re.M)
 
 @cache
 def view_statements(view: ViewFile) -> str:
-    """The statements that create a view and its comments."""
+    """Return the statements that create a view and its comments."""
     statement = view.statement
     if has_fractions(view.tree):
         statement = exact_sums(view.tree.copy()).sql(dialect="duckdb")
     return ";\n".join([statement, *view.comments])
 
 
-def reading_statements(view: ViewFile, kept: Mapping[str, str]) -> str:
-    """The same for a view that reads rows that are kept: see `query_of`."""
-    return ";\n".join([f"create or replace view {view.versioned} as {query_of(view, kept)}", *view.comments])
+def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -> str:
+    """Return the statements that create a view over files: see `view_query` for `functions`."""
+    query = view_query(view, functions)
+    return ";\n".join([f"create or replace view {view.versioned} as {query}", *view.comments])
 
 
-def query_of(view: ViewFile, kept: Mapping[str, str], cte: str = "") -> str:
-    """The query of a view, or of one of its CTEs.
+def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> str:
+    """Return the query of a view, or of one of its CTEs.
 
-    `kept` has the table functions that give the rows of CTEs, or by an empty name those of the view.
+    `functions` are the table functions that read the rows of CTEs, or by an empty name those of the view.
     """
     query = exact_sums(view.tree.copy()).expression
-    if not cte and "" in kept:
-        return _reading(query, kept[""])
+    if not cte and "" in functions:
+        return _select_columns(query, functions[""])
     parts = {
-        one.alias: _reading(one.this, kept[one.alias])
-        if one.alias in kept
+        one.alias: _select_columns(one.this, functions[one.alias])
+        if one.alias in functions
         else one.this.sql(dialect="duckdb")
         for one in query.ctes
     }
@@ -53,28 +56,58 @@ def query_of(view: ViewFile, kept: Mapping[str, str], cte: str = "") -> str:
         listed = ", ".join(f"{name} as ({parts[name]})" for name in names)
         return f"with {listed} from {cte}"
     for one in query.ctes:
-        if one.alias in kept:
+        if one.alias in functions:
             one.set("this", sqlglot.parse_one(parts[one.alias], dialect="duckdb"))
     return query.sql(dialect="duckdb")
 
 
-def _reading(query: exp.Query, function: str) -> str:
-    """The select that gives a query's columns from a table function."""
+def _select_columns(query: exp.Query, function: str) -> str:
+    """Return the select of a query's columns from a table function."""
     listed = ", ".join(f'"{column}"' for column in query.named_selects)
     return f"select {listed} from {function}"
 
 
 @cache
 def query_statements(query: QueryFile) -> str:
-    """The statements that create a query's macro and its comment."""
+    """Return the statements that create a query's macro and its comment."""
     body = query.body
     if has_fractions(query.tree):
         body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
-    return f"{query.signature} {guarded(query, body)};\n{query.comments}"
+    return f"{query.signature} {_add_parameter_checks(query, body)};\n{query.comments}"
+
+
+def _add_parameter_checks(query: QueryFile, body: str) -> str:
+    """Return the SQL of a query that fails where a parameter is outside its choices or range.
+
+    Without it, a misspelt value matches no row, and the empty result looks like an answer.
+    """
+    limited = [parameter for parameter in query.parameters if parameter.choices or parameter.range]
+    columns = cast(exp.Query, query.tree).named_selects
+    if not limited or "*" in columns:
+        return body
+    checks = " ".join(_parameter_check(query, parameter) for parameter in limited)
+    nulls = ", ".join("null" for _ in columns)
+    # As a union: DuckDB drops a condition on the rows where it knows that no row can match.
+    return f"select * from ({body}\n) as answer union all select {nulls} where case {checks} else false end"
+
+
+# NULL is within every range: the file of a query says where it means `any`.
+def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
+    name = parameter.name
+    if parameter.range:
+        bounds = (parameter.range.at_least, parameter.range.at_most)
+        listed = " and ".join(f"cast({quoted(bound)} as {parameter.type})" for bound in bounds)
+        allowed, wanted = f"{name} is null or {name} between {listed}", " to ".join(bounds)
+    else:
+        choices = ", ".join(quoted(choice) for choice in parameter.choices)
+        allowed, wanted = f"cast({name} as varchar) in ({choices})", " or ".join(parameter.choices)
+    message = quoted(f"{query.full_name}: {name} is {wanted}, not ")
+    value = f"coalesce(cast({name} as varchar), 'NULL')"
+    return f"when not coalesce({allowed}, false) then error({message} || {value})"
 
 
 def sql_error(error: duckdb.Error, path: Path, statement: str, text: str) -> DefinitionError:
-    """What DuckDB says of a statement in the text of a file, with the line."""
+    """Return DuckDB's error on a statement of a file as an error that names the line."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
     found = _LINE.search(str(error))
     line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)

@@ -9,8 +9,12 @@ from duckdb import Error as DuckDBError
 
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.base_tables import parquet
-from tracehouse.engines.duckdb.write.statements import reading_statements, sql_error, view_statements
+from tracehouse.engines.duckdb.write.base_tables import read_parquet
+from tracehouse.engines.duckdb.write.statements import (
+    materialized_view_statements,
+    sql_error,
+    view_statements,
+)
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import meanings
 from tracehouse.views.across_traces import check_types, expanded, united
@@ -67,7 +71,7 @@ def replace_views(
 
 def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]:
     """Return the table functions that read a materialized view's CTEs; none for a computed view."""
-    return {cte: parquet(files, warehouse) for cte, files in view.parts} if view else {}
+    return {cte: read_parquet(files, warehouse) for cte, files in view.parts} if view else {}
 
 
 def _existing(connection: DuckDBPyConnection) -> set[str]:
@@ -87,9 +91,9 @@ def create_view(
     """Create a view with its comments and those that its `columns` inherit.
 
     Raises DefinitionError that names the line. `functions` are the table functions that read its rows from
-    files (see `statements.query_of`).
+    files (see `statements.view_query`).
     """
-    created = reading_statements(view, functions) if functions else view_statements(view)
+    created = materialized_view_statements(view, functions) if functions else view_statements(view)
     try:
         connection.execute(";\n".join([created, *meanings.inherited_comments(view, columns)]))
     except DuckDBError as error:

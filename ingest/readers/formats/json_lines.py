@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.json_objects import MisfitError, Row, Texts, build_batch, parse_object, text_of
@@ -86,7 +86,7 @@ def _parse_chunk(chunk: Chunk, table: Table) -> Batch:
         try:
             rows.append(Row(line, record, _texts_of(record, table)))
         except MisfitError as misfit:
-            rejects.append(Reject(line, str(misfit), printable(record)))
+            rejects.append(Reject(line, str(misfit), decode_text(record)))
     return build_batch(rows, rejects, table)
 
 

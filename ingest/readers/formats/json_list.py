@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.json_objects import MisfitError, Row, Texts, build_batch, parse_object, text_of
@@ -86,13 +86,13 @@ def _parse_part(part: Sequence[Element], table: Table) -> Batch:
         try:
             value = parse_object(element.text)
         except MisfitError as misfit:
-            rejects.append(Reject(element.line, f"{place}{misfit}", printable(element.text)))
+            rejects.append(Reject(element.line, f"{place}{misfit}", decode_text(element.text)))
             continue
         for found in _walk(_Found(place, (), value, value), options.path):
             try:
                 rows.append(Row(element.line, element.text, _texts_of(found, table, options), found.place))
             except MisfitError as misfit:
-                rejects.append(Reject(element.line, f"{found.place}{misfit}", printable(element.text)))
+                rejects.append(Reject(element.line, f"{found.place}{misfit}", decode_text(element.text)))
     return build_batch(rows, rejects, table)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.names import printable
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.csv_chunks import parse_chunks
@@ -115,7 +115,7 @@ def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
         is_new.append(index not in seen)
         seen.add(index)
         if not is_new[-1]:
-            rejects.append(Reject(line, reason, printable(text.as_py().rstrip(b"\r\n"))))
+            rejects.append(Reject(line, reason, decode_text(text.as_py().rstrip(b"\r\n"))))
     rejects.sort(key=lambda reject: reject.line)
     return Batch(batch.rows.filter(pa.array(is_new, pa.bool_())), tuple(rejects))
 

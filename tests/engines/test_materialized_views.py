@@ -78,7 +78,7 @@ def few_made(few_raw: Path) -> Path:
 
 @pytest.fixture
 def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
-    """A warehouse of its own, with its raw files beside it."""
+    """A separate warehouse, next to its raw files."""
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
     shutil.copytree(few_made, warehouse)
@@ -125,7 +125,7 @@ def files(warehouse: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("of", ["sample", "real"])
 @pytest.mark.parametrize("name", STORED)
-def test_what_is_stored_is_what_is_computed(name: str, of: str, request: pytest.FixtureRequest) -> None:
+def test_materialized_rows_equal_computed_rows(name: str, of: str, request: pytest.FixtureRequest) -> None:
     warehouse = request.getfixturevalue(f"stored_{of}")
     computed = warehouse.with_name(f"{warehouse.name}-computed.duckdb")
     if not computed.exists():
@@ -166,14 +166,14 @@ def views_of(name: str) -> tuple:
     return views[name], views
 
 
-def test_every_sample_has_rows_to_store(stored_sample: Path) -> None:
+def test_every_sample_has_rows_to_materialize(stored_sample: Path) -> None:
     """Or the comparison above would compare nothing."""
     names = [name for (name,) in asked(stored_sample, KEPT)]
     assert sorted(names) == sorted(STORED)
     assert [name for name in names if not asked(stored_sample, f"select count(*) from {name}")[0][0]] == []
 
 
-def test_rows_are_in_the_order_that_the_header_says(stored_sample: Path) -> None:
+def test_rows_are_in_order_of_header(stored_sample: Path) -> None:
     for parts in materialized_views.plan(manifest.read_conversions(stored_sample)).values():
         for part in parts:
             listed = ", ".join(f'"{column}"' for column in part.how.order)
@@ -181,7 +181,7 @@ def test_rows_are_in_the_order_that_the_header_says(stored_sample: Path) -> None
             assert duckdb.sql(sql).fetchall() == duckdb.sql(f"{sql} order by all").fetchall()
 
 
-def test_the_catalog_says_what_is_stored_since_when_and_from_what(few: Path) -> None:
+def test_catalog_describes_materialized_views(few: Path) -> None:
     [(at, size, paths, tables, sql)] = asked(
         few,
         f"""
@@ -205,7 +205,7 @@ def test_the_catalog_says_what_is_stored_since_when_and_from_what(few: Path) -> 
     assert asked(few, others) == [(None, None, [])]
 
 
-def test_nothing_is_stored_that_has_little_to_read(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_views_are_not_materialized(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 9)
     database.build(few)
     assert asked(few, KEPT) == []
@@ -214,7 +214,7 @@ def test_nothing_is_stored_that_has_little_to_read(few: Path, monkeypatch: pytes
     assert (HOURLY,) in asked(few, KEPT)
 
 
-def test_an_ingest_that_changes_nothing_stores_nothing_again(few: Path) -> None:
+def test_ingest_without_changes_computes_nothing(few: Path) -> None:
     before, built = files(few), (few / database.NAME).stat().st_ino
     assert before
     assert ingest(few) == []
@@ -226,7 +226,7 @@ def test_an_ingest_that_changes_nothing_stores_nothing_again(few: Path) -> None:
     assert (few / database.NAME).stat().st_ino != built, "a build is a build"
 
 
-def test_a_changed_partition_alone_is_made_anew(few: Path) -> None:
+def test_computes_only_changed_partition(few: Path) -> None:
     before = files(few)
     rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
     assert asked(few, rows) == [("kalos", 7 / 3), ("seren", 7 / 3)]
@@ -242,7 +242,7 @@ def test_a_changed_partition_alone_is_made_anew(few: Path) -> None:
     )
 
 
-def test_a_partition_more_leaves_the_others_alone(few: Path) -> None:
+def test_computes_only_added_partition(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), "utilization/kalos/SM_ACTIVE.csv", CELLS.format("172.31.0.1"))
     ingest(few)
@@ -252,7 +252,7 @@ def test_a_partition_more_leaves_the_others_alone(few: Path) -> None:
     assert asked(few, f"select count(*) from {HOURLY}") == [(3,)]
 
 
-def test_changed_sql_is_stored_anew(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_computes_view_of_changed_sql(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files(few)
     changed = [replace(view, sha256="0" * 64) if view.versioned == HOURLY else view for view in view_files()]
     monkeypatch.setattr(materialized_views, "view_files", lambda: changed)
@@ -262,7 +262,7 @@ def test_changed_sql_is_stored_anew(few: Path, monkeypatch: pytest.MonkeyPatch) 
     assert all(HOURLY.split(".")[1] in path for path in more)
 
 
-def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, stored_sample: Path) -> None:
+def test_computes_views_above_changed_sql(monkeypatch: pytest.MonkeyPatch, stored_sample: Path) -> None:
     views = {view.versioned: view for view in view_files()}
     lower = {
         name: sorted(one.versioned for one in view_dependencies(views[name], views) if one is not views[name])
@@ -280,7 +280,7 @@ def test_changed_sql_below_is_stored_anew(monkeypatch: pytest.MonkeyPatch, store
         assert (after[other] != parts) == changed, other
 
 
-def test_without_stored_views_it_stays_without_until_a_build(few: Path) -> None:
+def test_database_without_materialized_views_stays_so_until_build(few: Path) -> None:
     database.build(few, stored=False)
     assert asked(few, KEPT) == []
     assert ingest(few) == []
@@ -293,7 +293,7 @@ def test_without_stored_views_it_stays_without_until_a_build(few: Path) -> None:
     assert asked(few, KEPT) == []
 
 
-def test_the_commands_have_the_option(few: Path) -> None:
+def test_commands_have_option(few: Path) -> None:
     for command in (["ingest", "--raw", few.with_name("raw")], ["build"]):
         assert freshness.uses_materialized_views(few)
         run = command_line.server().run(*command, "--no-stored", "--warehouse", few)
@@ -302,7 +302,7 @@ def test_the_commands_have_the_option(few: Path) -> None:
         layout.database_mark(few).unlink()
 
 
-def test_a_materialized_database_reads_no_file(few: Path) -> None:
+def test_database_with_tables_reads_no_file(few: Path) -> None:
     database.build(few, materialize=True)
     rows = asked(few, f"from {HOURLY} order by all")
     assert len(rows) == 2
@@ -312,7 +312,7 @@ def test_a_materialized_database_reads_no_file(few: Path) -> None:
     assert asked(few, KEPT) == []
 
 
-def test_a_vacuum_removes_what_no_database_needs(few: Path) -> None:
+def test_vacuum_removes_superseded_files(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
@@ -331,7 +331,7 @@ def test_a_vacuum_removes_what_no_database_needs(few: Path) -> None:
     assert ingest(few) == []
 
 
-def test_what_is_read_again_is_kept_after_a_kill_before_that_is_noted(
+def test_keeps_reused_file_after_kill_before_it_is_recorded(
     few: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = asked(few, f"from {HOURLY} order by all")
@@ -356,7 +356,7 @@ def test_what_is_read_again_is_kept_after_a_kill_before_that_is_noted(
     assert asked(few, f"from {HOURLY} order by all") == rows
 
 
-def test_a_lost_or_broken_file_is_made_anew(few: Path) -> None:
+def test_computes_lost_or_broken_file_again(few: Path) -> None:
     rows = asked(few, f"from {HOURLY} order by all")
     [one, other] = [few / path for path in files(few) if HOURLY.split(".")[1] in path]
     one.unlink()
@@ -365,7 +365,7 @@ def test_a_lost_or_broken_file_is_made_anew(few: Path) -> None:
     assert asked(few, f"from {HOURLY} order by all") == rows
 
 
-def test_a_file_without_its_checksum_is_made_anew(few: Path) -> None:
+def test_computes_file_without_checksum_again(few: Path) -> None:
     """As a kill between the two leaves it."""
     before = files(few)
     for path in before:
@@ -375,13 +375,13 @@ def test_a_file_without_its_checksum_is_made_anew(few: Path) -> None:
     assert all(when > before[path] for path, when in files(few).items())
 
 
-def test_checksums_are_those_that_others_check(few: Path) -> None:
+def test_sha256sum_accepts_checksums(few: Path) -> None:
     for path in files(few):
         file = few / path
         subprocess.run(["sha256sum", "--check", f"{file.stem}.sha256"], cwd=file.parent, check=True)
 
 
-def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
+def test_check_reports_damage_with_advice(few: Path) -> None:
     def check(*traces: str) -> command_line.Run:
         return command_line.server().run("check", *traces, "--files", "--warehouse", few)
 
@@ -398,12 +398,12 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
     run = check()
     assert run.code == 1
     assert f"2 of {of_tables + number} files are damaged" in run.errors[-1]
-    said = {line.partition(": ")[2] for line in run.stdout.splitlines()}
+    reported = {line.partition(": ")[2] for line in run.stdout.splitlines()}
     advice = (
         "Delete it, if it exists, and {}.sha256 next to it, "
         "and run `traces build`, which computes the view again"
     )
-    assert said == {
+    assert reported == {
         f"{one}: its content is not what was written. {advice.format(one.stem)}",
         f"{other}: the file is missing. {advice.format(other.stem)}",
     }
@@ -412,7 +412,7 @@ def test_files_are_checked_and_said_how_to_be_made_anew(few: Path) -> None:
     assert check("acme").code == 0
 
 
-def test_the_advice_on_a_file_that_no_database_reads_any_more_helps_too(few: Path) -> None:
+def test_advice_on_superseded_file_works(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
@@ -426,9 +426,7 @@ def test_the_advice_on_a_file_that_no_database_reads_any_more_helps_too(few: Pat
     assert integrity.check(few, [], quiet).damages == ()
 
 
-def test_a_kill_while_superseded_files_are_removed_leaves_no_damage(
-    few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_during_vacuum_leaves_no_damage(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
     in_use = freshness.read_view_files(few)
@@ -458,7 +456,7 @@ def test_missing_view_without_checksum_is_no_damage(few: Path) -> None:
     assert (report.files, report.damages) == (tables, ())
 
 
-def test_progress_is_told_while_views_are_stored(few: Path) -> None:
+def test_reports_progress_of_materialization(few: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     database.build(few, progress=lambda *reported: seen.append(reported))
     assert seen == [("database", 0, 0)], "all files existed"
@@ -474,7 +472,7 @@ def test_progress_is_told_while_views_are_stored(few: Path) -> None:
     assert len(of_views) == 1 + len(files(few)), "one by one"
 
 
-def test_a_moved_warehouse_answers(few: Path) -> None:
+def test_moved_warehouse_answers(few: Path) -> None:
     rows = asked(few, f"from {HOURLY} order by all")
     moved = few.rename(few.with_name("moved"))
     assert asked(moved, f"from {HOURLY} order by all") == rows
@@ -486,7 +484,7 @@ def test_a_moved_warehouse_answers(few: Path) -> None:
         assert len(connection.execute(f"from {HOURLY}").fetchall()) == len(rows)
 
 
-def test_what_is_published_stands_by_itself(few: Path) -> None:
+def test_published_file_needs_no_warehouse(few: Path) -> None:
     rows = asked(few, "from acme.utilization_hourly order by all")
     published = few.with_name("published.duckdb")
     database_file.publish(few, published, whole=True)
@@ -499,7 +497,7 @@ def test_what_is_published_stands_by_itself(few: Path) -> None:
         ).fetchall() == [(0,)]
 
 
-def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_view_that_would_fill_disk_is_not_materialized(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(few / "stored")
     rows = asked_computed(few)
     monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
@@ -507,7 +505,7 @@ def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.M
     assert len(notes) == len(
         asked(few, "select 1 from catalog.views where sql ilike '%stored: parquet per%'")
     )
-    assert "it would fill the disk. Make room" in notes[0]
+    assert "it would fill the disk. Free disk space" in notes[0]
     assert asked(few, f"from {HOURLY} order by all") == rows
     assert files(few) == {}
     monkeypatch.undo()
@@ -517,7 +515,7 @@ def test_rows_that_fill_the_disk_are_not_stored(few: Path, monkeypatch: pytest.M
     assert (HOURLY,) in asked(few, KEPT)
 
 
-def test_a_failure_without_a_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_error_without_message_by_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Path) -> None:
         raise OSError
 
@@ -535,7 +533,7 @@ def asked_computed(warehouse: Path) -> list[tuple]:
     return asked(warehouse, f"from {HOURLY} order by all")
 
 
-def test_a_full_disk_leaves_no_half_file(stored_sample: Path, tmp_path: Path) -> None:
+def test_full_disk_leaves_no_partial_file(stored_sample: Path, tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path)]
     if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small disk can be mounted by root only")
@@ -593,9 +591,7 @@ def test_resumes_materialization_without_another_build(few: Path, monkeypatch: p
     assert (HOURLY,) in asked(few, KEPT)
 
 
-def test_keeps_database_that_somebody_wrote_into_during_materialization(
-    few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keeps_database_modified_during_materialization(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(few / "stored")
     compute_unit = materialized_views.compute_unit
 
@@ -699,7 +695,7 @@ def test_kill_leaves_one_complete_version(step: str, few: Path, undisturbed: Pat
 
 
 VIEW = """-- A thing.
--- stored: {said}
+-- stored: {form}
 create or replace view itp.thing_v1 as
 with few as (select jobid, user from {table}), fewer as (select user from few)
 select few.jobid as one, fewer.user as two from few cross join fewer;
@@ -707,7 +703,7 @@ select few.jobid as one, fewer.user as two from few cross join fewer;
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("form", "expected"),
     [
         ("parquet", [Storing("", ("one", "two"), False)]),
         ("parquet by two", [Storing("", ("two",), False)]),
@@ -718,13 +714,13 @@ select few.jobid as one, fewer.user as two from few cross join fewer;
         ),
     ],
 )
-def test_the_header_says_how(said: str, expected: list[Storing]) -> None:
-    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table="itp.job"))
+def test_parses_header(form: str, expected: list[Storing]) -> None:
+    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(form=form, table="itp.job"))
     assert storings(view) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "table", "expected"),
+    ("form", "table", "expected"),
     [
         ("csv", "itp.job", "write `parquet`"),
         ("parquet of many", "itp.job", "stores the CTE many, which it does not have"),
@@ -734,18 +730,18 @@ def test_the_header_says_how(said: str, expected: list[Storing]) -> None:
         ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
     ],
 )
-def test_a_header_that_makes_no_sense_is_refused(
-    said: str, table: str, expected: str, monkeypatch: pytest.MonkeyPatch
+def test_rejects_invalid_header(
+    form: str, table: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(said=said, table=table))
+    view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(form=form, table=table))
     monkeypatch.setattr(materialized_views, "view_files", lambda: [view])
     with pytest.raises(DefinitionError, match=expected):
         materialized_views.plan([])
 
 
-def test_a_view_of_ones_own_is_not_stored(few: Path) -> None:
+def test_rejects_materialized_view_of_user(few: Path) -> None:
     path = few / "local" / "views" / "mine" / "thing.v1.sql"
     path.parent.mkdir(parents=True)
     path.write_text("-- stored: parquet\ncreate or replace view mine.thing_v1 as select 1 as one;")
     [problem] = database.build(few).problems
-    assert "which only views of Tracehouse itself may" in problem.error
+    assert "only Tracehouse's own views can have a line `-- stored:`" in problem.error

@@ -1,4 +1,4 @@
-"""What somebody else wrote into the database is kept when a new one takes its place, and told."""
+"""A database with foreign objects is kept under another name when it is replaced, and reported."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ EVERY_WAY: dict[str, Callable[[Path], list[str]]] = {
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
-def test_what_was_written_is_kept_and_named(way: str, warehouse: Path) -> None:
+def test_keeps_and_lists_foreign_objects(way: str, warehouse: Path) -> None:
     write(
         warehouse,
         "create table notes as select 42 as answer",
@@ -73,11 +73,11 @@ def test_what_was_written_is_kept_and_named(way: str, warehouse: Path) -> None:
         "create sequence s.next",
     )
     [note] = EVERY_WAY[way](warehouse)
-    assert "somebody wrote itp.mine, main.notes, s.double, s.next into the database" in note
-    [aside] = kept(warehouse)
-    assert str(aside) in note
+    assert "a user wrote itp.mine, main.notes, s.double, s.next into the database" in note
+    [copy] = kept(warehouse)
+    assert str(copy) in note
     assert str(warehouse / "local") in note
-    with duckdb.connect(str(aside), read_only=True) as connection:
+    with duckdb.connect(str(copy), read_only=True) as connection:
         assert connection.execute("from notes").fetchall() == [(42,)]
     with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
         assert connection.execute(
@@ -86,14 +86,14 @@ def test_what_was_written_is_kept_and_named(way: str, warehouse: Path) -> None:
     assert EVERY_WAY["build"](warehouse) == []
 
 
-def test_rows_that_were_changed_and_nothing_created_are_kept_too(warehouse: Path) -> None:
+def test_keeps_database_with_changed_rows(warehouse: Path) -> None:
     write(warehouse, "update catalog.traces set title = 'mine' where trace = 'itp'")
     [note] = ingest(warehouse)
-    assert "somebody wrote into the database" in note
+    assert "a user wrote into the database" in note
     assert len(kept(warehouse)) == 1
 
 
-def test_what_a_killed_writer_left_in_the_log_is_kept(warehouse: Path) -> None:
+def test_keeps_log_of_killed_writer(warehouse: Path) -> None:
     kill = f"""
 import os, duckdb
 connection = duckdb.connect({str(warehouse / database.NAME)!r})
@@ -103,35 +103,35 @@ os._exit(9)
     subprocess.run([sys.executable, "-c", kill], check=False)
     assert (warehouse / f"{database.NAME}.wal").exists()
     [note] = ingest(warehouse)
-    assert "somebody wrote main.notes into the database" in note
+    assert "a user wrote main.notes into the database" in note
     assert not (warehouse / f"{database.NAME}.wal").exists()
-    [aside] = kept(warehouse)
-    with duckdb.connect(str(aside)) as connection:
+    [copy] = kept(warehouse)
+    with duckdb.connect(str(copy)) as connection:
         assert connection.execute("from notes").fetchall() == [(42,)]
 
 
-def test_opening_for_writing_without_writing_is_nothing(warehouse: Path) -> None:
+def test_ignores_opening_without_writing(warehouse: Path) -> None:
     write(warehouse, "from openb.node", "create temp table t as select 1", "checkpoint")
     assert ingest(warehouse) == []
     assert kept(warehouse) == []
 
 
-def test_a_copied_warehouse_was_not_written_to(warehouse: Path) -> None:
+def test_copied_warehouse_counts_as_unmodified(warehouse: Path) -> None:
     os.utime(warehouse / database.NAME, (1, 1))
     assert ingest(warehouse) == []
     assert kept(warehouse) == []
 
 
-def test_where_it_is_not_known_what_was_built_names_tell(warehouse: Path) -> None:
+def test_compares_names_where_mark_is_missing(warehouse: Path) -> None:
     layout.database_mark(warehouse).unlink()
     assert ingest(warehouse) == []
     layout.database_mark(warehouse).unlink()
     write(warehouse, "create table notes as select 42 as answer")
     [note] = ingest(warehouse)
-    assert "somebody wrote main.notes into the database" in note
+    assert "a user wrote main.notes into the database" in note
 
 
-def test_a_process_that_holds_it_for_writing_is_named_and_loses_nothing(warehouse: Path) -> None:
+def test_reports_process_that_has_database_open_for_writing(warehouse: Path) -> None:
     hold = f"""
 import duckdb
 connection = duckdb.connect({str(warehouse / database.NAME)!r})

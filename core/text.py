@@ -1,0 +1,53 @@
+"""Escape and list names and texts that come from raw files, for display and storage.
+
+A terminal obeys control sequences in names of files and in values of traces, so that they are escaped.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+LISTED_AT_MOST = 20
+
+# Control characters except tab and newline; characters that reverse or hide text; bytes that are not UTF-8.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+
+
+def escape_text(text: str) -> str:
+    r"""Escape control characters of a text as `\x1b`, so that a terminal shows and does not obey them."""
+    return _UNPRINTABLE.sub(_escape_match, text)
+
+
+def _escape_match(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    # Python represents each byte of a file's name that is not UTF-8 as a surrogate.
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def escape_name(name: str | PurePath) -> str:
+    r"""Return a file's name as UTF-8 on one line, with other bytes and control characters as ``\xff``.
+
+    An escaped name does not change.
+    """
+    return "".join(c if c.isprintable() else _escape_character(c) for c in str(name))
+
+
+def _escape_character(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
+
+
+def join_names(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:
+    """Join names with commas; of a long list, the first ones and the number of the others."""
+    more = len(names) - at_most
+    return ", ".join(names[:at_most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def decode_text(text: bytes) -> str:
+    """Decode UTF-8, with other bytes escaped."""
+    return text.decode("utf-8", errors="backslashreplace")
