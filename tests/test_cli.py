@@ -565,7 +565,7 @@ def test_explained_difference_is_no_failure(tmp_path: Path) -> None:
     assert failed.startswith("error: ") and failed.endswith(" figures differ")
     with terminal("verify", "pai", "--no-pager", warehouse=tmp_path) as opened:
         assert end(opened) == 1
-    assert "explained pai.P17_v100_median: Known from slides" in plain(opened)
+    assert "explained pai.P17_v100_median: The slides do not" in plain(opened)
 
 
 def test_plots_to_file(sample_warehouse: Path, tmp_path: Path) -> None:
