@@ -60,7 +60,7 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
     listed = command_line.server().run("list", "queries", "mine", "--warehouse", warehouse, "--format", "csv")
     assert listed.stdout.splitlines()[1] == "mine.by_node,How many nodes have so many GPUs?,min_gpus=1"
     refused = command_line.server().run("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
-    assert "min_gpus is of type INTEGER, not 'x'" in refused.stderr
+    assert "min_gpus must be of type INTEGER, not 'x'" in refused.stderr
     file = warehouse.parent / "published.duckdb"
     published = command_line.server().run("publish", "--out", file, "--warehouse", warehouse)
     assert published.code == 0, published.stderr
@@ -125,8 +125,8 @@ WRONG = {
     "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is reserved"),
     "views/main/mine.v1.sql": ("create view main.mine_v1 as select 1", "is reserved"),
     "views/mine/unversioned.sql": (BIG, "name a view file <name>.v<N>.sql"),
-    "views/flat.v1.sql": (BIG, "is not read. A view is "),
-    "notes.sql": ("select 1", "is not read. A view is "),
+    "views/flat.v1.sql": (BIG, "not in a folder for views or queries. A view is "),
+    "notes.sql": ("select 1", "not in a folder for views or queries. A view is "),
     "sql/mine/on_big.sql": (
         "create macro mine.on_big() as table select sn from mine.big",
         "reads mine.big, which failed",
