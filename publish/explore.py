@@ -1,7 +1,7 @@
-"""Serves pages in which to ask the named queries, to this machine alone and to whoever has the token.
+"""Web server for running named queries in the browser, on localhost and protected by a token.
 
-Every page is made here, without a script: a form sets the parameters, and its address can be kept. Questions
-go the way of those on the command line, so that they are checked, limited and answered alike.
+The pages use no JavaScript: a form sets the parameters, and each answer has its own URL. Requests use the
+same validation and limits as the command line.
 """
 
 import secrets
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 TEMPLATE = "explore.html.j2"
 MOST_ROWS_SHOWN = 200
-# A list of more values than these is typed into, with the first of them as proposals.
-MOST_CHOICES, MOST_PROPOSED = 100, 1000
-# Questions at a time: each may take half of the machine's memory.
-MOST_AT_ONCE = 2
+# A parameter with more values than MOST_CHOICES is a text field that suggests the first MOST_SUGGESTED.
+MOST_CHOICES, MOST_SUGGESTED = 100, 1000
+# Each query may take half of the machine's memory.
+MOST_CONCURRENT = 2
 
 DOWNLOADS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet", ".png": "image/png"}
 FORMATS = {".csv": Format.CSV, ".parquet": Format.PARQUET}
@@ -54,9 +54,9 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Field:
-    """A parameter in the form: what it may be, and what it is. Bounds are empty where there are none.
+    """A parameter in the form, with its allowed values and its value. Missing bounds are empty.
 
-    The kind is choice, proposal, switch, or a type of `<input>`.
+    The kind is choice, suggestion, switch, or a type of `<input>`.
     """
 
     name: str
@@ -71,8 +71,8 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """An answer on a page; `picture` is an element of HTML, or `no_picture` says why there is none."""
+class AnswerView:
+    """An answer on a page. `chart` is an HTML element; if it is empty, `no_chart` gives the reason."""
 
     columns: Sequence[str]
     numeric: Sequence[bool]
@@ -80,13 +80,13 @@ class Shown:
     row_count: int
     notes: Sequence[Note]
     sources: Sequence[dict[str, Any]]
-    picture: str
-    no_picture: str
+    chart: str
+    no_chart: str
 
 
 @dataclass(frozen=True)
 class Form:
-    """A named query, its parameters, those not as by default, and what asks it on the command line."""
+    """A named query, its parameters, those that differ from their defaults, and the command that runs it."""
 
     facts: describe.Description
     fields: Sequence[Field]
@@ -94,10 +94,10 @@ class Form:
     command: str
 
 
-def serve(warehouse: Path, limits: Limits, port: int, tell: Callable[[str], None]) -> None:
-    """Serve the pages until a signal ends the process; `tell` is called with the address to open.
+def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[str], None]) -> None:
+    """Serve the pages until a signal ends the process. Calls `report_address` with the URL to open.
 
-    A port of 0 is any that is free. Raises UserError where there is no warehouse, or the port is taken.
+    Port 0 selects a free port. Raises UserError if there is no warehouse, or if the port is in use.
     """
     pages.check_installed("explore", "starlette", "uvicorn", "jinja2", "altair", "vl_convert")
     import uvicorn
@@ -109,27 +109,27 @@ def serve(warehouse: Path, limits: Limits, port: int, tell: Callable[[str], None
             listening.bind((HOST, port))
         except OSError as error:
             raise UserError(
-                f"port {port} cannot be had: {error.strerror}. Leave --port out for a free one"
+                f"Cannot listen on port {port}: {error.strerror}. Omit --port to use a free port"
             ) from None
         listening.listen()
         token = secrets.token_urlsafe(24)
         bound = listening.getsockname()[1]
         config = uvicorn.Config(
-            application(warehouse, limits, token, bound),
+            build_application(warehouse, limits, token, bound),
             log_level="warning",
             access_log=False,
             lifespan="off",
             server_header=False,
         )
-        # Not in the main thread, where it would take over the signals, and wait for questions when they come.
+        # In the main thread, uvicorn would replace the signal handlers and wait for running queries to end.
         serving = threading.Thread(target=uvicorn.Server(config).run, args=([listening],), daemon=True)
         serving.start()
-        tell(f"http://{HOST}:{bound}/?token={token}")
+        report_address(f"http://{HOST}:{bound}/?token={token}")
         serving.join()
 
 
-def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Starlette":
-    """The pages as an ASGI application, for who has the token: in the address once, then in a cookie."""
+def build_application(warehouse: Path, limits: Limits, token: str, port: int) -> "Starlette":
+    """Build the ASGI application. The first request has the token in its URL, later ones in a cookie."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -137,74 +137,76 @@ def application(warehouse: Path, limits: Limits, token: str, port: int) -> "Star
     from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Route
 
-    at_once = threading.BoundedSemaphore(MOST_AT_ONCE)
+    slots = threading.BoundedSemaphore(MOST_CONCURRENT)
     cookie = f"tracehouse-{port}"
 
-    def guarded(page: "Callable[[Request], Response]") -> "Callable[[Request], Response]":
-        def answered(request: Request) -> Response:
+    def require_token(page: "Callable[[Request], Response]") -> "Callable[[Request], Response]":
+        def respond(request: Request) -> Response:
             given = request.query_params.get("token", "")
             if request.url.path == "/" and secrets.compare_digest(given.encode(), token.encode()):
                 response: Response = RedirectResponse("/", 303)
                 response.set_cookie(cookie, token, httponly=True, samesite="strict")
             elif not secrets.compare_digest(request.cookies.get(cookie, "").encode(), token.encode()):
                 response = PlainTextResponse(
-                    "Open the address that `traces explore` printed: it has a token.\n", 403
+                    "Access denied. Open the URL that `traces explore` printed; it contains the token.\n", 403
                 )
             else:
-                with at_once:
+                with slots:
                     response = page(request)
             response.headers.update(HEADERS)
             return response
 
-        return answered
+        return respond
 
     def search(request: Request) -> Response:
         words = request.query_params.get("search", "").strip()
         try:
-            found, error = sandbox.run(warehouse, limits, lambda c: _found(c, words)), ""
+            found, error = sandbox.run(warehouse, limits, lambda c: _search(c, words)), ""
         except UserError as failure:
             found, error = [], str(failure)
-        return HTMLResponse(_rendered(words=words, found=found, error=error))
+        return HTMLResponse(_render(words=words, found=found, error=error))
 
-    def ask(request: Request) -> Response:
+    def run_query(request: Request) -> Response:
         name, texts = request.path_params["name"], dict(request.query_params.multi_items())
         try:
             form = sandbox.run(warehouse, limits, lambda c: _form(c, name, texts))
         except UserError as error:
-            return HTMLResponse(_failed(str(error)), 404 if isinstance(error, UsageError) else 503)
+            return HTMLResponse(_render_error(str(error)), 404 if isinstance(error, UsageError) else 503)
         status = 200
-        shown, error_text = None, ""
+        view, error_text = None, ""
         try:
-            shown = sandbox.run(warehouse, limits, lambda c: _shown(c, name, form.given))
+            view = sandbox.run(warehouse, limits, lambda c: _answer_view(c, name, form.given))
         except UserError as error:
             status, error_text = 400 if isinstance(error, UsageError) else 503, str(error)
-        values = {"form": form, "answer": shown, "error": error_text, "texts": texts}
-        return HTMLResponse(_rendered(**values), status)
+        values = {"form": form, "answer": view, "error": error_text, "texts": texts}
+        return HTMLResponse(_render(**values), status)
 
     def download(request: Request) -> Response:
         name, ending = request.path_params["name"], f".{request.path_params['ending']}"
         if ending not in DOWNLOADS:
-            return HTMLResponse(_failed(f"there is no download of the kind {ending}"), 404)
+            return HTMLResponse(
+                _render_error(f"{ending} is not a download format. Formats: {', '.join(DOWNLOADS)}"), 404
+            )
         try:
             content = _download(warehouse, limits, name, dict(request.query_params.multi_items()), ending)
         except UserError as error:
-            return HTMLResponse(_failed(str(error)), 400 if isinstance(error, UsageError) else 503)
-        attached = {"Content-Disposition": f'attachment; filename="{name}{ending}"'}
-        return Response(content, media_type=DOWNLOADS[ending], headers=attached)
+            return HTMLResponse(_render_error(str(error)), 400 if isinstance(error, UsageError) else 503)
+        headers = {"Content-Disposition": f'attachment; filename="{name}{ending}"'}
+        return Response(content, media_type=DOWNLOADS[ending], headers=headers)
 
     return Starlette(
         routes=[
-            Route("/", guarded(search)),
-            Route("/query/{name}", guarded(ask)),
-            Route("/query/{name}/answer.{ending}", guarded(download)),
+            Route("/", require_token(search)),
+            Route("/query/{name}", require_token(run_query)),
+            Route("/query/{name}/answer.{ending}", require_token(download)),
         ],
-        # A page elsewhere that gives this machine another name in the DNS is turned away.
+        # Protects against DNS rebinding by other web pages.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
     )
 
 
-def _rendered(**values: Any) -> str:
-    nothing: dict[str, Any] = {
+def _render(**values: Any) -> str:
+    defaults: dict[str, Any] = {
         "words": "",
         "found": [],
         "error": "",
@@ -212,17 +214,17 @@ def _rendered(**values: Any) -> str:
         "answer": None,
         "texts": {},
     }
-    return pages.rendered(TEMPLATE, **nothing | values)
+    return pages.render(TEMPLATE, **defaults | values)
 
 
-def _failed(error: str) -> str:
-    return _rendered(error=error)
+def _render_error(error: str) -> str:
+    return _render(error=error)
 
 
-def _found(connection: duckdb.DuckDBPyConnection, words: str) -> list[dict[str, Any]]:
-    """The queries that have all the words, the best first; without words all of them, those with data first.
+def _search(connection: duckdb.DuckDBPyConnection, words: str) -> list[dict[str, Any]]:
+    """List the queries that match the words, best match first, or all queries, those with data first.
 
-    `data` says how many of the tables that each reads have rows: all, some or none.
+    `data` states how many of the tables that a query reads have rows: all, some or none.
     """
     listed = answer.read(connection, bind_list(connection, Kind.QUERIES, words=words)).read_all().to_pylist()
     tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
@@ -236,10 +238,10 @@ def _found(connection: duckdb.DuckDBPyConnection, words: str) -> list[dict[str, 
 
 
 def _form(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> Form:
-    """A named query with its parameters as given. Raises UsageError where no query has the name."""
+    """Build the form of a named query. Raises UsageError if there is no such query."""
     _check_is_query(connection, name)
     fields = _fields(connection, name, texts)
-    given = _given(fields, texts)
+    given = _changed_values(fields, texts)
     options = "".join(f" -p {shlex.quote(f'{key}={text}')}" for key, text in given.items())
     return Form(describe.describe(connection, name), fields, given, f"traces query {name}{options}")
 
@@ -249,7 +251,7 @@ def _check_is_query(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         "select 1 from catalog.queries where query_name = $name", {"name": name}
     ).fetchall()
     if not known:
-        raise UsageError(f"no query is called {name}")
+        raise UsageError(f'No query named "{name}". List: `traces list queries`')
 
 
 def _fields(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str, str]) -> list[Field]:
@@ -263,14 +265,14 @@ def _fields(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str
     fields = []
     for parameter, meaning, kind, default_sql, choices, at_least, at_most, values_of in rows:
         [(default,)] = connection.execute(f"select cast(({default_sql}) as varchar)").fetchall()
-        occurring = list(choices or []) or (_occurring(connection, values_of) if values_of else [])
+        values = list(choices or []) or (_distinct_values(connection, values_of) if values_of else [])
         fields.append(
             Field(
                 name=parameter,
                 meaning=meaning,
-                kind=_kind(kind, occurring),
-                # The default is one of them, whether or not it occurs, so that there is a way back to it.
-                choices=list(dict.fromkeys([*occurring, default or ""])) if occurring else [],
+                kind=_kind(kind, values),
+                # The default is always a choice, so that users can return to it.
+                choices=list(dict.fromkeys([*values, default or ""])) if values else [],
                 at_least=at_least or "",
                 at_most=at_most or "",
                 is_whole="INT" in kind,
@@ -283,7 +285,7 @@ def _fields(connection: duckdb.DuckDBPyConnection, name: str, texts: Mapping[str
 
 def _kind(kind: str, values: Sequence[str]) -> str:
     if values:
-        return "choice" if len(values) <= MOST_CHOICES else "proposal"
+        return "choice" if len(values) <= MOST_CHOICES else "suggestion"
     if kind == "BOOLEAN":
         return "switch"
     if kind == "VARCHAR":
@@ -291,23 +293,23 @@ def _kind(kind: str, values: Sequence[str]) -> str:
     return "date" if kind == "DATE" else "number"
 
 
-def _occurring(connection: duckdb.DuckDBPyConnection, values_of: str) -> list[str]:
-    """The values of a column, schema.table.column, as texts."""
+def _distinct_values(connection: duckdb.DuckDBPyConnection, values_of: str) -> list[str]:
+    """Select the distinct values of a column (schema.table.column), as text."""
     table, _, column = values_of.rpartition(".")
     rows = connection.execute(
         f'select distinct cast("{column}" as varchar) from {table} where "{column}" is not null '
-        f"order by all limit {MOST_PROPOSED}"
+        f"order by all limit {MOST_SUGGESTED}"
     ).fetchall()
     return [value for (value,) in rows]
 
 
-def _given(fields: Sequence[Field], texts: Mapping[str, str]) -> dict[str, str]:
-    """The parameters that are not as by default: a form sends all, and an empty field says nothing."""
+def _changed_values(fields: Sequence[Field], texts: Mapping[str, str]) -> dict[str, str]:
+    """Select the parameters that differ from their defaults. A form sends all of them, even empty ones."""
     defaults = {field.name: field.default for field in fields}
     return {key: text for key, text in texts.items() if text not in ("", defaults.get(key))}
 
 
-def _shown(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> Shown:
+def _answer_view(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> AnswerView:
     query = answer.run(connection, bind_query(connection, name, given))
     reader = answer.read(connection, query)
     rows: list[Sequence[Any]] = []
@@ -318,29 +320,29 @@ def _shown(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str,
         rows += [list(row.values()) for row in first.to_pylist()]
     names = reader.schema.names
     numeric = [
-        any(isinstance(row[place], int | float) and not isinstance(row[place], bool) for row in rows)
-        for place in range(len(names))
+        any(isinstance(row[column], int | float) and not isinstance(row[column], bool) for row in rows)
+        for column in range(len(names))
     ]
-    picture, no_picture = _picture(connection, name, given)
+    chart, no_chart = _chart(connection, name, given)
     sources = notes.sources(connection, [name]).to_pylist()
-    return Shown(names, numeric, rows, count, query.notes, sources, picture, no_picture)
+    return AnswerView(names, numeric, rows, count, query.notes, sources, chart, no_chart)
 
 
-def _picture(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> tuple[str, str]:
-    """The picture of an answer as an element of HTML, or why there is none."""
+def _chart(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> tuple[str, str]:
+    """Draw the chart of an answer as an HTML element. The second text is the reason if there is none."""
     try:
         svg = pictures.render_svg(pictures.build_query_picture(connection, name, given))
     except UserError as error:
         return "", str(error)
-    return inline_svg(svg, "picture", f"Chart of {name}", "The table below has its numbers."), ""
+    return inline_svg(svg, "chart", f"Chart of {name}", "The table below has the numbers."), ""
 
 
 def _download(warehouse: Path, limits: Limits, name: str, texts: Mapping[str, str], ending: str) -> bytes:
-    """The answer as a file, the same that the command line writes."""
+    """Write the answer to a file as the command line does, and return its content."""
 
     def bind(connection: duckdb.DuckDBPyConnection) -> BoundQuery:
         _check_is_query(connection, name)
-        given = _given(_fields(connection, name, {}), texts)
+        given = _changed_values(_fields(connection, name, {}), texts)
         return bind_query(connection, name, given, for_chart=ending not in FORMATS)
 
     with tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:

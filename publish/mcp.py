@@ -1,7 +1,7 @@
-"""Serves a warehouse to agents, over the Model Context Protocol on standard input and output.
+"""MCP server of a warehouse, on standard input and output.
 
-Every answer has its caveats and the raw files behind it, and is bounded in rows and time. Nothing can be
-written: the same two walls stand as before `traces sql`.
+Every answer includes its caveats and its raw files. Rows and run time are limited. Statements are read-only
+and sandboxed, as in `traces sql`.
 """
 
 import datetime as dt
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = """
 A warehouse of public GPU-cluster traces. Call `list` to see traces, tables, views and named queries,
-`describe` for what one means and which parameters it takes, then `query`; `sql` is for what no named query
-answers. Units stand in the names of columns. Tell people the caveats of an answer together with its numbers,
-and say so where a source is synthetic: such numbers are made up.
+`describe` for the definition and the parameters of one, then `query`. Use `sql` only if no named query fits.
+Column names contain the units. Report the caveats of an answer together with its numbers. If a source is
+synthetic, say that the numbers are not measured.
 """
 
 T = TypeVar("T")
-_USUAL_ROWS = 200
+_DEFAULT_ROWS = 200
 Parameter = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: its columns and rows, whether there are more, its caveats, and the raw files behind it."""
+    """Columns and rows of an answer, its caveats, and the raw files that it was computed from."""
 
     columns: list[str]
     types: list[str]
@@ -50,15 +50,15 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class House:
-    """A warehouse, and what a question of an agent may take."""
+class Service:
+    """A warehouse, and the limits of each query."""
 
     folder: Path
     limits: Limits
     most_rows: int
 
-    def ask(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Do some work on a connection. Raises ToolError, whose text the agent reads."""
+    def run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Run some work on a connection. Raises ToolError with a message for the agent."""
         from mcp.server.mcpserver.exceptions import ToolError
 
         try:
@@ -68,18 +68,21 @@ class House:
 
 
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
-    """Serve a warehouse until standard input ends. Raises UserError where there is none, or no `mcp`."""
-    # First, as what speaks the protocol takes a second to import.
+    """Serve a warehouse until standard input ends.
+
+    Raises UserError if there is no warehouse, or if `mcp` is not installed.
+    """
+    # Check the warehouse first: the import of the protocol takes a second.
     sandbox.run(folder, limits, lambda connection: None)
     try:
         import mcp  # noqa: F401
     except ModuleNotFoundError:
-        raise not_installed("serving agents needs", "mcp", "mcp") from None
-    server_of(House(folder, limits, most_rows)).run("stdio")
+        raise not_installed("The MCP server needs", "mcp", "mcp") from None
+    build_server(Service(folder, limits, most_rows)).run("stdio")
 
 
-def server_of(house: House) -> "MCPServer":
-    """The server of a warehouse, with its four tools."""
+def build_server(service: Service) -> "MCPServer":
+    """Build the server with its four tools."""
     from importlib.metadata import version
 
     from mcp.server import MCPServer
@@ -89,57 +92,62 @@ def server_of(house: House) -> "MCPServer":
     server = MCPServer(
         "tracehouse", instructions=INSTRUCTIONS, version=version("tracehouse"), log_level="WARNING"
     )
-    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    rows = Field(ge=0, le=house.most_rows, description="No more rows than these.")
-    usual = min(_USUAL_ROWS, house.most_rows)
+    read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    rows = Field(ge=0, le=service.most_rows, description="Maximum number of rows.")
+    default_rows = min(_DEFAULT_ROWS, service.most_rows)
 
-    @server.tool(name="list", annotations=reads)
+    @server.tool(name="list", annotations=read_only)
     def list_(
         kind: Annotated[Kind, Field(description="What to list.")] = Kind.QUERIES,
-        trace: Annotated[str, Field(description="Only those of a trace, or unified.")] = "",
-        search: Annotated[str, Field(description="Only those with all these words, the best first.")] = "",
+        trace: Annotated[str, Field(description="Only the objects of this trace, or of unified.")] = "",
+        search: Annotated[
+            str, Field(description="Only objects that match these words, best match first.")
+        ] = "",
     ) -> list[dict[str, Any]]:
-        """List traces, tables, views or named queries, each with what it holds or answers."""
-        return house.ask(lambda connection: _dicts(connection, bind_list(connection, kind, trace, search)))
+        """List traces, tables, views or named queries with their descriptions."""
+        return service.run(
+            lambda connection: _read_dicts(connection, bind_list(connection, kind, trace, search))
+        )
 
-    @server.tool(name="describe", annotations=reads)
+    @server.tool(name="describe", annotations=read_only)
     def describe_(
-        name: Annotated[str, Field(description="As itp.job, itp.raw_job or itp.gpu_hours.")],
+        name: Annotated[str, Field(description="For example itp.job, itp.raw_job or itp.gpu_hours.")],
     ) -> dict[str, Any]:
-        """Say what a table, view or named query means: columns, units, parameters, caveats, SQL."""
-        return house.ask(lambda connection: description.as_data(describe.describe(connection, name)))
+        """Describe a table, view or named query: columns, units, parameters, caveats and SQL."""
+        return service.run(lambda connection: description.as_data(describe.describe(connection, name)))
 
-    @server.tool(annotations=reads)
+    @server.tool(annotations=read_only)
     def query(
-        name: Annotated[str, Field(description="A named query, or a view or table for its rows.")],
+        name: Annotated[str, Field(description="A named query, or a view or table to read its rows.")],
         parameters: Annotated[
-            dict[str, Parameter] | None, Field(description="By name; `describe` has types, choices, ranges.")
+            dict[str, Parameter] | None,
+            Field(description="Values by parameter name. `describe` shows types, choices and ranges."),
         ] = None,
-        limit: Annotated[int, rows] = usual,
+        limit: Annotated[int, rows] = default_rows,
     ) -> Answer:
-        """Answer a named query."""
+        """Run a named query."""
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
             texts = {key: exact(value) for key, value in (parameters or {}).items()}
             found = answer.run(connection, bind_query(connection, name, texts))
             return _answer(connection, found, [name], limit)
 
-        return house.ask(work)
+        return service.run(work)
 
-    @server.tool(annotations=reads)
+    @server.tool(annotations=read_only)
     def sql(
-        statement: Annotated[str, Field(description="One statement of DuckDB's SQL that only reads.")],
-        limit: Annotated[int, rows] = usual,
+        statement: Annotated[str, Field(description="One read-only statement in DuckDB's SQL.")],
+        limit: Annotated[int, rows] = default_rows,
     ) -> Answer:
-        """Answer one statement of SQL. Its caveats are those of the columns that it names."""
+        """Run one SQL statement. Its caveats are those of the columns that it reads."""
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
             found = bind_statement(connection, statement)
             if found.explain:
-                raise UsageError("explain is not answered here: ask for rows")
+                raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
             return _answer(connection, found, sorted(found.reads), limit)
 
-        return house.ask(work)
+        return service.run(work)
 
     return server
 
@@ -153,10 +161,10 @@ def _answer(
     sources = notes.sources(connection, names)
     reader = answer.read(connection, query)
     rows: list[list[Any]] = []
-    # No more of the answer is computed than is taken.
+    # Rows beyond the limit are not computed.
     while len(rows) <= limit and (batch := next(reader, None)) is not None:
         taken = batch.slice(0, limit + 1 - len(rows))
-        rows += [[_plain(value.as_py()) for value in row] for row in zip(*taken.columns, strict=True)]
+        rows += [[_to_json(value.as_py()) for value in row] for row in zip(*taken.columns, strict=True)]
     return Answer(
         reader.schema.names,
         [str(kind) for kind in reader.schema.types],
@@ -167,13 +175,13 @@ def _answer(
     )
 
 
-def _dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
+def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
     rows = answer.read(connection, query).read_all().to_pylist()
-    return [{name: _plain(value) for name, value in row.items()} for row in rows]
+    return [{name: _to_json(value) for name, value in row.items()} for row in rows]
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: null for what is no number, and texts for what it has no word for."""
+def _to_json(value: Any) -> Any:
+    """Convert a value for JSON: NaN and infinity become null, and types that JSON lacks become text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Decimal):
@@ -183,7 +191,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_json(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -1,4 +1,4 @@
-"""Renders pages of HTML from the templates beside this module; whatever is put into them is escaped."""
+"""Render HTML pages from the templates in this folder. Values are escaped."""
 
 import math
 from decimal import Decimal
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def check_installed(extra: str, *modules: str) -> None:
-    """Raise UserError where one of the modules that an extra brings is not installed."""
+    """Raise UserError if one of the modules of an extra is not installed."""
     for module in modules:
         try:
             import_module(module)
         except ModuleNotFoundError:
-            raise not_installed("this needs", module, extra) from None
+            raise not_installed("HTML pages need", module, extra) from None
 
 
-def rendered(template: str, **values: Any) -> str:
-    """A page of a template, with these values."""
+def render(template: str, **values: Any) -> str:
+    """Render a template with the given values."""
     return _environment().get_template(template).render(values)
 
 
-def number(value: Any) -> str:
-    """A value for people: thousands apart, about seven digits, at most four of them decimals."""
+def format_number(value: Any) -> str:
+    """Format a value with thousands separators, about seven digits and at most four decimals."""
     if value is None:
         return "–"
     if not isinstance(value, float | Decimal):
@@ -51,5 +51,5 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_number
     return environment

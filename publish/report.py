@@ -132,7 +132,7 @@ def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: Bi
     """
     pages.check_installed("report", "jinja2", "altair", "vl_convert")
     catalog.check_traces(connection, traces)
-    page = pages.rendered(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
+    page = pages.render(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
     file.write(page.encode())
 
 

@@ -1,7 +1,4 @@
-"""What tests of pages share: Chromium, where there is one, and which of them are run.
-
-With TRACEHOUSE_BROWSER=all those in a browser are run, too.
-"""
+"""Chromium for the tests of HTML pages. Set TRACEHOUSE_BROWSER=all to run the tests in a browser."""
 
 import os
 import shutil
@@ -25,7 +22,7 @@ FLAGS = (
 )
 in_browser = pytest.mark.skipif(
     not ALL or not CHROMIUM,
-    reason="there is no chromium" if ALL else "it takes a browser and long: TRACEHOUSE_BROWSER=all does it",
+    reason="chromium is not installed" if ALL else "slow: set TRACEHOUSE_BROWSER=all to run it",
 )
 
 

@@ -1,4 +1,4 @@
-"""The warehouse over the Model Context Protocol: the package's own client talks to the real command."""
+"""Tests of the MCP server: the client of the mcp package calls the installed command."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ Talk = Callable[[Any], Awaitable[Any]]
 
 
 def talk(warehouse: Path, conversation: Talk, *more: str) -> Any:
-    """Start the server, have a conversation with it, and end it."""
+    """Start the server, run a conversation, and stop the server."""
 
-    async def whole() -> Any:
+    async def run() -> Any:
         command = mcp.StdioServerParameters(
             command=str(command_line.TRACES),
             args=["mcp", "--warehouse", str(warehouse), *more],
@@ -27,7 +27,7 @@ def talk(warehouse: Path, conversation: Talk, *more: str) -> Any:
         async with mcp.Client(command, read_timeout_seconds=command_line.TIMEOUT_S) as client:
             return await conversation(client)
 
-    return asyncio.run(whole())
+    return asyncio.run(run())
 
 
 def call(warehouse: Path, calls: list[tuple[str, dict[str, Any]]], *more: str) -> list[Any]:
@@ -37,7 +37,7 @@ def call(warehouse: Path, calls: list[tuple[str, dict[str, Any]]], *more: str) -
     return talk(warehouse, conversation, *more)
 
 
-def test_an_agent_finds_its_way(sample_warehouse: Path) -> None:
+def test_agent_lists_describes_and_queries(sample_warehouse: Path) -> None:
     listed, described, answered, traces = call(
         sample_warehouse,
         [
@@ -60,7 +60,7 @@ def test_an_agent_finds_its_way(sample_warehouse: Path) -> None:
     assert "itp" in {trace["trace"] for trace in traces.structured_content["result"]}
 
 
-def test_every_tool_says_that_it_only_reads_and_what_it_takes(sample_warehouse: Path) -> None:
+def test_tools_are_read_only_and_document_their_parameters(sample_warehouse: Path) -> None:
     async def conversation(client: Any) -> Any:
         return (await client.list_tools()).tools
 
@@ -74,7 +74,7 @@ def test_every_tool_says_that_it_only_reads_and_what_it_takes(sample_warehouse: 
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "message"),
     [
         ("query", {"name": "itp.gpu_hour"}, "Close matches: itp.gpu_hours."),
         (
@@ -93,7 +93,7 @@ def test_every_tool_says_that_it_only_reads_and_what_it_takes(sample_warehouse: 
         ("sql", {"statement": "copy (select 1) to '/tmp/x'"}, "Only queries are allowed"),
         ("sql", {"statement": "from read_csv('/etc/passwd')"}, "is not allowed"),
         ("sql", {"statement": "select nothing from itp.job"}, "nothing"),
-        ("sql", {"statement": "explain select 1"}, "explain is not answered here"),
+        ("sql", {"statement": "explain select 1"}, "EXPLAIN is not supported here"),
         (
             "sql",
             {"statement": "select sum(a.range * b.range) from range(10000000) a, range(10000000) b"},
@@ -101,49 +101,49 @@ def test_every_tool_says_that_it_only_reads_and_what_it_takes(sample_warehouse: 
         ),
     ],
 )
-def test_errors_are_sentences_that_an_agent_can_act_on(
-    tool: str, arguments: dict[str, Any], said: str, served: Callable[[str, dict[str, Any]], Any]
+def test_errors_tell_agent_what_to_do(
+    tool: str, arguments: dict[str, Any], message: str, served: Callable[[str, dict[str, Any]], Any]
 ) -> None:
     result = served(tool, arguments)
     assert result.is_error
-    assert said in result.content[0].text
+    assert message in result.content[0].text
 
 
 @pytest.fixture(scope="module")
 def served(sample_warehouse: Path) -> Any:
-    """Asks one server that is up for all of the module's questions."""
+    """Call the tools of one server, which runs for all tests of the module."""
     with asyncio.Runner() as runner:
         command = mcp.StdioServerParameters(
             command=str(command_line.TRACES),
             args=["mcp", "--warehouse", str(sample_warehouse), "--max-rows", "10", "--timeout", "3"],
             env=dict(os.environ),
         )
-        questions: asyncio.Queue[Any] = asyncio.Queue()
+        calls: asyncio.Queue[Any] = asyncio.Queue()
         answers: asyncio.Queue[Any] = asyncio.Queue()
 
         async def serve() -> None:
             async with mcp.Client(command, read_timeout_seconds=command_line.TIMEOUT_S) as client:
-                while (question := await questions.get()) is not None:
-                    await answers.put(await client.call_tool(*question))
+                while (call := await calls.get()) is not None:
+                    await answers.put(await client.call_tool(*call))
 
-        async def asked(tool: str, arguments: dict[str, Any]) -> Any:
-            await questions.put((tool, arguments))
+        async def ask(tool: str, arguments: dict[str, Any]) -> Any:
+            await calls.put((tool, arguments))
             return await answers.get()
 
-        async def started() -> Any:
+        async def start() -> Any:
             return asyncio.create_task(serve())
 
-        task = runner.run(started())
-        yield lambda tool, arguments: runner.run(asked(tool, arguments))
+        task = runner.run(start())
+        yield lambda tool, arguments: runner.run(ask(tool, arguments))
 
-        async def ended() -> None:
-            await questions.put(None)
+        async def stop() -> None:
+            await calls.put(None)
             await task
 
-        runner.run(ended())
+        runner.run(stop())
 
 
-def test_no_more_rows_than_it_may_have(served: Callable[[str, dict[str, Any]], Any]) -> None:
+def test_limits_number_of_rows(served: Callable[[str, dict[str, Any]], Any]) -> None:
     whole = served("query", {"name": "itp.job"}).structured_content
     assert (len(whole["rows"]), whole["has_more_rows"]) == (10, True)
     none = served("query", {"name": "itp.job", "limit": 0}).structured_content
@@ -152,7 +152,7 @@ def test_no_more_rows_than_it_may_have(served: Callable[[str, dict[str, Any]], A
     assert (len(exact["rows"]), exact["has_more_rows"]) == (10, False)
 
 
-def test_values_that_json_has_no_word_for(served: Callable[[str, dict[str, Any]], Any]) -> None:
+def test_converts_values_that_json_lacks(served: Callable[[str, dict[str, Any]], Any]) -> None:
     statement = """
         select
             date '2020-02-29', timestamptz '2020-02-29 12:00:00+00',
@@ -175,7 +175,7 @@ def test_values_that_json_has_no_word_for(served: Callable[[str, dict[str, Any]]
     assert "1" in str(row[9])
 
 
-def test_without_a_warehouse_it_does_not_start(tmp_path: Path) -> None:
+def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
     run = command_line.by_itself("mcp", "--warehouse", tmp_path)
     assert (run.code, run.stdout) == (1, "")
     assert "no such database" in run.stderr
