@@ -1,4 +1,4 @@
-"""Writes the report on a warehouse: one HTML page that needs no network, no script and no other file."""
+"""Write the report on a warehouse: one self-contained HTML page without JavaScript."""
 
 import datetime as dt
 from collections import Counter
@@ -18,7 +18,7 @@ from tracehouse.publish.inline_svg import inline_svg
 from tracehouse.publish.plot import pictures
 
 MOST_CHARTS = 4
-"""Charts of a trace; the others are named."""
+"""Maximum number of charts per trace. The report lists the other queries with a chart."""
 
 TEMPLATE = "report.html.j2"
 COMPARISON = "unified.traces"
@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ChartOf:
-    """The picture of a named query as an element of HTML, and the names of the caveats that it touches."""
+    """The chart of a named query as an HTML element, and the names of its caveats."""
 
     query: str
     title: str
@@ -42,7 +42,7 @@ class ChartOf:
 
 @dataclass(frozen=True)
 class Charts:
-    """The pictures of a schema's queries: those drawn, names of others, and why some could not be drawn."""
+    """The charts of a schema, the queries that are not drawn, and the errors of those that failed."""
 
     drawn: Sequence[ChartOf] = ()
     others: Sequence[str] = ()
@@ -51,10 +51,10 @@ class Charts:
 
 @dataclass(frozen=True)
 class Figures:
-    """The headline figures, published beside measured; where each was printed; how many have each verdict.
+    """The headline figures with their sources, and the number of figures by verdict.
 
-    Headlines are measured here, and are the publisher's own or differ: what others counted on the files and
-    the warehouse counts as well is in `others`, a number.
+    Headlines are measured figures that the publisher printed, or that differ. `others` is the number of
+    measured figures from third parties that do not differ.
     """
 
     headlines: Sequence[Result]
@@ -65,7 +65,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class TraceSection:
-    """What the page says of one trace that has data. Rows are those of the catalog's tables."""
+    """The section on a trace that has data. Its rows come from the catalog tables."""
 
     facts: Row
     tables: Sequence[Row]
@@ -77,17 +77,17 @@ class TraceSection:
 
     @property
     def name(self) -> str:
-        """The trace."""
+        """The name of the trace."""
         return str(self.facts["trace"])
 
     @property
     def row_count(self) -> int:
-        """Rows of all its tables."""
+        """The number of rows in all tables."""
         return sum(table["row_count"] for table in self.tables)
 
     @property
     def synthetic(self) -> Sequence[str]:
-        """The tables that a generator wrote."""
+        """The tables with synthetic data."""
         return [table["table_name"] for table in self.tables if table["synthetic"]]
 
     @property
@@ -98,7 +98,7 @@ class TraceSection:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer of the query that sets traces beside each other, its columns with their units."""
+    """The answer of the query that compares traces. Columns are names with units."""
 
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[Any]]
@@ -108,7 +108,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page says."""
+    """The content of the page."""
 
     made: dt.datetime
     versions: dict[str, str]
@@ -121,23 +121,23 @@ class Report:
 
     @property
     def synthetic(self) -> Sequence[str]:
-        """The traces of whose tables a generator wrote some."""
+        """The traces with synthetic data in at least one table."""
         return [section.name for section in self.sections if section.synthetic]
 
 
 def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: BinaryIO) -> None:
-    """Write the report on the named traces, on all if none is named.
+    """Write the report on the given traces, by default on all.
 
-    Raises UsageError where a trace does not exist, and UserError where what writes pages is not installed.
+    Raises UsageError if a trace does not exist, and UserError if the extra `report` is not installed.
     """
     pages.check_installed("report", "jinja2", "altair", "vl_convert")
     catalog.check_traces(connection, traces)
-    page = pages.render(TEMPLATE, report=gathered(connection, traces), verdicts=list(Verdict))
+    page = pages.render(TEMPLATE, report=collect(connection, traces), verdicts=list(Verdict))
     file.write(page.encode())
 
 
-def gathered(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Report:
-    """What there is to say of the named traces, of all if none is named."""
+def collect(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Report:
+    """Collect the content of the report on the given traces, by default on all."""
     known = _rows(
         connection,
         "from catalog.traces where len($traces) = 0 or list_contains($traces, trace) order by trace",
@@ -146,7 +146,7 @@ def gathered(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Re
     with_rows = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
     sections = [_section(connection, facts) for facts in known if facts["trace"] in with_rows]
     named = [section.name for section in sections]
-    # Pictures of all traces together show what is not asked for as well.
+    # Charts across traces always show all traces, so they are omitted from a report on some of them.
     across = _charts(connection, ACROSS, named) if len(named) > 1 and set(named) == with_rows else Charts()
     comparison = _comparison(connection, named)
     used = [chart.query for charts in (*(s.charts for s in sections), across) for chart in charts.drawn]
@@ -198,7 +198,7 @@ def _figures(connection: duckdb.DuckDBPyConnection, trace: str) -> Figures:
 
 
 def _coverage(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> dict[str, dict[str, Row]]:
-    """By metric, then by trace, what a trace can tell."""
+    """The supported metrics, by metric and then by trace."""
     coverage: dict[str, dict[str, Row]] = {}
     for row in _rows(connection, "from catalog.metrics order by rowid"):
         if row["trace"] in traces:
@@ -207,7 +207,7 @@ def _coverage(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> d
 
 
 def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Comparison | None:
-    """The traces side by side; None where none of them has jobs."""
+    """Compare the traces. Returns None if none of them has jobs."""
     asked = binding.bind_query(connection, COMPARISON, {})
     chosen = BoundQuery(
         f"from ({asked.sql}) where list_contains($traces, trace)", {"traces": list(traces)}, COMPARISON
@@ -231,7 +231,7 @@ def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) ->
 
 
 def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> Charts:
-    """Pictures of a schema's queries whose tables have data, each over views that no other before it read."""
+    """Draw queries of a schema that have data, preferring those that read views not drawn yet."""
     candidates = _candidates(connection, schema, traces)
     charts = Charts()
     seen: set[str] = set()
@@ -250,9 +250,9 @@ def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence
 
 
 def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> list[Row]:
-    """The queries that have a chart and data: what every trace is asked for first, then distributions.
+    """Select the queries with a chart and data: those of the metrics first, then distributions.
 
-    Of those across traces, these that set traces beside each other, not one of them that is chosen.
+    Queries across traces must compare traces, not show a single one.
     """
     empty = _names(connection, "select table_name from catalog.tables where row_count = 0")
     found = _rows(
@@ -284,7 +284,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequ
 def _drawn(
     connection: duckdb.DuckDBPyConnection, charts: Charts, query: Row, traces: Sequence[str]
 ) -> Charts:
-    """The charts with one more, or with the reason why there is none."""
+    """Draw one more chart. On failure, add the error to the charts."""
     name = query["query_name"]
     try:
         picture = pictures.build_query_picture(connection, name, {})
@@ -293,20 +293,20 @@ def _drawn(
     description = f"{query['description']} The numbers: traces query {name}"
     svg = inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
     if query["compares_traces"]:
-        # Of those that have rows in it alone, as an answer has them.
+        # As in an answer, the caveats are those of the traces that have rows in it.
         traces = sorted(_names(connection, f"select distinct trace from {name}()"))
     chart = ChartOf(name, query["title"], query["description"], svg, _caveats(connection, name, traces))
     return replace(charts, drawn=[*charts.drawn, chart])
 
 
 def _caveats(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
-    """The names of the caveats on a query that concern some traces."""
+    """The names of a query's caveats on the given traces."""
     known = _names(connection, "select caveat from catalog.caveats")
     return [note.name for note in notes.of_object(connection, name, traces) if note.name in known]
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> list[Row]:
-    """The queries and all views below them, in the versions that they have here, with their hashes."""
+    """Select the versions and hashes of the queries and of all views that they depend on."""
     return _rows(
         connection,
         """
