@@ -290,7 +290,7 @@ def _drawn(
         picture = pictures.build_query_picture(connection, name, {})
     except UserError as error:
         return replace(charts, failed=[*charts.failed, str(error)])
-    description = f"{query['description']} The numbers: traces query {name}"
+    description = f"{query['description']} Data: traces query {name}"
     svg = inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
     if query["compares_traces"]:
         # As in an answer, the caveats are those of the traces that have rows in it.

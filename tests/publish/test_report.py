@@ -1,4 +1,4 @@
-"""The report: what it says of a warehouse is what the catalog has, and it is one page that needs nothing."""
+"""Tests of the report: it agrees with the catalog, and is one self-contained page."""
 
 import html
 import itertools
@@ -26,7 +26,7 @@ VOID = {"meta", "br", "wbr"}
 
 
 class Page(HTMLParser):
-    """What a page holds: elements with attributes and their texts, and tags that are not closed in order."""
+    """The elements of a page with attributes and texts, and the tags that are not closed in order."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -80,7 +80,7 @@ class Page(HTMLParser):
         return rows
 
 
-def made(warehouse: Path, folder: Path, *traces: str) -> str:
+def write_report(warehouse: Path, folder: Path, *traces: str) -> str:
     run = command_line.server().run("report", *traces, "--out", folder / "page.html", "-w", warehouse)
     assert run.code == 0, run.stderr
     return (folder / "page.html").read_text()
@@ -89,7 +89,7 @@ def made(warehouse: Path, folder: Path, *traces: str) -> str:
 @pytest.fixture(scope="module")
 def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Synthetic: two traces with jobs, and the machines of PAI. On all traces a report takes a minute."""
-    folder = tmp_path_factory.mktemp("two") / "house"
+    folder = tmp_path_factory.mktemp("two") / "warehouse"
     (folder.parent / "raw").mkdir()
     for path in (*sample_raw.rglob("pai_machine_spec*"), *sample_raw.rglob("SYNTHETIC.txt")):
         (folder.parent / "raw" / path.name).write_bytes(path.read_bytes())
@@ -100,7 +100,7 @@ def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def synthetic_text(two_synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made(two_synthetic, tmp_path_factory.mktemp("report"))
+    return write_report(two_synthetic, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
@@ -111,17 +111,17 @@ def synthetic(two_synthetic: Path) -> Iterator[DuckDBPyConnection]:
 
 @pytest.fixture(scope="module")
 def itp_text(real_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return made(real_warehouse, tmp_path_factory.mktemp("report"), "itp")
+    return write_report(real_warehouse, tmp_path_factory.mktemp("report"), "itp")
 
 
 @pytest.fixture(scope="module")
 def empty_text(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("nothing")
     assert command_line.server().run("build", "-w", folder).code == 0
-    return made(folder, folder)
+    return write_report(folder, folder)
 
 
-def test_it_says_what_is_loaded(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
+def test_lists_loaded_tables(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
     page = Page(synthetic_text)
     loaded = {row[0]: row for row in page.rows_of("What is loaded")[1:]}
     counts = synthetic.execute("select trace, sum(row_count) from catalog.tables group by trace").fetchall()
@@ -132,30 +132,30 @@ def test_it_says_what_is_loaded(synthetic_text: str, synthetic: DuckDBPyConnecti
         assert file in synthetic_text and sha256 in synthetic_text
 
 
-def test_it_says_what_each_trace_can_tell(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
-    [head, *rows] = Page(synthetic_text).rows_of("What the traces can tell")
+def test_lists_supported_metrics(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
+    [head, *rows] = Page(synthetic_text).rows_of("Supported metrics")
     shown = {(trace, row[0]): cell for row in rows for trace, cell in zip(head[1:], row[1:], strict=True)}
     known = synthetic.execute("select trace, metric, exactness from catalog.metrics").fetchall()
     assert shown == {(trace, metric): exactness for trace, metric, exactness in known}
     assert {"exact", "approximate", "impossible"} == set(shown.values())
 
 
-def test_synthetic_data_are_said_to_be_at_the_top(synthetic_text: str, itp_text: str) -> None:
+def test_labels_synthetic_data_at_the_top(synthetic_text: str, itp_text: str) -> None:
     above = synthetic_text[: synthetic_text.index("What is loaded")]
     assert "Synthetic data." in above and "dlrm, itp, pai" in above and "dlrm.instance" in synthetic_text
     assert "Synthetic data" not in itp_text
     assert "reproduced" not in {row[1] for row in Page(synthetic_text).rows_of("Published figures")[1:]}
 
 
-def test_no_figure_on_synthetic_data_is_reproduced(synthetic_text: str) -> None:
+def test_synthetic_data_reproduces_no_figure(synthetic_text: str) -> None:
     [head, *rows] = Page(synthetic_text).rows_of("Published figures")
     counts = [dict(zip(head, row, strict=True)) for row in rows]
     assert {row["reproduced"] for row in counts} == {"0"}
     assert sum(int(row["synthetic data"]) for row in counts) > 90
 
 
-def test_the_comparison_is_what_pandas_counts(itp_text: str, real: DuckDBPyConnection) -> None:
-    [head, *rows] = Page(itp_text).rows_of("The traces side by side")
+def test_comparison_equals_pandas(itp_text: str, real: DuckDBPyConnection) -> None:
+    [head, *rows] = Page(itp_text).rows_of("Comparison of traces")
     frame = real.execute("select source_file, num_gpu, duration from itp.raw_job").df()
     frame["cluster"] = frame["source_file"].str.removesuffix(".csv")
     jobs = frame.groupby("cluster").size()
@@ -163,12 +163,12 @@ def test_the_comparison_is_what_pandas_counts(itp_text: str, real: DuckDBPyConne
     assert [row[:3] for row in rows] == [["itp", name, f"{count:,}"] for name, count in jobs.items()]
     for row in rows:
         assert float(row[3].replace(",", "")) == pytest.approx(gpu_h[row[1]], rel=1e-5)
-    # A wait that is not recorded is not one of 0.
+    # A wait that is not recorded is not 0.
     place = next(i for i, name in enumerate(head) if name.startswith("median_ wait") or "wait" in name)
     assert {row[place] for row in rows} == {"–"}
 
 
-def test_published_figures_stand_beside_measured_ones(itp_text: str, real: DuckDBPyConnection) -> None:
+def test_compares_published_and_measured_figures(itp_text: str, real: DuckDBPyConnection) -> None:
     page = Page(itp_text)
     results = verify.figures(real, ["itp"])
     [head, [trace, *counts]] = page.rows_of("Published figures")
@@ -185,7 +185,7 @@ def test_published_figures_stand_beside_measured_ones(itp_text: str, real: DuckD
     assert (total[2], total[5]) == ("1,632,719.7", "reproduced")
 
 
-def test_every_caveat_stands_once_with_what_it_touches(itp_text: str, real: DuckDBPyConnection) -> None:
+def test_lists_each_caveat_once_with_its_objects(itp_text: str, real: DuckDBPyConnection) -> None:
     plain = html.unescape(itp_text)
     caveats = real.execute(
         "select caveat, what_goes_wrong, objects from catalog.caveats where trace = 'itp'"
@@ -197,7 +197,7 @@ def test_every_caveat_stands_once_with_what_it_touches(itp_text: str, real: Duck
         assert all(f"<code>{name}</code>" in below for name in objects)
 
 
-def test_charts_are_of_that_trace_and_the_others_are_named(itp_text: str, real: DuckDBPyConnection) -> None:
+def test_draws_charts_of_trace_and_lists_others(itp_text: str, real: DuckDBPyConnection) -> None:
     page = Page(itp_text)
     drawn = [
         text.rpartition("traces query ")[2].split(" Caveats")[0].strip() for _, text in page.all("figcaption")
@@ -207,13 +207,13 @@ def test_charts_are_of_that_trace_and_the_others_are_named(itp_text: str, real: 
         "select query_name from catalog.queries where trace = 'itp' and chart <> ''"
     ).fetchall()
     rest = {name for (name,) in with_chart} - set(drawn)
-    assert f"{len(rest)} more questions have a chart" in itp_text
+    assert f"{len(rest)} more queries have a chart" in itp_text
     assert all(f"<code>{name}</code>" in itp_text for name in rest)
     reads = dict(real.execute("select query_name, reads from catalog.queries").fetchall())
     assert len({tuple(reads[name]) for name in drawn}) > 1
 
 
-def test_each_query_that_is_used_stands_with_its_hash(itp_text: str, real: DuckDBPyConnection) -> None:
+def test_lists_versions_and_hashes_of_definitions(itp_text: str, real: DuckDBPyConnection) -> None:
     used = {row[0]: row[2] for row in Page(itp_text).rows_of("Versions of views and queries")[1:]}
     assert "unified.traces" in used and "unified.jobs_v2" in used and "itp.standard_job_v1" in used
     known = dict(
@@ -228,24 +228,24 @@ def test_each_query_that_is_used_stands_with_its_hash(itp_text: str, real: DuckD
     assert used == {name: known[name] for name in used}
 
 
-def test_traces_are_drawn_beside_each_other(synthetic_text: str, itp_text: str) -> None:
+def test_draws_charts_across_traces(synthetic_text: str, itp_text: str) -> None:
     drawn = synthetic_text.partition("Charts over all traces")[2].partition('<h2 id="figures">')[0]
     assert drawn.count("<svg") == report.MOST_CHARTS
     assert "traces query unified.run_cdf" in drawn
-    # PAI has no jobs here, and so no part in the pictures.
+    # PAI has no jobs here, so the charts omit it.
     assert 'href="#dlrm.services_not_jobs"' in drawn and 'href="#pai.' not in drawn
-    # One trace, however many others there are, has nothing beside it.
+    # A report on one trace has no charts across traces.
     assert "Charts over all traces" not in itp_text
 
 
-def test_a_report_on_one_trace_is_on_that_alone(itp_text: str) -> None:
+def test_report_on_one_trace_contains_no_other(itp_text: str) -> None:
     page = Page(itp_text)
     assert [row[0] for row in page.rows_of("What is loaded")[1:]] == ["itp"]
     assert "openb" not in itp_text.replace("openb.", "")
     assert "ElasticFlow: An Elastic Serverless Training Platform" in itp_text
 
 
-def test_a_warehouse_without_data_says_so(empty_text: str) -> None:
+def test_reports_empty_warehouse(empty_text: str) -> None:
     page = Page(empty_text)
     assert "No data." in empty_text[: empty_text.index("What is loaded")]
     assert {row[1] for row in page.rows_of("What is loaded")[1:]} == {"no data"}
@@ -254,7 +254,7 @@ def test_a_warehouse_without_data_says_so(empty_text: str) -> None:
 
 
 @pytest.mark.parametrize("fixture", ["synthetic_text", "itp_text", "empty_text"])
-def test_it_is_one_page_that_can_be_read_by_all(fixture: str, request: pytest.FixtureRequest) -> None:
+def test_page_is_self_contained_and_accessible(fixture: str, request: pytest.FixtureRequest) -> None:
     text = request.getfixturevalue(fixture)
     page = Page(text)
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
@@ -262,7 +262,7 @@ def test_it_is_one_page_that_can_be_read_by_all(fixture: str, request: pytest.Fi
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    # Nothing but what is in the file: no script, nothing to load, and links within to what is there.
+    # No scripts, no external resources, and no broken internal links.
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"script", "link", "img", "iframe", "object", "image", "use"}
     for _, attributes in page.elements:
@@ -277,20 +277,20 @@ def test_it_is_one_page_that_can_be_read_by_all(fixture: str, request: pytest.Fi
     assert not re.search(r"url\((?!['\"]?#)", text)
 
 
-def test_what_is_in_the_data_is_no_markup(tmp_path: Path) -> None:
+def test_escapes_markup_in_data(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     name = "<b>&amp;.csv"
     (tmp_path / "raw" / name).mkdir()
     source = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,2,<script>\n"
     (tmp_path / "raw" / name / "openb_node_list_all_node.csv").write_text(source)
-    assert command_line.server().run("ingest", "-r", tmp_path / "raw", "-w", tmp_path / "house").code == 0
-    text = made(tmp_path / "house", tmp_path)
+    assert command_line.server().run("ingest", "-r", tmp_path / "raw", "-w", tmp_path / "warehouse").code == 0
+    text = write_report(tmp_path / "warehouse", tmp_path)
     Page(text)
     assert "<b>" not in text and "<script" not in text
     assert "&lt;b&gt;&amp;amp;.csv" in text
 
 
-def test_pictures_on_one_page_do_not_share_ids() -> None:
+def test_charts_on_one_page_have_distinct_ids() -> None:
     drawn = (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" height="9">'
         '<defs><clipPath id="clip0"/></defs>'
@@ -311,7 +311,7 @@ def test_pictures_on_one_page_do_not_share_ids() -> None:
     assert (root.findtext(f"{svg}title"), root.findtext(f"{svg}desc")) == ("How <long>?", "It & more")
 
 
-def test_a_trace_that_does_not_exist_leaves_the_old_page(two_synthetic: Path, tmp_path: Path) -> None:
+def test_unknown_trace_keeps_old_page(two_synthetic: Path, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("old")
     run = command_line.server().run("report", "ipt", "-o", tmp_path / "page.html", "-w", two_synthetic)
     assert run.code == 2 and "itp" in run.stderr
@@ -319,9 +319,7 @@ def test_a_trace_that_does_not_exist_leaves_the_old_page(two_synthetic: Path, tm
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_without_the_extra_it_says_what_to_install(
-    two_synthetic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reports_missing_extra(two_synthetic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     from tracehouse.core.errors import UserError
     from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -341,19 +339,19 @@ def test_in_a_browser_and_on_paper(synthetic_text: str, itp_text: str, tmp_path:
             path = tmp_path / f"{name}.html"
             path.write_text(text)
             page = opened.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
-            said: list[str] = []
-            asked: list[str] = []
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            messages: list[str] = []
+            requests: list[str] = []
+            page.on("console", lambda message, messages=messages: messages.append(message.text))
+            page.on("pageerror", lambda error, messages=messages: messages.append(str(error)))
+            page.on("request", lambda request, requests=requests: requests.append(request.url))
             page.goto(path.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") == 360
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
             page.set_viewport_size({"width": 1200, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") == 1200
             page.pdf(path=tmp_path / f"{name}.pdf", prefer_css_page_size=True)
-            assert said == []
-            assert asked == [path.as_uri()]
+            assert messages == []
+            assert requests == [path.as_uri()]
             sheets = pypdf.PdfReader(tmp_path / f"{name}.pdf").pages
             assert len(sheets) > 5
             # A4 is 210 mm by 297 mm.
