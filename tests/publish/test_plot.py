@@ -222,8 +222,8 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("query", OF_EACH_KIND, ids=lambda query: query.full_name)
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
-    query = binding.bind_query(opened, query.full_name, {}, for_chart=True)
-    lines = pictures.render_text(opened, query, {}, 80).splitlines()
+    bound = binding.bind_query(opened, query.full_name, {}, for_chart=True)
+    lines = pictures.render_text(opened, bound, {}, 80).splitlines()
     assert lines[0] == query.header.title[: len(lines[0])]
     assert max(map(len, lines)) <= 80
     assert {"\x1b"}.isdisjoint("".join(lines))
