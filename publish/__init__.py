@@ -1,1 +1,1 @@
-"""What leaves the warehouse: answers in formats, files and pictures."""
+"""Output: formats, files, charts, the report, web pages, BI tools, simulators and MCP."""

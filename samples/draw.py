@@ -145,7 +145,7 @@ def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
     words = -(-digits // 16)
     mixed: NDArray[np.uint64] = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
     mixed = mixed + np.arange(words).astype(np.uint64) + np.uint64(salt)
-    # The finaliser of splitmix64: one to one, so the first 16 digits alone tell the numbers apart.
+    # The finaliser of splitmix64: one to one, so the first 16 digits are unique.
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(30)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)

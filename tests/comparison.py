@@ -1,8 +1,8 @@
-"""What pandas computes from raw files beside views and queries: the twins, one module a schema in `twins`.
+"""Reference implementations in pandas of views and queries, one module per schema in `twins`.
 
 A twin has VIEWS (by name: what computes it, and the columns by which rows meet, None for their order) and
-QUERIES (by call: the same, with the arguments between). ON_REAL_FILES names those of them that the real files
-at hand suffice for, where it is not all.
+QUERIES (by call: the same, with the arguments between). ON_REAL_FILES names those that the available real
+files suffice for, where not all.
 """
 
 import importlib

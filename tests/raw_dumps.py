@@ -65,7 +65,7 @@ def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
 
 
 def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
-    """Write PAI's archives with one CSV without a header each, and the names of its columns beside it."""
+    """Write PAI's archives with one CSV without a header each, and a header file with its column names."""
     for stem, rows in tables.items():
         header = PAI_HEADERS[stem]
         csv = csv_text(header.split(","), rows, False)

@@ -39,18 +39,18 @@ class StoredView:
 
 def storings(view: ViewFile) -> list[Storing]:
     """Read the `stored` lines of a view; none if it is computed. Raises DefinitionError if one is wrong."""
-    found = [_storing(view, said) for said in view.header.all("stored")]
+    found = [_storing(view, line) for line in view.header.all("stored")]
     names = [one.cte for one in found]
     if len(set(names)) < len(names) or ("" in names and len(names) > 1):
         raise DefinitionError(f"{view.path}: the same part is stored twice")
     return found
 
 
-def _storing(view: ViewFile, said: str) -> Storing:
-    match = _FORM.fullmatch(said)
+def _storing(view: ViewFile, line: str) -> Storing:
+    match = _FORM.fullmatch(line)
     if match is None:
         raise DefinitionError(
-            f"{view.path}: stored: {said}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
+            f"{view.path}: stored: {line}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
             "each optionally with `by` and columns"
         )
     queries = {"": view.tree.expression} | {cte.alias: cte.this for cte in view.tree.expression.ctes}

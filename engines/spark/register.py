@@ -59,7 +59,7 @@ def register(
                 done.append(_save(session, name, rows, definitions.relations[name], there))
         for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
             if name in wanted:
-                _make_room(session, name, there, is_view)
+                _drop_other_kind(session, name, there, is_view)
                 for statement in define:
                     session.sql(statement)
                 done.append(name)
@@ -134,12 +134,12 @@ def _save(
 ) -> str:
     """Keep a table of the catalog: in the metastore, or where there is none in the text of a view."""
     if session.conf.get("spark.sql.catalogImplementation") == "hive":
-        _make_room(session, name, there, for_view=False)
+        _drop_other_kind(session, name, there, for_view=False)
         session.createDataFrame(rows).write.saveAsTable(name)
         session.sql(f"comment on table {name} is {ddl.quoted(defined.comment)}")
     else:
         # A metastore would take no text so long, and on a cluster there may be no folder that all nodes see.
-        _make_room(session, name, there, for_view=True)
+        _drop_other_kind(session, name, there, for_view=True)
         session.sql(ddl.create_catalog_table(name, rows, defined))
     return name
 
@@ -177,7 +177,7 @@ def _there(session: "SparkSession") -> Mapping[str, bool]:
     return found
 
 
-def _make_room(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
+def _drop_other_kind(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
     """Drop what has a name already, unless it is a view that another replaces. No file is removed."""
     if name in there and not (for_view and there[name]):
         session.sql(f"drop {'view' if there[name] else 'table'} {name}")

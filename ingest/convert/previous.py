@@ -20,16 +20,16 @@ from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
-def is_up_to_date(raw_input: RawInput, holdings: Holdings, beside: Sequence[OtherPiece]) -> bool:
+def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequence[OtherPiece]) -> bool:
     """Whether the last conversion is intact, and a new one would return the same.
 
-    `beside` are the other pieces of a wide table whose lines the conversion must have excluded.
+    `other_pieces` are those of a wide table whose lines the conversion must have excluded.
     """
     before, raw = raw_input.before, raw_input.claim.raw
     return (
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
-        and before.other_pieces == tuple(beside)
+        and before.other_pieces == tuple(other_pieces)
         and journal.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)

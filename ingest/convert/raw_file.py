@@ -72,20 +72,20 @@ class _Account:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[OtherPiece, ...]
+    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[OtherPiece, ...]
 ) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
 
-    `beside` are the pieces of a wide table whose indexes are in `holdings`. Returns the conversion and notes
-    for the user. Raises RawFileError if the file cannot be read, in which case nothing is stored, and
+    `other_pieces` are the pieces of a wide table whose indexes are in `holdings`. Returns the conversion and
+    notes for the user. Raises RawFileError if the file cannot be read, in which case nothing is stored, and
     UserError if the warehouse cannot be written to.
     """
     with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-        return _convert(raw_input, holdings, beside)
+        return _convert(raw_input, holdings, other_pieces)
 
 
 def _convert(
-    raw_input: RawInput, holdings: Holdings, beside: tuple[OtherPiece, ...]
+    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[OtherPiece, ...]
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
@@ -112,7 +112,7 @@ def _convert(
         files=tuple(manifest.describe_file(folder, file) for file in written),
         rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
         skipped_copies=tuple(account.passed_over),
-        other_pieces=beside,
+        other_pieces=other_pieces,
     )
     _check_account(conversion)
     account.notes += compare_with_previous(raw_input, conversion)

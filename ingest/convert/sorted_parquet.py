@@ -24,7 +24,7 @@ ROW_GROUP_ROWS = 122_880
 
 _WRITTEN_AT_ONCE = 2
 _NUMBER_BYTES = 8
-# Whether a dictionary pays is told by as many rows of a run, spread over it.
+# A sample of this many rows of a run decides whether a dictionary pays.
 _ROWS_TESTED = 8192
 _MOST_DISTINCT_SHARE = 0.5
 # Those of values that hardly repeat. Of floats none do, or do so in bytes that split streams show.

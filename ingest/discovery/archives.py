@@ -131,7 +131,7 @@ def tar_members(
         raise tarfile.ReadError(
             "the archive ends without its end mark" if ends_early else "a header is damaged"
         )
-    # The gzip checksum stands after the tar's end: reading on is what verifies it.
+    # The gzip checksum follows the end of the tar: reading on verifies it.
     while block := stream.take(READ_BYTES):
         if block.strip(b"\0"):
             raise tarfile.ReadError("more data after the end of the archive")
@@ -174,7 +174,7 @@ def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 @contextmanager
 def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
-    """Turn whatever the standard library raises on a malformed header into `damage`."""
+    """Turn any exception that the standard library raises on a malformed header into `damage`."""
     try:
         yield
     except NotImplementedError as refusal:

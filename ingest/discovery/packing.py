@@ -48,7 +48,7 @@ def part_of(name: str) -> Part | None:
 def missing_part(names: Sequence[str]) -> str | None:
     """The name of the first part that is missing before or between these, which are in order, or None.
 
-    Letters begin with aa, digits with 0 or 1. Parts that are missing at the end cannot be told from names.
+    Letters begin with aa, digits with 0 or 1. Parts missing at the end cannot be detected from names.
     """
     numbers = [part.number for name in names if (part := part_of(name))]
     first = 1 if numbers[0] > 0 and names[0][-1].isdigit() else 0

@@ -33,9 +33,9 @@ from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.manifest import Key
 
 Group = tuple[str, str, str]
-"""Trace, table and partition: what several raw files may give together."""
+"""Trace, table and partition, to which several raw files may contribute."""
 
-# What lies beside the data in every clone and download, by the start of its name or by its ending.
+# Other files in clones and downloads, by the start of the name or the extension.
 _NO_DATA = re.compile(
     r"(readme|licen[cs]e|copying|notice|citation|changelog|sha\d*sums|md5sums).*"
     r"|desktop\.ini|thumbs\.db"
@@ -199,7 +199,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
-    """All that lies below the folders, once, in a fixed order, but for what is hidden."""
+    """Every file below the folders, once, in a fixed order, except hidden ones."""
     seen: set[str] = set()
     for root in raw_folders:
         waiting = [root]
@@ -220,7 +220,7 @@ def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator
 
 
 def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
-    """What is in a folder, but for what is hidden and what an ingest wrote."""
+    """The paths in a folder, except hidden ones and those that an ingest wrote."""
     try:
         paths = sorted(folder.iterdir())
     except OSError as refusal:
@@ -259,16 +259,16 @@ def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
 
 
 def _is_document(name: str) -> bool:
-    """Whether a file of this name is a document beside data; header files are none, as they are read."""
+    """Whether a file of this name is a document. Header files are not, because they are read."""
     return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
 
 
 def _header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
-    """The `.header` file of a raw file: the one beside it, or else the first of that name anywhere."""
+    """The `.header` file of a raw file: the one in its folder, otherwise the first of that name anywhere."""
     name = f"{raw.stem}.header"
     named = [entry.path for entry in entries if entry.path.name == name]
-    beside = [path for path in named if path.parent == raw.paths[0].parent]
-    return next(iter(beside + named), None)
+    in_folder = [path for path in named if path.parent == raw.paths[0].parent]
+    return next(iter(in_folder + named), None)
 
 
 def _raw_files(entries: Sequence[_Entry], bare: Collection[str]) -> Iterator[list[RawFile]]:
@@ -305,7 +305,7 @@ def _check_same_size(copies: Sequence[RawFile]) -> None:
 
 
 def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
-    """The error about parts that differ from the whole file beside them."""
+    """The error about parts that differ from the whole file in the same folder."""
     more = len(raw.paths) - 1
     it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
     return RawFileError(

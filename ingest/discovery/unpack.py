@@ -204,8 +204,8 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
         return RawStream(paths, on_bytes)
 
 
-def _nobody(_: str) -> None:
-    """Does nothing: the default where nobody asks what is passed over."""
+def _ignore(_: str) -> None:
+    """Ignore skipped members."""
 
 
 def data_members(
@@ -213,7 +213,7 @@ def data_members(
     form: Form,
     file_name: str,
     folder: str,
-    on_skipped: Callable[[str], None] = _nobody,
+    on_skipped: Callable[[str], None] = _ignore,
     is_data: IsData = none_is_data,
 ) -> Iterator[Member]:
     """The CSVs in an open raw file, in order; each must be read before the next is asked for.
@@ -326,7 +326,7 @@ def _check_parts(paths: Sequence[Path]) -> None:
 def _check_is_regular(path: Path) -> None:
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        # To open a named pipe is to wait until somebody writes to it.
+        # Opening a named pipe would wait for a writer.
         kind = next((kind for is_kind, kind in _KINDS.items() if is_kind(mode)), "something else")
         raise RawFileError(path, f"it is {kind}, not a file", "Move it out of the raw folder")
 

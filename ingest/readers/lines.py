@@ -59,7 +59,7 @@ def read_header(stream: BinaryIO, file: str) -> list[str]:
 
 
 def shown(names: Sequence[str]) -> str:
-    """A header as an error shows it: whatever the file is, on one line and not too long."""
+    """A header for an error message: printable, on one line, and shortened."""
     text = ",".join(names)
     cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut

@@ -10,7 +10,7 @@ Piece = TypeVar("Piece")
 
 _MOST_REJECTED_SHARE = 0.1
 # The number of rows is unknown before the end of a file, and the bad ones may come first: up to these limits,
-# rejects are tolerated until then, whatever their share.
+# rejects are tolerated until then, regardless of their share.
 _MOST_REJECTS = 20_000
 _MOST_REJECTED_BYTES = 16 << 20
 

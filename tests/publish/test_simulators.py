@@ -332,7 +332,7 @@ def test_helios_without_dates_or_waits_reports_options(export: Export, real_ware
         (["elasticflow", "acme", "--iterations-per-s", 0], "Invalid value for '--iterations-per-s'"),
         (["elasticflow", "acme", "--deadline-factor", "inf"], "Invalid value for '--deadline-factor'"),
         (["openb", "itp"], "Set them: --default-cpu-milli … --default-memory-mib …"),
-        (["helios", "itp", "--first-day", "soon"], "--first-day must look like 2020-06-30"),
+        (["helios", "itp", "--first-day", "soon"], "--first-day must be a date such as 2020-06-30"),
         (["swf", "zeus"], "the warehouse has no jobs of zeus. Traces with jobs: acme, "),
         (["swf", "itp", "--cluster", "cluster99"], "itp has no cluster cluster99: cluster01, cluster02"),
         (["swf", "pai", "--cluster", "x"], "pai has no cluster x: it has no clusters"),
@@ -359,7 +359,7 @@ def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) 
 def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path) -> None:
     run = exported(sample_warehouse, "swf", "openb", "--out", tmp_path / "out")
     loss = report(tmp_path / "out")
-    assert f"{loss['jobs']:,} jobs in {tmp_path}/out" in run.stdout.replace("\n", " ").replace("  ", " ")
+    assert f"{loss['jobs']:,} jobs to {tmp_path}/out" in run.stdout.replace("\n", " ").replace("  ", " ")
     for word in ("requested_processors", "rounded", "reason", "it requests no GPU", "held_gpu_s"):
         assert word in run.stdout
     assert {one["column"] for one in loss["dropped"]} >= {"requested_cpus", "held_gpu_s"}

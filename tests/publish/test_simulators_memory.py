@@ -11,11 +11,11 @@ from hostile_tests import in_full
 from tracehouse.publish.simulators.format_spec import Layout
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="the peak of a process is told in kilobytes there"
+    sys.platform != "linux", reason="the peak of a process is in kilobytes there"
 )
 
 PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-# DuckDB sorts in so much, whatever the rows: what grows is held elsewhere.
+# DuckDB sorts within this limit for any number of rows, so growth is in other memory.
 LIMITED = "Limits(memory='200MB', most_threads=2)"
 WRITING = """
 import sys
@@ -27,7 +27,7 @@ config = {{"memory_limit": "64MB", "threads": 1, "temp_directory": "{folder}/spi
 connection = duckdb.connect(config=config)
 fields = [Field("number", "bigint", "range"), Field("text", "varchar", "repeat('x', 100)")]
 file = File("rows", Layout.{layout}, fields, "range({rows})", "range")
-files.write(connection, file, Path("{folder}/rows"))
+files.write_file(connection, file, Path("{folder}/rows"))
 """
 EXPORTING = """
 from tracehouse.engines.duckdb.read.sandbox import Limits

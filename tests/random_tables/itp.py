@@ -1,8 +1,8 @@
 """Random ITP tables, and the load counted at each instant in plain Python.
 
 The tables contain what the sample has little of: jobs that start at the instant at which others end, or at
-midnight, more GPUs at once than a cluster is said to have, a cluster with one job, a cluster of unknown size,
-and testbed jobs that cluster02 has in part, with other values, or not at all.
+midnight, more GPUs at once than the stated size of a cluster, a cluster with one job, a cluster of unknown
+size, and testbed jobs that cluster02 has in part, with other values, or not at all.
 """
 
 from collections.abc import Mapping, Sequence

@@ -26,7 +26,7 @@ REQUEST = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD = (*REQUEST, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 PHASES = ("Failed", "Pending", "Running", "Succeeded")
 MODELS = ("A10", "G2", "P100", "T4", "V100M16", "V100M32")
-# No node is a T40 or a V100M3, but whoever searches a text for T4 finds the first of them.
+# No node is a T40 or a V100M3, but a text search for T4 finds T40.
 SPECS = (None, "T4", "T40", "T40|V100M3", "V100M16|V100M32|V100M32", "G2|T4", "V100M32|A10")
 CPUS = (0, 4_000, 8_000, 8_001, 16_000, 64_000)
 # Pods with several GPUs take whole ones, as in the publisher's lists.
@@ -58,12 +58,12 @@ def random_nodes(random: Random) -> list[Row]:
 
 
 def random_pods(random: Random, variant: str) -> list[Row]:
-    """Few kinds of pods at few times, so that there is much of everything that is equal."""
+    """Few kinds of pods at few times, so that many values are equal."""
     kinds = [
         (random.choice(CPUS), *random.choice(REQUESTS), random.choice(SPECS))
         for _ in range(random.randint(3, 14))
     ]
-    # The first pods want GPUs, one in each phase, whatever the kinds are.
+    # The first pods request GPUs, one in each phase, for any kinds.
     wanted = [(4_000, 1, 500, None)] * len(PHASES)
     wanted += random.choices(kinds, k=random.choice((16, 16, 36, 56, 13, 41)))
     phases = [*PHASES, *random.choices(PHASES, k=len(wanted) - len(PHASES))]

@@ -33,20 +33,20 @@ def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_the_same_output_and_caveats(arguments: list[str], sample_warehouse: Path) -> None:
+def test_same_output_and_caveats(arguments: list[str], sample_warehouse: Path) -> None:
     here = traces(sample_warehouse, "query", *arguments)
     on_spark = traces(sample_warehouse, "query", *arguments, "--engine", "spark", "--master", "local[2]")
     assert (on_spark.returncode, on_spark.stdout) == (here.returncode, here.stdout)
     assert on_spark.stderr == here.stderr
 
 
-def test_what_is_wrong_is_told_before_spark_starts(sample_warehouse: Path) -> None:
+def test_reports_errors_before_spark_starts(sample_warehouse: Path) -> None:
     for arguments, run in (
         (["query", "itp.gpu_hour"], 'No query, view or table named "itp.gpu_hour"'),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus must be of type INTEGER"),
         (["query", "openb.fragmentation_of"], "does not run on Spark"),
         (["sql", "select 1", "--timeout", "0"], "The timeout must be a number of seconds above 0"),
-        (["query", "itp.gpu_hours", "--master", "local(2)"], "a master is local[N]"),
+        (["query", "itp.gpu_hours", "--master", "local(2)"], "--master must be local[N]"),
     ):
         done = traces(sample_warehouse, *arguments, "--engine", "spark")
         assert done.returncode != 0
@@ -68,7 +68,7 @@ def test_a_statement(sample_warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "run"),
     [
-        ("drop table itp.raw_job", "only a query can be run here"),
+        ("drop table itp.raw_job", "only queries are allowed"),
         ("select nothing from itp.job", "nothing"),
         ("select * from itp.jobs", "itp.jobs: no table, view or named query has this name"),
         ("select * from parquet.`/etc/passwd`", "no table, view or named query has this name"),

@@ -1,7 +1,7 @@
 """Read a JSON list of objects, part by part.
 
-If the file is not JSON, for instance because it is truncated, it is refused as a whole: nobody knows where
-the next object begins.
+If the file is not JSON, for instance because it is truncated, it is refused as a whole, because the start
+of the next object is unknown.
 """
 
 import json
