@@ -29,7 +29,7 @@ _FOREIGN = """
         select schema_name || '.' || sequence_name from duckdb_sequences() where database_name = 'before'
     ),
 
-    join_names(name) as (
+    listed(name) as (
         select table_name from before.catalog.tables
         union all
         select unnest([view_name, versioned_name]) from before.catalog.views
