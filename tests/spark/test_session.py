@@ -208,7 +208,7 @@ def test_java_home_comes_before_the_path(
 def test_what_is_no_master_says_what_one_is(master: str, java: None, tmp_path: Path) -> None:
     error = refusal(master, tmp_path)
     assert type(error) is UsageError
-    assert str(error) == f"a master is local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}"
+    assert str(error) == f"--master must be local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}"
 
 
 @pytest.fixture
