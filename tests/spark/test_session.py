@@ -164,7 +164,7 @@ def test_a_java_that_fails_is_named(script: str, fake_java: Callable[[str], Path
     java = fake_java(script)
     error = refusal(LOCAL, tmp_path)
     assert type(error) is UserError
-    assert str(error).startswith(f"{java}: Java, on which Spark runs, does not start (")
+    assert str(error).startswith(f"{java}: Java does not start (")
     assert ADVICE in str(error)
 
 
@@ -185,7 +185,7 @@ def test_java_home_comes_before_the_path(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     error = refusal(LOCAL, tmp_path)
     assert type(error) is UserError
-    assert str(error).startswith(f"{tmp_path}/nowhere/bin/java: Java, on which Spark runs, does not start (")
+    assert str(error).startswith(f"{tmp_path}/nowhere/bin/java: Java does not start (")
     assert ADVICE in str(error)
 
 
