@@ -142,7 +142,7 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
 def test_rejects_sample_too_large_for_disk(tmp_path: Path) -> None:
     run = traces("sample", "acme", "--out", tmp_path / "raw", "--scale", "1000")
     assert (run.code, run.stdout) == (1, "")
-    assert run.stderr.startswith("error: The sample would have about ") and "smaller scale" in run.stderr
+    assert run.stderr.startswith("error: The sample needs about ") and "smaller scale" in run.stderr
     assert list(tmp_path.iterdir()) == []
 
 
