@@ -261,10 +261,10 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
         (["ingest", "--raw", "no_such_folder"], 1, "no such folder"),
         (["build", "--warehouse", "no_such_folder"], 1, "no such folder"),
         (["sample", "mars"], 2, "no trace is called mars"),
-        (["sample", "--scale", "0"], 2, "the scale of a sample is a number above 0, not 0"),
-        (["sample", "--scale", "-1"], 2, "the scale of a sample is a number above 0, not -1"),
-        (["sample", "--scale", "nan"], 2, "the scale of a sample is a number above 0, not nan"),
-        (["sample", "--seed", "-1"], 2, "the seed of a sample is 0 or more, not -1"),
+        (["sample", "--scale", "0"], 2, "the scale of a sample must be a number above 0, not 0"),
+        (["sample", "--scale", "-1"], 2, "the scale of a sample must be a number above 0, not -1"),
+        (["sample", "--scale", "nan"], 2, "the scale of a sample must be a number above 0, not nan"),
+        (["sample", "--seed", "-1"], 2, "the seed of a sample must be 0 or more, not -1"),
     ],
 )
 def test_errors_say_what_to_do(

@@ -195,7 +195,7 @@ def test_invalid_ledger_leaves_the_database_unchanged(build: Build, tmp_path: Pa
     ],
 )
 def test_what_gives_no_one_number_cannot_be_measured(build: Build, sql: str) -> None:
-    with pytest.raises(UserError, match=r"openb\.gpus cannot be measured: "):
+    with pytest.raises(UserError, match=r"Cannot measure openb\.gpus: "):
         measured(build({"measured_by": sql}))
 
 
