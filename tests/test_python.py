@@ -164,7 +164,7 @@ def test_plot_equals_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
         *("query", "itp.gpu_hours", "-p", "min_gpus=8", "--warehouse", warehouse.folder),
         *("--plot", tmp_path / "shell.svg", "--width", "85"),
     )
-    assert pictures.svg_of(picture) == (tmp_path / "shell.svg").read_text()
+    assert pictures.render_svg(picture) == (tmp_path / "shell.svg").read_text()
 
 
 def test_empty_answer_keeps_columns(warehouse: Warehouse) -> None:
