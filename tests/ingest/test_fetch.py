@@ -854,7 +854,7 @@ def test_dry_run_without_network(tmp_path: Path) -> None:
 def test_mirror_without_host_is_usage_error(tmp_path: Path) -> None:
     ended = command_line.server().run("fetch", "--mirror", "http://here", cwd=tmp_path)
     assert ended.code == 2
-    assert ended.errors == ["error: a mirror is written HOST=URL, not 'http://here'"]
+    assert ended.errors == ["error: A mirror must be HOST=URL, not 'http://here'"]
 
 
 def test_ctrl_c_keeps_received_bytes(real_site: Publisher, tmp_path: Path) -> None:

@@ -212,4 +212,4 @@ def test_an_archive_of_known_name_that_holds_nothing_of_its_tables_is_an_error(t
     outcome = ingest(tmp_path, {"probe.tar.gz": tar_gz({"other.csv": b"a,b\n1,2\n"})})
     assert outcome.conversions == ()
     [problem] = outcome.problems
-    assert "holds no" in str(problem)
+    assert "contains no file" in str(problem)
