@@ -237,8 +237,8 @@ def scratch_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
     def remove() -> None:
-        # Repeatedly, as DuckDB may still be writing there.
-        for _ in range(20):
+        # Repeatedly, for up to two seconds: DuckDB's threads may still be writing there.
+        for _ in range(200):
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
                 return
