@@ -595,7 +595,7 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
-    stopped = "Stopped. What was converted is kept, and the next ingest goes on there. "
+    stopped = "Stopped. Converted files are kept, and the next ingest resumes there. "
     assert (running.returncode, errors) == (130, f"{stopped}There is no database yet\n")
     database.ingest([raw], warehouse, [], quiet)
     assert answer(warehouse) == [(200_000,) * 4]

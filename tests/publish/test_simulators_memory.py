@@ -10,9 +10,7 @@ from hostile_tests import in_full
 
 from tracehouse.publish.simulators.format_spec import Layout
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="the peak of a process is in kilobytes there"
-)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
 
 PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
 # DuckDB sorts within this limit for any number of rows, so growth is in other memory.
