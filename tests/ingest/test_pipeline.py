@@ -606,5 +606,5 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
-    assert (running.returncode, errors) == (130, f"{stopped}The database is as it was\n")
+    assert (running.returncode, errors) == (130, f"{stopped}The database is unchanged\n")
     assert answer(warehouse) == [(200_000,) * 4]
