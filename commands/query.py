@@ -266,7 +266,7 @@ def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
 @trace_names
 @answer_options
 def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
-    """Compare the publishers' figures with figures computed from the data.
+    """Compare published figures with the data.
 
     Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
     are neither reproduced nor different.

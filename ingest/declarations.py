@@ -134,7 +134,7 @@ def _fingerprint_text(options: Wide | JsonList | None) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold in each row by itself. `breach` is an SQL condition, true of a row that breaks the rule.
+    """What must hold in each row. `breach` is an SQL condition, true of a row that breaks the rule.
 
     `rule` says what must hold. Breaches fail `traces check`, unless a `caveat` explains them.
     """

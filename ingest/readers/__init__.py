@@ -10,7 +10,7 @@ every module of that package, so a new format changes no other module. A reader 
   the same name;
 - `read`: the rows of a file in batches. A reader converts texts to the declared types with `values`, and
   returns a `Reject` for every row that does not fit its table: the rows of all batches and all rejects add up
-  to the rows of the file. It raises RawFileError, via `rejects.check_rejects`, if more than a tenth does not
+  to the rows of the file. It raises RawFileError, via `rejects.limit_rejects`, if more than a tenth does not
   fit.
 
 A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
