@@ -92,7 +92,7 @@ class Answer:
         return self._table.num_rows
 
     def __str__(self) -> str:
-        return "\n".join([str(self.pl()), *(f"caveat {note.name}: {note.text}" for note in self.caveats)])
+        return "\n".join([str(self.pl()), *notes.summarize(self.caveats)])
 
     def _repr_html_(self) -> str:
         """HTML for a notebook: the first rows, the caveats, and the chart if there is one."""

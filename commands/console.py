@@ -26,22 +26,35 @@ def say(text: str, stderr: bool = False) -> None:
     click.echo(escape_text(text), err=stderr)
 
 
-def print_notes(notes: "Sequence[Note]", stderr: bool) -> None:
-    """Print notes on an answer, dim and wrapped on a terminal."""
+def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -> None:
+    """Print notes on an answer, dim and wrapped on a terminal; a summary of its caveats unless `complete`."""
     if not notes:
         return
+    lines = _complete_lines(notes) if complete else _summary_lines(notes)
     forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
     if not forced and not (sys.stderr if stderr else sys.stdout).isatty():
-        for note in notes:
-            say(f"{note.word} {note.name}: {note.text}", stderr)
+        for line in lines:
+            say(line, stderr)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=stderr)
-    for note in notes:
-        text = escape_text(f"{note.word} {note.name}: {note.text}")
-        console.print(Text(text, "dim"), soft_wrap=not console.is_terminal)
+    for line in lines:
+        console.print(Text(escape_text(line), "dim"), soft_wrap=not console.is_terminal)
+
+
+def _complete_lines(notes: "Sequence[Note]") -> list[str]:
+    return [f"{note.word} {note.name}: {note.text}" for note in notes]
+
+
+def _summary_lines(notes: "Sequence[Note]") -> list[str]:
+    from tracehouse.engines.duckdb.read.notes import summarize
+
+    lines = summarize(notes)
+    if any(note.severity for note in notes):
+        lines[-1] += " (details: --caveats)"
+    return lines
 
 
 def print_ingest(result: "IngestResult", warehouse: Path) -> None:

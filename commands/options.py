@@ -96,6 +96,7 @@ guard_option = click.option(
     is_flag=True,
     help="In CSV, put ' before texts that start with = + - or @, so that spreadsheets do not run them.",
 )
+caveats_option = click.option("--caveats", is_flag=True, help="Print the full text of every caveat.")
 pager_option = click.option(
     "--no-pager", is_flag=True, help="Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"
 )

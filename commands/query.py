@@ -21,6 +21,7 @@ from tracehouse.commands.options import (
     TEXT,
     AnswerOptions,
     answer_options,
+    caveats_option,
     engine_options,
     explain_option,
     guard_option,
@@ -121,6 +122,7 @@ def describe(name: str, warehouse: Path, json: bool, no_pager: bool) -> None:
 )
 @click.option("--width", type=float, metavar="MM", help="Width of FILE, such as 85 for a paper's column.")
 @click.option("--font-size", type=float, metavar="POINTS", help="Font size in FILE.")
+@caveats_option
 @guard_option
 @engine_options
 @answer_options
@@ -133,6 +135,7 @@ def query(
     plot: Path | None,
     width: float | None,
     font_size: float | None,
+    caveats: bool,
     guard_formulas: bool,
     engine: str,
     master: str,
@@ -193,7 +196,7 @@ def query(
         say(f"Drew {plot}")
     else:
         notes = options.write(bind, form, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=options.notes_to_stderr)
+    print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
 
 
 @click.command()
@@ -201,6 +204,7 @@ def query(
 @click.option("--file", "-f", type=PATH, help="File with the statement.")
 @limit_option
 @explain_option
+@caveats_option
 @guard_option
 @engine_options
 @answer_options
@@ -210,6 +214,7 @@ def sql(
     file: Path | None,
     limit: int | None,
     explain: bool,
+    caveats: bool,
     guard_formulas: bool,
     engine: str,
     master: str,
@@ -232,7 +237,7 @@ def sql(
     else:
         bind = partial(bind_statement, sql=text, limit=limit, explain=explain)
     notes = options.write(bind, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=options.notes_to_stderr)
+    print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
 
 
 @click.command()

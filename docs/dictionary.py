@@ -334,6 +334,7 @@ def _caveats(catalog: Catalog, schema: str) -> str:
             if row["caveat"] in column["caveats"]
         ]
         described = {
+            "Severity": text(row["severity"]),
             "What to do": prose(row["what_to_do"]),
             "Documented in": prose(row["documented_in"]),
             "Objects": ", ".join(map(catalog.link, row["objects"])),

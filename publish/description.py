@@ -26,7 +26,7 @@ def as_text(found: Description, to_terminal: bool) -> str:
             if grid.rows:
                 console.print(_table(grid))
         for note in found.notes:
-            line = Text(escape_text(f"{note.word} {note.name}: {note.text}"), "dim")
+            line = Text(escape_text(f"{note.word} {note.name}: {note.summary or note.text}"), "dim")
             console.print(line, soft_wrap=not to_terminal)
         if found.sql:
             console.print(Text(f"\n{escape_text(found.sql)}"), soft_wrap=True)

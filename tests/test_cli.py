@@ -568,6 +568,19 @@ def test_explained_difference_is_no_failure(tmp_path: Path) -> None:
     assert "explained pai.P17_v100_median: The slides do not" in plain(opened)
 
 
+def test_prints_full_texts_of_caveats_on_request(sample_warehouse: Path) -> None:
+    summary = traces("query", "zeus.pareto_front", warehouse=sample_warehouse).stderr.splitlines()
+    complete = traces(
+        "query", "zeus.pareto_front", "--caveats", warehouse=sample_warehouse
+    ).stderr.splitlines()
+    assert "caveat zeus.target_decides_optimum: The best batch size and power limit depend" in "\n".join(
+        summary
+    )
+    assert summary[-1].endswith("(details: --caveats)") and "more caveats: zeus." in summary[-1]
+    assert sum(map(len, summary)) < sum(map(len, complete)) / 3
+    assert all(f"caveat {name}: " in "\n".join(complete) for name in summary[-1].split()[3].split(","))
+
+
 def test_plots_to_file(sample_warehouse: Path, tmp_path: Path) -> None:
     path = tmp_path / "hours.svg"
     run = traces("query", "itp.gpu_hours", "--plot", path, warehouse=sample_warehouse)

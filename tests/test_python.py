@@ -22,7 +22,8 @@ def warehouse(sample_warehouse: Path) -> Warehouse:
 def test_answer_equals_command_line(warehouse: Warehouse) -> None:
     answer = warehouse.query("itp.gpu_hours", min_gpus=8)
     printed = command_line.by_itself(
-        *("query", "itp.gpu_hours", "-p", "min_gpus=8", "--warehouse", warehouse.folder, "--format", "csv")
+        *("query", "itp.gpu_hours", "-p", "min_gpus=8", "--warehouse", warehouse.folder),
+        *("--format", "csv", "--caveats"),
     )
     assert answer.pl().write_csv() == printed.stdout
     assert [f"caveat {note.name}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
@@ -130,7 +131,7 @@ def test_lists_and_descriptions(warehouse: Warehouse) -> None:
     assert hours.sql in str(hours)
     assert warehouse.describe("itp.job").grids["columns"]["unit"].to_list().count("s") > 3
     assert warehouse.describe("itp.min_duration_600").name == "itp.min_duration_600"
-    assert "&lt;" in warehouse.describe("itp.job")._repr_html_()
+    assert "&gt;" in warehouse.describe("itp.cluster_load")._repr_html_()
 
 
 def test_answer_renders_as_html(warehouse: Warehouse) -> None:

@@ -15,6 +15,10 @@ from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_hea
 RELATIONS = ("equal", "at least", "at most")
 TRUSTS = ("publisher", "read off a figure", "third party", "slides")
 EXACTNESSES = ("exact", "approximate", "impossible")
+# What happens if a caveat is ignored: the result is read wrongly; it covers or can show less than it seems
+# to; or nothing, because ingest or a view handles it.
+SEVERITIES = ("wrong result", "limited result", "background")
+LONGEST_SUMMARY = 100
 # The metrics that `catalog.metrics` lists for every trace. A trace's ledger may add others.
 METRICS = (
     "submission",
@@ -54,10 +58,15 @@ _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
 @dataclass(frozen=True)
 class Caveat:
-    """A known pitfall of a trace, and the base tables and columns (`trace.table.column`) that it is about."""
+    """A known pitfall of a trace, and the base tables and columns (`trace.table.column`) that it is about.
+
+    `summary` is one sentence of at most 100 characters, and `severity` one of SEVERITIES.
+    """
 
     name: str
     trace: str
+    severity: str
+    summary: str
     objects: tuple[str, ...]
     what_goes_wrong: str
     what_to_do: str
@@ -140,17 +149,31 @@ class Metric:
 
 def caveats(folder: Path = VIEWS) -> list[Caveat]:
     """Read every caveat of every ledger. Raises DefinitionError on an invalid one."""
-    return [
-        Caveat(
-            row["caveat"],
-            row["trace"],
-            _objects(row, row["caveat"]),
-            row["what_goes_wrong"],
-            row["what_to_do"],
-            row["documented_in"],
+    return [_caveat(row) for row in _named_rows(folder, "caveats.csv", "caveat")]
+
+
+def _caveat(row: dict[str, str]) -> Caveat:
+    name = row["caveat"]
+    _require_choice(name, row, "severity", SEVERITIES)
+    if len(row["summary"]) > LONGEST_SUMMARY:
+        raise DefinitionError(
+            f"{name}: summary has {len(row['summary'])} characters, at most {LONGEST_SUMMARY} are allowed"
         )
-        for row in _named_rows(folder, "caveats.csv", "caveat")
-    ]
+    return Caveat(
+        name=name,
+        trace=row["trace"],
+        severity=row["severity"],
+        summary=row["summary"],
+        objects=_objects(row, name),
+        what_goes_wrong=row["what_goes_wrong"],
+        what_to_do=row["what_to_do"],
+        documented_in=row["documented_in"],
+    )
+
+
+def _require_choice(place: str, row: dict[str, str], key: str, choices: Sequence[str]) -> None:
+    if row[key] not in choices:
+        raise DefinitionError(f"{place}: {key} must be {' or '.join(choices)}, not {row[key]!r}")
 
 
 def clocks(folder: Path = VIEWS) -> list[Clock]:
@@ -280,10 +303,7 @@ def _metric(row: dict[str, str]) -> Metric:
     similar = difflib.get_close_matches(row["metric"], METRICS, n=1, cutoff=0.75)
     if row["metric"] not in METRICS and similar:
         raise DefinitionError(f"{place}: did you mean {similar[0]}? A new metric needs another name")
-    if row["exactness"] not in EXACTNESSES:
-        raise DefinitionError(
-            f"{place}: exactness must be {' or '.join(EXACTNESSES)}, not {row['exactness']!r}"
-        )
+    _require_choice(place, row, "exactness", EXACTNESSES)
     if not row["reason"]:
         raise DefinitionError(f"{place}: reason is empty")
     if bool(row["answered_by"]) == (row["exactness"] == "impossible"):
@@ -300,9 +320,8 @@ def _figure(row: dict[str, str]) -> Figure:
     for key in ("statement", "unit", "printed_in"):
         if not row[key]:
             raise DefinitionError(f"{name}: {key} is empty")
-    for key, choices in (("relation", RELATIONS), ("trust", TRUSTS)):
-        if row[key] not in choices:
-            raise DefinitionError(f"{name}: {key} must be {' or '.join(choices)}, not {row[key]!r}")
+    _require_choice(name, row, "relation", RELATIONS)
+    _require_choice(name, row, "trust", TRUSTS)
     value = _number(row, "figure", "value")
     spellings = spell_value(value)
     if not any(spelling in row["statement"] for spelling in spellings):

@@ -33,7 +33,7 @@ def font_size(size: Size) -> float:
 
 
 def build_layout(
-    drawable: Drawable, subtitle: Sequence[str], footer: str, size: Size, view: float
+    drawable: Drawable, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
 ) -> "altair.VConcatChart":
     """The picture with a plot area `view` points wide; axes and legend add a width known after drawing."""
     import altair
@@ -67,7 +67,7 @@ def build_layout(
         picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)
         picture = picture.resolve_scale(color="shared", shape="shared", strokeDash="shared")
     footer_title = altair.Title(
-        _wrap(footer, whole, 0.75 * letters),
+        [line for text in footer for line in _wrap(text, whole, 0.75 * letters)],
         orient="bottom",
         anchor="start",
         fontSize=0.75 * letters,

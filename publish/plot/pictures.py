@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, not_installed
-from tracehouse.engines.duckdb.read import binding
+from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.notes import WRONG_RESULT
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
 from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable
@@ -27,6 +28,7 @@ POINTS_PER_MM = 72 / 25.4
 DPI = 300
 BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
+MOST_CAVEATS = 4
 # The accepted deviation from the requested width, in points, and the most attempts to reach it.
 WIDTH_TOLERANCE, MOST_ATTEMPTS = 0.5, 4
 
@@ -87,13 +89,14 @@ def build_picture(
     found = select_drawable(connection, query)
     subtitle, footer = _texts(connection, found, given)
     subtitle += _explain_marks(found)
+    footnotes = [footer, *_caveats(connection, found)]
     view = size.width * 0.8 or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
-        missing = size.width - _measure_width(build_layout(found, subtitle, footer, size, view))
+        missing = size.width - _measure_width(build_layout(found, subtitle, footnotes, size, view))
         if abs(missing) < WIDTH_TOLERANCE:
             break
         view = max(0.2 * size.width, view + missing)
-    return build_layout(found, subtitle, footer, size, view)
+    return build_layout(found, subtitle, footnotes, size, view)
 
 
 def build_query_picture(
@@ -120,8 +123,24 @@ def _texts(
     connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str]
 ) -> tuple[list[str], str]:
     parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
-    remarks = [*texts.remarks(connection, found.name, found.traces), parameters, *found.remarks]
+    is_synthetic = any(note.name == "synthetic data" for note in _notes(connection, found))
+    remarks = ["synthetic data" if is_synthetic else "", parameters, *found.remarks]
     return [remark for remark in remarks if remark], texts.footer(connection, found.name, found.traces)
+
+
+def _caveats(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[str]:
+    """The sentences of the first caveats that lead to a wrong reading, and the number of the others."""
+    serious = [note for note in _notes(connection, found) if note.severity == WRONG_RESULT]
+    sentences = [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious]
+    more = len(sentences) - MOST_CAVEATS
+    return [
+        *sentences[:MOST_CAVEATS],
+        *([f"{more} more caveats: traces describe {found.name}"] if more > 0 else []),
+    ]
+
+
+def _notes(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[notes.Note]:
+    return notes.of_object(connection, found.name, found.traces or None, on_data=True)
 
 
 def _explain_marks(found: Drawable) -> list[str]:

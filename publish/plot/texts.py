@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import base_tables
 
 # Unit suffixes of column names, and their usual spelling.
@@ -56,12 +55,6 @@ def describe_parameters(
     replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
     parameters = _effective_parameters(connection, name, given)
     return ", ".join(f"{key} = {value}" for key, value in parameters if key not in replaced)
-
-
-def remarks(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> list[str]:
-    """Whether the numbers are synthetic, as a remark."""
-    found = notes.of_object(connection, name, traces or None)
-    return ["synthetic data"] if any(note.name == "synthetic data" for note in found) else []
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, binding, guard, notes, sandbox
+from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.views.view_files import view_files
 
 
@@ -299,6 +300,19 @@ def test_caveats_are_of_traces_in_answer(opened: DuckDBPyConnection) -> None:
     # The caveats on times of Helios do not affect hours of the day.
     assert {note.name.split(".")[0] for note in query.notes} == {"acme", "pai", "synthetic data"}
     assert "itp." not in query.notes[-1].text
+
+
+def test_summary_has_sentences_of_serious_caveats_and_names_of_others() -> None:
+    serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
+    minor = Note("a.minor", "All of this.", severity="background", summary="Small.")
+    synthetic = Note("synthetic data", "a.job: generated, not measured")
+    assert notes.summarize([minor, serious, synthetic]) == [
+        "caveat a.grave: In short.",
+        "caveat synthetic data: a.job: generated, not measured",
+        "1 more caveat: a.minor",
+    ]
+    assert notes.summarize([minor, minor]) == ["2 caveats: a.minor, a.minor"]
+    assert notes.summarize([]) == []
 
 
 def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:

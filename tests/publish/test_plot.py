@@ -46,6 +46,8 @@ def drawn() -> Callable[[str, str], dict]:
             connection.execute("create table catalog.caveats (caveat text, trace text, objects text[])")
             connection.execute("alter table catalog.caveats add what_goes_wrong text")
             connection.execute("alter table catalog.caveats add what_to_do text")
+            connection.execute("alter table catalog.caveats add severity text")
+            connection.execute("alter table catalog.caveats add summary text")
             connection.execute("create table catalog.tables (table_name text, trace text, synthetic boolean)")
             connection.execute("alter table catalog.tables add row_count bigint")
             connection.execute("alter table catalog.queries add reads text[]")
@@ -398,7 +400,8 @@ def test_subtitle_lists_effective_defaults(opened: DuckDBPyConnection) -> None:
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
     assert spec(opened, "itp.gpu_hours")["footer"] == (
-        "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023"
+        "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023 "
+        "itp: Jobs shorter than 600 s are missing: medians are too high next to other traces."
     )
     # Of all traces that the view unites, those that are in the answer.
     assert [part.split(":")[0] for part in spec(opened, "unified.hour_profile")["footer"].split(" · ")] == [

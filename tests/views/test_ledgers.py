@@ -12,6 +12,8 @@ from tracehouse.views import ledgers
 
 CAVEAT = {
     "caveat": "itp.pitfall",
+    "severity": "wrong result",
+    "summary": "It goes wrong.",
     "objects": "itp.raw_job itp.raw_job.duration",
     "what_goes_wrong": "It does.",
     "what_to_do": "This.",
@@ -57,6 +59,9 @@ def test_reads_valid_ledgers(tmp_path: Path) -> None:
     [
         ({"objects": ""}, "itp/caveats.csv: itp.pitfall: objects is empty"),
         ({"what_to_do": ""}, "itp/caveats.csv: itp.pitfall: what_to_do is empty"),
+        ({"summary": ""}, "itp/caveats.csv: itp.pitfall: summary is empty"),
+        ({"summary": "x" * 101}, "itp.pitfall: summary has 101 characters, at most 100 are allowed"),
+        ({"severity": "grave"}, "itp.pitfall: severity must be wrong result or limited result or background"),
         (
             {"objects": "itp.raw_job.colour"},
             "itp.pitfall: itp.raw_job.colour is not a table or column of itp",

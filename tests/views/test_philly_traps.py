@@ -21,7 +21,7 @@ import pytest
 )
 def test_whoever_reads_a_column_is_told_its_trap(read: str, caveat: str, sample_warehouse: Path) -> None:
     environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
-    run = command_line.server().run("sql", f"select {read} limit 1", environment=environment)
+    run = command_line.server().run("sql", "--caveats", f"select {read} limit 1", environment=environment)
     assert run.code == 0
     assert f"caveat philly.{caveat}: " in run.stderr
 

@@ -72,6 +72,8 @@ comment on column catalog.sources.synthetic is 'Whether the file is synthetic; f
 create table catalog.caveats (
     caveat varchar,
     trace varchar,
+    severity varchar,
+    summary varchar,
     objects varchar[],
     what_goes_wrong varchar,
     what_to_do varchar,
@@ -80,6 +82,8 @@ create table catalog.caveats (
 comment on table catalog.caveats is 'The caveats of the traces: one row per known pitfall.';
 comment on column catalog.caveats.caveat is 'Name of the caveat.';
 comment on column catalog.caveats.trace is 'Trace that it belongs to.';
+comment on column catalog.caveats.severity is 'What happens if it is ignored: wrong result, limited result (it covers or can show less than it seems to), or background (ingest or a view handles it).';
+comment on column catalog.caveats.summary is 'The caveat in one sentence.';
 comment on column catalog.caveats.objects is 'Tables, columns, views and queries that the caveat is about.';
 comment on column catalog.caveats.what_goes_wrong is 'What goes wrong if it is ignored.';
 comment on column catalog.caveats.what_to_do is 'What to do about it.';

@@ -278,6 +278,7 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         row["what_goes_wrong"],
         {
             "kind": f"caveat of {row['trace']}",
+            "severity": f"{row['severity']} if ignored" if row["severity"] != "background" else "background",
             "what to do": row["what_to_do"],
             "documented in": row["documented_in"],
             "touches": ", ".join(sorted(row["objects"])),
@@ -348,13 +349,13 @@ def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> l
 def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Sequence[str]) -> list[Note]:
     rows = connection.execute(
         """
-        select caveat, what_goes_wrong || ' ' || what_to_do from catalog.caveats
+        select caveat, what_goes_wrong || ' ' || what_to_do, 'caveat', severity, summary from catalog.caveats
         where list_contains($caveats, caveat) or list_contains(objects, $name)
         order by caveat
         """,
         {"caveats": list(caveats), "name": name},
     ).fetchall()
-    return [Note(caveat, text) for caveat, text in rows]
+    return [Note(*row) for row in rows]
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:

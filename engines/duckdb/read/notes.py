@@ -17,15 +17,34 @@ if TYPE_CHECKING:
 
 # The name of the note on tables without data.
 NO_DATA = "no data"
+# The severity of a caveat that changes the reading of the numbers.
+WRONG_RESULT = "wrong result"
 
 
 @dataclass(frozen=True)
 class Note:
-    """A note on an answer: a caveat, or of the kind that `word` names."""
+    """A note on an answer: a caveat, or of the kind that `word` names.
+
+    Caveats of the catalog have a severity and a summary of one sentence.
+    """
 
     name: str
     text: str
     word: str = "caveat"
+    severity: str = ""
+    summary: str = ""
+
+
+def summarize(found: Sequence[Note]) -> list[str]:
+    """Summarize notes in lines: the caveats that lead to a wrong result in a sentence, the others by name."""
+    serious = [note for note in found if note.severity in ("", WRONG_RESULT)]
+    others = [note.name for note in found if note not in serious]
+    lines = [f"{note.word} {note.name}: {note.summary or note.text}" for note in serious]
+    if others:
+        more = "more " if any(note.severity for note in serious) else ""
+        noun = "caveat" if len(others) == 1 else "caveats"
+        lines.append(f"{len(others)} {more}{noun}: {', '.join(others)}")
+    return lines
 
 
 def of_object(
@@ -48,7 +67,7 @@ def of_object(
             ) as name
         )
 
-        select caveat, trace, what_goes_wrong || ' ' || what_to_do
+        select trace, caveat, what_goes_wrong || ' ' || what_to_do, 'caveat', severity, summary
         from catalog.caveats
         cross join named
         where
@@ -67,7 +86,7 @@ def of_object(
         {"read": list(base_tables(connection, [name])), "traces": traces},
     ).fetchall()
     with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
-    found = [Note(caveat, text) for caveat, trace, text in caveats if trace in with_rows or not on_data]
+    found = [Note(*caveat) for trace, *caveat in caveats if trace in with_rows or not on_data]
     synthetic = [table for table, _, _, is_synthetic in tables if is_synthetic]
     if synthetic:
         found.append(Note("synthetic data", f"{', '.join(synthetic)}: generated, not measured"))
