@@ -86,9 +86,9 @@ def test_help_has_example_and_fits_80_columns(command: str) -> None:
     assert max(map(len, run.stdout.splitlines())) <= 80
 
 
-def test_readme_names_every_command() -> None:
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    assert [command for command in COMMANDS if f"traces {command}" not in readme] == []
+def test_guide_names_every_command() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
+    assert [command for command in COMMANDS if f"traces {command}" not in guide] == []
 
 
 def test_missing_or_unknown_command_is_wrong_usage() -> None:

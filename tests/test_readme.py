@@ -1,4 +1,4 @@
-"""The commands in the README print the output that it shows."""
+"""The commands in the README and in the guides print the output that they show."""
 
 import html
 import re
@@ -12,17 +12,25 @@ from terminal import end, screen, terminal
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.S)
-PICTURES = re.findall(r"!\[.*?\]\(docs/(.*?\.svg)\)", README)
+DOCS = Path(__file__).parents[1] / "docs"
+README = (DOCS.parent / "README.md").read_text()
+SQL, PYTHON_GUIDE, CHARTS = ((DOCS / f"{name}.md").read_text() for name in ("sql", "python", "charts"))
+GUIDES = [(DOCS / f"{name}.md").read_text() for name in ("ingest", "verification")]
+CONSOLE = [
+    (command, shown)
+    for page in (*GUIDES, README, SQL, CHARTS)
+    for block in re.findall(r"```console\n(.*?)```", page, re.S)
+    for command, shown in re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", block, re.S | re.M)
+]
+PICTURES = re.findall(r"!\[.*?\]\((.*?\.svg)\)", CHARTS)
 # The example does not use the other traces.
 IN_THE_EXAMPLE = ("acme", "itp", "openb", "pai", "zeus")
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
+PYTHON = re.findall(r"```python\n(.*?)```", PYTHON_GUIDE, re.S)
 
 
 @pytest.fixture(scope="module")
 def ingested(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Ingest the real files with the first command of the README. Return the folder and the output."""
+    """Ingest the real files with the first command of the guides. Return the folder and the output."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "raw").mkdir()
     for trace in IN_THE_EXAMPLE:
@@ -83,7 +91,7 @@ def test_command_draws_the_committed_chart(folder: Path) -> None:
     assert name in PICTURES
     [command] = [command for command, _ in CONSOLE if f"--plot {name}" in command]
     run(command, folder)
-    shown = (Path(__file__).parents[1] / "docs" / name).read_text()
+    shown = (DOCS / name).read_text()
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
     assert marks((folder / name).read_text()) == marks(shown)
     assert len(shown) < 60_000
@@ -92,7 +100,7 @@ def test_command_draws_the_committed_chart(folder: Path) -> None:
 def test_chart_of_synthetic_data_is_labelled() -> None:
     [name] = [name for name in PICTURES if name != "run_cdf.svg"]
     [query] = [query for query in query_files() if query.full_name == f"pai.{Path(name).stem}"]
-    shown = html.unescape((Path(__file__).parents[1] / "docs" / name).read_text())
+    shown = html.unescape((DOCS / name).read_text())
     assert ">synthetic data<" in shown
     assert f">{query.header.title}<" in shown
 
@@ -121,15 +129,22 @@ def test_python_examples_run(position: int, printed: str, folder: Path) -> None:
 
 
 def test_builds_local_views_and_queries(folder: Path) -> None:
-    files = re.findall(r"`warehouse/local/(\S+)`:\n\n```sql\n(.*?)```", README, re.S)
+    files = re.findall(r"`warehouse/local/(\S+)`:\n\n```sql\n(.*?)```", SQL, re.S)
     for name, text in files:
         path = folder / "warehouse" / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert len(files) == 2
     run("traces build", folder)
-    [command] = re.findall(r"`(traces query mine\..*?)`", README)
+    [command] = re.findall(r"`(traces query mine\..*?)`", SQL)
     assert "cluster03" in run(command, folder)
+
+
+def test_readme_is_short_and_shows_a_chart_and_two_commands_first() -> None:
+    assert README.count("\n") <= 120
+    first_screen = "\n".join(README.splitlines()[:20])
+    assert "](docs/run_cdf.svg)" in first_screen
+    assert "    make demo\n    make test\n" in first_screen
 
 
 def test_lists_every_trace() -> None:
