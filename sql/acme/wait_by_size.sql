@@ -1,8 +1,9 @@
 -- Queueing delay by job size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- chart: box x=gpu_band y=wait_s:log facet=cluster
--- column: jobs: GPU jobs of the band
-create or replace macro acme.wait_by_size(by_publisher boolean := true) as table
+-- column: jobs: GPU jobs of the band whose queueing delay is known
+-- column: jobs_without_wait: GPU jobs of the band without a known queueing delay
+create or replace macro acme.wait_by_size(by_publisher boolean := false) as table
 with bands as (
     select
         known.place,
@@ -42,7 +43,8 @@ waits as (
 select
     clusters.cluster,
     bands.gpu_band,
-    count(waits.place) as jobs,
+    count(waits.waited_s) as jobs,
+    count(waits.place) - count(waits.waited_s) as jobs_without_wait,
     favg(waits.waited_s) as mean_wait_s,
     quantile_cont(waits.waited_s, 0.05) as p5_wait_s,
     quantile_cont(waits.waited_s, 0.25) as p25_wait_s,
@@ -53,4 +55,4 @@ left join waits on clusters.cluster = waits.cluster and bands.place = waits.plac
 group by clusters.cluster, bands.place, bands.gpu_band
 order by clusters.cluster, bands.place;
 
-comment on macro table acme.wait_by_size is 'Queueing delay of GPU jobs from submission to start, with interpolated percentiles, per cluster and band of requested GPUs. Bands without jobs are included.';
+comment on macro table acme.wait_by_size is 'Queueing delay of GPU jobs from submission to start, with interpolated percentiles, per cluster and band of requested GPUs. Jobs that never started have no queueing delay and are counted apart. Bands without jobs are included.';

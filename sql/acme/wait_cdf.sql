@@ -2,8 +2,9 @@
 -- caveat: acme.types_differ_by_cluster
 -- chart: step x=wait_s:log y=jobs_pct color=workload_type with=every_value
 -- column: jobs: GPU jobs of the type with at most this queueing delay
+-- column: jobs_without_wait: GPU jobs of the type without a known queueing delay, repeated for each point
 create or replace macro acme.wait_cdf(
-    on_cluster varchar := 'seren', by_publisher boolean := true, every_value boolean := false
+    on_cluster varchar := 'seren', by_publisher boolean := false, every_value boolean := false
 ) as table
 with powers as (
     select
@@ -45,6 +46,9 @@ select
     cast(
         coalesce(sum(waits.jobs) filter (where waits.waited_s <= points.point_s), 0) as bigint
     ) as jobs,
+    cast(
+        coalesce(sum(waits.jobs) filter (where waits.waited_s is null), 0) as bigint
+    ) as jobs_without_wait,
     100.0 * coalesce(sum(waits.jobs) filter (where waits.waited_s <= points.point_s), 0)
     / nullif(sum(waits.jobs) filter (where waits.waited_s is not null), 0) as jobs_pct
 from waits
@@ -52,4 +56,4 @@ inner join points on waits.workload_type is not distinct from points.workload_ty
 group by waits.workload_type, points.point_s
 order by waits.workload_type asc nulls last, points.point_s asc;
 
-comment on macro table acme.wait_cdf is 'GPU jobs with a queueing delay of at most the given value, and their share of the GPU jobs of the type whose queueing delay is known.';
+comment on macro table acme.wait_cdf is 'GPU jobs with a queueing delay of at most the given value, and their share of the GPU jobs of the type whose queueing delay is known. Jobs that never started have no queueing delay and are counted apart.';

@@ -541,8 +541,9 @@ def wait_cdf(raw: Path, on_cluster: str, by_publisher: bool, every_value: bool =
     for workload_type, jobs in gpu_jobs_on(raw, on_cluster).groupby("workload_type", dropna=False):
         waits = jobs["published_queue_s" if by_publisher else "wait_s"]
         at = thinned(waits) if every_value else [0, *(2**power for power in range(18))]
-        rows += [(workload_type, *counts) for counts in counts_up_to(waits, at)]
-    return pd.DataFrame(rows, columns=["workload_type", "wait_s", "jobs", "jobs_pct"])
+        unknown = waits.isna().sum()
+        rows += [(workload_type, at_s, jobs, unknown, pct) for at_s, jobs, pct in counts_up_to(waits, at)]
+    return pd.DataFrame(rows, columns=["workload_type", "wait_s", "jobs", "jobs_without_wait", "jobs_pct"])
 
 
 SIZES = {
@@ -561,7 +562,13 @@ def wait_by_size(raw: Path, by_publisher: bool) -> pd.DataFrame:
         for gpus, (least, most) in SIZES.items():
             mine = jobs[jobs["requested_gpus"].between(least, most)]
             waits = mine["published_queue_s" if by_publisher else "wait_s"]
-            row = {"cluster": cluster, "gpu_band": gpus, "jobs": len(mine), "mean_wait_s": waits.mean()}
+            row = {
+                "cluster": cluster,
+                "gpu_band": gpus,
+                "jobs": waits.count(),
+                "jobs_without_wait": waits.isna().sum(),
+                "mean_wait_s": waits.mean(),
+            }
             rows.append(row | raw_frames.percentiles(waits, "wait_s", raw_frames.BOX_PERCENTILES))
     return pd.DataFrame(rows)
 
@@ -874,16 +881,15 @@ def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 
-def wait_by_type(raw: Path, on_cluster: str) -> pd.DataFrame:
-    jobs = raw_frames.acme_job(raw)
-    groups = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] > 0)].groupby(
-        "workload_type", dropna=False
-    )
+def wait_by_type(raw: Path, on_cluster: str, by_publisher: bool = False) -> pd.DataFrame:
+    groups = gpu_jobs_on(raw, on_cluster).groupby("workload_type", dropna=False)
+    waits = groups["published_queue_s" if by_publisher else "wait_s"]
     columns = {
-        "jobs": groups.size(),
-        "mean_wait_s": groups["wait_s"].mean(),
-        **raw_frames.percentiles(groups["wait_s"], "wait_s", raw_frames.BOX_PERCENTILES),
-        "gpu_h": groups["gpu_h"].sum(),
+        "jobs": waits.count(),
+        "jobs_without_wait": groups.size() - waits.count(),
+        "mean_wait_s": waits.mean(),
+        **raw_frames.percentiles(waits, "wait_s", raw_frames.BOX_PERCENTILES),
+        "gpu_h": groups["published_gpu_h" if by_publisher else "gpu_h"].sum(),
     }
     return pd.DataFrame(columns).reset_index()
 
@@ -958,12 +964,12 @@ JOB_QUERIES = {
     "acme.duration_cdf()": (duration_cdf, (False,), ["cluster", "run_s"]),
     "acme.duration_cdf(by_publisher := true)": (duration_cdf, (True,), ["cluster", "run_s"]),
     "acme.duration_cdf(every_value := true)": (duration_cdf, (False, True), ["cluster", "run_s"]),
-    "acme.wait_cdf(every_value := true)": (wait_cdf, ("seren", True, True), ["workload_type", "wait_s"]),
-    "acme.wait_cdf()": (wait_cdf, ("seren", True), ["workload_type", "wait_s"]),
-    "acme.wait_cdf(on_cluster := 'kalos')": (wait_cdf, ("kalos", True), ["workload_type", "wait_s"]),
-    "acme.wait_cdf(by_publisher := false)": (wait_cdf, ("seren", False), ["workload_type", "wait_s"]),
-    "acme.wait_by_size()": (wait_by_size, (True,), None),
-    "acme.wait_by_size(by_publisher := false)": (wait_by_size, (False,), None),
+    "acme.wait_cdf(every_value := true)": (wait_cdf, ("seren", False, True), ["workload_type", "wait_s"]),
+    "acme.wait_cdf()": (wait_cdf, ("seren", False), ["workload_type", "wait_s"]),
+    "acme.wait_cdf(on_cluster := 'kalos')": (wait_cdf, ("kalos", False), ["workload_type", "wait_s"]),
+    "acme.wait_cdf(by_publisher := true)": (wait_cdf, ("seren", True), ["workload_type", "wait_s"]),
+    "acme.wait_by_size()": (wait_by_size, (False,), None),
+    "acme.wait_by_size(by_publisher := true)": (wait_by_size, (True,), None),
     "acme.failures()": (failures, (True, False), ["cluster"]),
     "acme.failures(gpu_only := false, preempted_fails := true)": (failures, (False, True), ["cluster"]),
     "acme.short_jobs()": (short_jobs, (300, False), ["cluster"]),
@@ -1072,6 +1078,7 @@ TELEMETRY_QUERIES = {
 SUMMARY_QUERIES = {"acme.published_summary()": (published_summary, (), ["cluster"])}
 STATE_QUERIES = {
     "acme.wait_by_type()": (wait_by_type, ("seren",), ["workload_type"]),
+    "acme.wait_by_type(by_publisher := true)": (wait_by_type, ("seren", True), ["workload_type"]),
     "acme.wait_by_type(on_cluster := 'kalos')": (wait_by_type, ("kalos",), ["workload_type"]),
 }
 QUERIES = JOB_QUERIES | STATE_QUERIES | TELEMETRY_QUERIES | SUMMARY_QUERIES

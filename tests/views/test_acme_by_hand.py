@@ -96,19 +96,38 @@ def test_an_unknown_end_stands_last(seren: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
-    assert rows(seren, "select gpu_band, jobs, mean_wait_s, median_wait_s from acme.wait_by_size()") == [
-        ("1", 1, 10, 10),
-        ("2 to 7", 3, 2, 2),
-        ("8", 2, 5, 5),
-        ("9 to 63", 0, None, None),
-        ("64 to 511", 0, None, None),
-        ("512 and more", 1, 30, 30),
+    """Jobs 4 and 7 never started; the publisher gives job 4 a queue all the same."""
+    columns = "gpu_band, jobs, jobs_without_wait, mean_wait_s, median_wait_s"
+    assert rows(seren, f"select {columns} from acme.wait_by_size()") == [
+        ("1", 1, 0, 10, 10),
+        ("2 to 7", 2, 1, 2.5, 2.5),
+        ("8", 2, 0, 5, 5),
+        ("9 to 63", 0, 0, None, None),
+        ("64 to 511", 0, 0, None, None),
+        ("512 and more", 0, 1, None, None),
     ]
-    by_us = "from acme.wait_by_size(by_publisher := false) select gpu_band, mean_wait_s"
-    assert dict(rows(seren, by_us)) == {
-        **{"1": 10, "2 to 7": 2.5, "8": 5},
-        **{"9 to 63": None, "64 to 511": None, "512 and more": None},
-    }
+    by_publisher = "from acme.wait_by_size(by_publisher := true) select gpu_band, jobs, mean_wait_s"
+    assert rows(seren, by_publisher) == [
+        ("1", 1, 10),
+        ("2 to 7", 2, 2),
+        ("8", 2, 5),
+        ("9 to 63", 0, None),
+        ("64 to 511", 0, None),
+        ("512 and more", 1, 30),
+    ]
+
+
+def test_queries_of_waits_count_the_same_jobs(seren: duckdb.DuckDBPyConnection) -> None:
+    for parameter in ("", "by_publisher := true"):
+        by_size = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_size({})"
+        by_type = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_type({})"
+        by_wait = "select sum(jobs), sum(jobs_without_wait) from acme.wait_cdf({}) where wait_s = 131072"
+        assert (
+            rows(seren, by_size.format(parameter))
+            == rows(seren, by_type.format(parameter))
+            == rows(seren, by_wait.format(parameter))
+            == [(6, 1) if parameter else (5, 2)]
+        )
 
 
 def test_shares_are_of_what_is_known(seren: duckdb.DuckDBPyConnection) -> None:
@@ -117,7 +136,7 @@ def test_shares_are_of_what_is_known(seren: duckdb.DuckDBPyConnection) -> None:
     assert rows(seren, durations.format("by_publisher := true")) == [(2, 50)]
     waits = "select workload_type, jobs, jobs_pct from acme.wait_cdf({}) where wait_s = 4"
     assert rows(seren, waits.format("")) == [("Debug", 2, 100), ("Eval", 1, 50), ("Pretrain", 0, 0)]
-    assert rows(seren, waits.format("by_publisher := false")) == [
+    assert rows(seren, waits.format("by_publisher := true")) == [
         ("Debug", 2, 100),
         ("Eval", 1, 50),
         ("Pretrain", 0, 0),
