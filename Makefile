@@ -110,7 +110,7 @@ bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
-		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/ingest/test_wide.py \
+		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/ingest/convert/test_unpivot.py \
 		tests/publish/test_simulators_memory.py
 
 lint: lint-style lint-types lint-sql lint-wording

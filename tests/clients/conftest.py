@@ -64,11 +64,11 @@ def traces() -> Path:
 
 
 @pytest.fixture(scope="session")
-def ask_everything(run: Run) -> Ask:
+def query_everything(run: Run) -> Ask:
     """Asks a database everything, in a process of its own; see the script."""
 
     def ask(path: Path, *options: str, python: Path = Path(sys.executable)) -> dict[str, Any]:
-        script = Path(__file__).with_name("ask_everything.py")
+        script = Path(__file__).with_name("query_everything.py")
         return json.loads(run([python, script, path, *options]).stdout)
 
     return ask
@@ -76,13 +76,13 @@ def ask_everything(run: Run) -> Ask:
 
 @pytest.fixture(scope="session")
 def sample_answers(
-    ask_everything: Ask, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+    query_everything: Ask, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     """What the database of the sample answers to everything, where it lies and by its own name."""
 
     def write(folder: Path) -> None:
         folder.mkdir()
-        answers = ask_everything(sample_warehouse / database.NAME)
+        answers = query_everything(sample_warehouse / database.NAME)
         (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
 
     folder = shared(tmp_path_factory, "sample_answers", write)

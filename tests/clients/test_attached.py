@@ -92,10 +92,10 @@ def test_error_after_move_names_old_path(moved_warehouse: Path) -> None:
 
 
 def test_variable_sets_path_after_move(
-    moved_warehouse: Path, ask_everything: Callable, sample_answers: dict
+    moved_warehouse: Path, query_everything: Callable, sample_answers: dict
 ) -> None:
     options = ("--attach", "other", "--data-root", str(moved_warehouse))
-    assert ask_everything(moved_warehouse / database.NAME, *options) == sample_answers
+    assert query_everything(moved_warehouse / database.NAME, *options) == sample_answers
 
 
 def test_command_line_works_after_move(moved_warehouse: Path, run: Callable, traces: Path) -> None:
@@ -118,7 +118,7 @@ def test_build_after_move_updates_path(
     moved_warehouse: Path,
     run: Callable,
     traces: Path,
-    ask_everything: Callable,
+    query_everything: Callable,
     some_schemas: list[str],
     some_sample_answers: dict,
     tmp_path: Path,
@@ -126,14 +126,14 @@ def test_build_after_move_updates_path(
     here = tmp_path / "here"
     shutil.copytree(moved_warehouse, here)
     run([traces, "build", "--warehouse", here])
-    assert ask_everything(here / database.NAME, "--schemas", *some_schemas) == some_sample_answers
+    assert query_everything(here / database.NAME, "--schemas", *some_schemas) == some_sample_answers
 
 
 def test_materialized_file_answers_without_parquet(
-    alone: Path, ask_everything: Callable, sample_answers: dict
+    alone: Path, query_everything: Callable, sample_answers: dict
 ) -> None:
     assert [path.name for path in alone.parent.iterdir()] == [alone.name]
-    assert ask_everything(alone, "--attach", "other", "--no-files") == sample_answers
+    assert query_everything(alone, "--attach", "other", "--no-files") == sample_answers
 
 
 def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: Path) -> None:
@@ -143,8 +143,8 @@ def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: P
 
 
 def test_unmaterialized_file_needs_parquet(
-    sample_warehouse: Path, ask_everything: Callable, objects: dict
+    sample_warehouse: Path, query_everything: Callable, objects: dict
 ) -> None:
     """What the tests above would not notice, were the rows of every database in the file itself."""
-    errors = ask_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
+    errors = query_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
     assert set(objects["base tables"]) <= set(errors)

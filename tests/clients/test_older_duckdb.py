@@ -25,8 +25,8 @@ def python(request: pytest.FixtureRequest, python_with: Callable) -> Path:
 
 
 @pytest.fixture(scope="module")
-def answers(python: Path, sample_warehouse: Path, ask_everything: Callable) -> dict[str, Any]:
-    return ask_everything(sample_warehouse / database.NAME, python=python)
+def answers(python: Path, sample_warehouse: Path, query_everything: Callable) -> dict[str, Any]:
+    return query_everything(sample_warehouse / database.NAME, python=python)
 
 
 def test_everything_answers(answers: dict[str, Any]) -> None:
@@ -44,12 +44,12 @@ def test_every_query_answers_the_same(answers: dict[str, Any], sample_answers: d
 def test_answers_same_under_other_name(
     python: Path,
     sample_warehouse: Path,
-    ask_everything: Callable,
+    query_everything: Callable,
     some_schemas: list[str],
     some_sample_answers: dict,
 ) -> None:
     options = ("--attach", "other", "--schemas", *some_schemas)
-    answers = ask_everything(sample_warehouse / database.NAME, *options, python=python)
+    answers = query_everything(sample_warehouse / database.NAME, *options, python=python)
     assert answers == some_sample_answers
 
 
@@ -78,9 +78,9 @@ def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_stored_views_answer_the_same(
-    python: Path, stored: Path, ask_everything: Callable, sample_answers: dict
+    python: Path, stored: Path, query_everything: Callable, sample_answers: dict
 ) -> None:
-    answers = ask_everything(stored / database.NAME, "--schemas", *STORING, python=python)
+    answers = query_everything(stored / database.NAME, "--schemas", *STORING, python=python)
     assert answers["errors"] == {}
     for kind in ("queries", "tables"):
         assert answers[kind] == {

@@ -49,8 +49,8 @@ RUN_BY = {
     },
     "docs/fetch.md": {
         "pip install '.[fetch]'": "Makefile",
-        "traces fetch": "tests/ingest/test_fetch.py: from a local server",
-        "traces ingest": "tests/ingest/test_fetch.py",
+        "traces fetch": "tests/ingest/downloads/test_fetch.py: from a local server",
+        "traces ingest": "tests/ingest/downloads/test_fetch.py",
     },
     "docs/postgresql.md": {
         "createuser": "tests/publish/bi/test_postgresql.py",

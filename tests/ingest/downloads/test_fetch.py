@@ -751,7 +751,7 @@ def test_page_states_total_size() -> None:
     ]
     known = sum(download.bytes or 0 for download in downloads) / 1e9
     unknown = len([download for download in downloads if download.bytes is None])
-    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "fetch.md").read_text()
     assert f"{known:.1f} GB of known size and {unknown} files of unknown size" in page
 
 
@@ -789,7 +789,7 @@ def test_command_fetches_and_ingest_reads(real_site: Publisher, tmp_path: Path) 
 
 def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of docs/fetch.md, in this process: the ledgers are those of what the site holds."""
-    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "fetch.md").read_text()
     monkeypatch.chdir(tmp_path)
     for command in re.findall(r"^    traces (.*)$", page, re.M):
         name, *words = command.split()

@@ -1,6 +1,6 @@
 """Run every query of a database, and print the answers as JSON.
 
-    python ask_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files] [--schemas A B]
+    python query_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files] [--schemas A B]
 
 Needs nothing but DuckDB, of whatever version. Of a table or view the answer is its comment, the type and
 comment of each column, how many values that has, the least and the greatest; of a query with its defaults,
