@@ -1,4 +1,4 @@
-"""Progress shows by itself, whether or not more of it is told, and leaves the terminal as it was."""
+"""The progress display redraws without further reports, and restores the terminal when it ends."""
 
 import sys
 
@@ -16,15 +16,15 @@ print("done")
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
-def test_it_shows_what_takes_long_while_nothing_more_is_told() -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="the test opens a terminal of Linux")
+def test_shows_long_step_that_reports_no_progress() -> None:
     with terminal(sys.executable, "-c", SCRIPT) as opened:
         opened.expect_exact("raw folders")
         opened.send("\n")
         opened.expect_exact("itp.raw_job")
-        # What has no size is over when something else begins.
+        # A step without a size ends when another one begins.
         later = screen(opened).rpartition("itp.raw_job")[2]
         opened.send("\n")
         assert end(opened) == 0
     assert "raw folders" not in later and "done" in plain(opened)
-    assert screen(opened).rfind("\x1b[?25h") > screen(opened).rfind("\x1b[?25l"), "the cursor is back"
+    assert screen(opened).rfind("\x1b[?25h") > screen(opened).rfind("\x1b[?25l"), "the cursor is shown again"

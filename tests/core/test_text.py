@@ -1,3 +1,5 @@
+"""Names of files in messages."""
+
 import pytest
 
 from tracehouse.core.text import escape_name, join_names
@@ -16,14 +18,14 @@ from tracehouse.core.text import escape_name, join_names
         (r"c:\x.csv", r"c:\x.csv"),
     ],
 )
-def test_a_name_is_shown_on_one_line_of_utf8(name: str, shown: str) -> None:
+def test_prints_name_on_one_line_of_utf8(name: str, shown: str) -> None:
     assert escape_name(name) == shown
     assert escape_name(shown) == shown
     assert shown.isprintable()
     shown.encode()
 
 
-def test_a_long_list_is_cut() -> None:
+def test_truncates_long_list() -> None:
     names = [f"{number}.csv" for number in range(1, 1235)]
     assert join_names(names[:20]).endswith("19.csv, 20.csv")
     assert join_names(names[:21]).endswith("19.csv, 20.csv and 1 more")
