@@ -10,6 +10,10 @@ class UserError(Exception):
     """An error that the user can fix, printed without a traceback."""
 
 
+class StoppedError(Exception):
+    """Raised in every thread that still works when a command ends early."""
+
+
 class UsageError(UserError):
     """Wrong usage of a command: a name or a value that does not exist."""
 

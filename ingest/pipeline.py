@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Event
 
-from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
+from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.packing import whole_name
 from tracehouse.ingest.discovery.raw_files import Claim, Found, Group, find
@@ -45,10 +46,6 @@ class IngestResult:
     documents: tuple[str, ...]
 
 
-class _StoppedError(Exception):
-    """Raised in every thread that still reads when the ingest ends early."""
-
-
 def convert(
     raw_folders: Sequence[Path],
     warehouse: Path,
@@ -76,7 +73,11 @@ def convert(
     _check_unread_conversions(warehouse, published.values(), found, replacing)
     stop = Event()
     tasks = _plan_tasks(found, published, warehouse, replacing, partial(_report_bytes, progress, stop))
-    results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
+
+    def run(tasks: Sequence[Task]) -> list[TaskResult]:
+        return (run_tasks or _run_tasks)(tasks, warehouse, stop)
+
+    results = refuse_in_all_tables(tasks, run(tasks), run)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     before = {key: conversion for task in tasks for key, conversion in task.before.items()}
@@ -88,11 +89,17 @@ def convert(
         tuple(conversion for conversion in now.values() if conversion not in removed),
         tuple(converted.values()),
         tuple(unchanged.values()),
-        (*found.problems, *(problem for result in results for problem in result.problems.values())),
+        (*found.problems, *_list_problems(results)),
         (*notes, *(note for result in results for note in result.notes), *map(describe_removal, removed)),
         found.unrecognised,
         found.documents,
     )
+
+
+def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
+    """List the errors of all tables; a raw file that several tables refuse for one reason has one."""
+    problems = [problem for result in results for problem in result.problems.values()]
+    return list({str(problem): problem for problem in problems}.values())
 
 
 def _check_unread_conversions(
@@ -254,5 +261,5 @@ def _sum_bytes(claims: Iterable[Claim]) -> int:
 
 def _report_bytes(progress: Progress, stop: Event, label: str, total_bytes: int, more_bytes: int) -> None:
     if stop.is_set():
-        raise _StoppedError
+        raise StoppedError
     progress(label, more_bytes, total_bytes)

@@ -22,7 +22,8 @@ from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
 class Task:
     """The raw files of one group, and its conversions so far.
 
-    With `replacing`, the ingest removes the rows of raw files that were not found.
+    With `replacing`, the ingest removes the rows of raw files that were not found. `refused` are raw files
+    that must not be read, because another table that they feed refuses them.
     """
 
     group: Group
@@ -31,6 +32,7 @@ class Task:
     warehouse: Path
     replacing: bool
     on_bytes: Callable[[int], None]
+    refused: Mapping[Key, RawFileError] = field(default_factory=dict)
 
 
 @dataclass
@@ -49,7 +51,7 @@ def run_task(task: Task) -> TaskResult:
     With `replacing`, one unreadable file undoes the conversions of all others. Raises UserError where the
     warehouse is damaged or not writable.
     """
-    result = TaskResult()
+    result = TaskResult(problems=dict(task.refused))
     task = _skip_copies(task, result)
     while True:
         known = set(result.problems)

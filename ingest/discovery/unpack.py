@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 from isal import igzip, isal_zlib
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import RawFileError, StoppedError, UserError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.archives import (
     READ_BYTES,
@@ -279,6 +279,15 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
             f"it cannot be read ({refusal.strerror or refusal})",
             "Make it readable, or move it out of the raw folder",
         ) from refusal
+    except (UserError, StoppedError):
+        raise
+    except Exception as error:
+        # No content of a file may end the ingest of the others.
+        raise RawFileError(
+            paths[0],
+            f"reading it failed unexpectedly ({type(error).__name__}: {escape_name(str(error)[:200])})",
+            "Move it out of the raw folder, and report this message to the developers of Tracehouse",
+        ) from error
 
 
 def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:

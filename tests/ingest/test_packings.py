@@ -215,7 +215,7 @@ def test_an_archive_of_several_tables_gives_them_all(form: str, tmp_path: Path) 
     damaged = tar_gz(members | {"last.bin": os.urandom(3 << 20)})[:-30]
     outcome = ingest(tmp_path / "damaged", {"clone-main.tar.gz": damaged})
     assert outcome.conversions == ()
-    assert ["cut short or damaged" in str(problem) for problem in outcome.problems] == [True] * 3
+    assert ["cut short or damaged" in str(problem) for problem in outcome.problems] == [True]
 
 
 def as_nobody_special() -> list[str]:

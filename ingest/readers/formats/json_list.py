@@ -21,7 +21,8 @@ from tracehouse.ingest.readers.rejects import limit_rejects
 # Python's objects for a part take many times its bytes.
 CHUNK_BYTES = 1 << 20
 
-_DECODER = json.JSONDecoder()
+# Numbers stay texts: Python refuses to convert integers of more than 4,300 digits.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DOWNLOAD_AGAIN = "Fetch the file again from its publisher"
 _CUT = "the file ends before its list does: it is truncated"

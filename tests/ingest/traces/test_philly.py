@@ -12,6 +12,7 @@ import raw_dumps
 
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.readers.formats import json_list
 from tracehouse.ingest.store import journal, lock
 
 # The examples in the publisher's README.
@@ -72,6 +73,61 @@ def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
         for name, text in texts.items():
             (folder / name).write_bytes(text)
     return raw
+
+
+def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> None:
+    """The log feeds three tables; with 7 of 60 jobs missing, only two of them have too many rejects."""
+    jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
+    raw = write(tmp_path / "raw", cluster_job_log=json.dumps(jobs))
+    whole = ingested(raw, tmp_path / "w")
+    assert rows_by_table(whole)["job"] == 60
+    (raw / "philly" / "trace-data" / "cluster_job_log").write_text(json.dumps([*jobs[:53], *[None] * 7]))
+    broken = ingested(raw, tmp_path / "w")
+    assert [problem.file for problem in broken.problems] == [
+        str(raw / "philly" / "trace-data" / "cluster_job_log")
+    ]
+    assert rows_by_table(broken) == rows_by_table(whole)
+    assert broken.converted == ()
+    assert {source.sha256 for c in broken.conversions for source in c.sources} == {
+        source.sha256 for c in whole.conversions for source in c.sources
+    }
+
+
+def test_refused_log_feeds_no_table(tmp_path: Path) -> None:
+    """On the first ingest, nothing of the log is taken, and every other file is."""
+    jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
+    raw = write(tmp_path / "raw", cluster_job_log=json.dumps([*jobs[:53], *[None] * 7]))
+    found = ingested(raw, tmp_path / "w")
+    assert len(found.problems) == 1
+    assert rows_by_table(found) == {
+        name: rows for name, rows in ROWS.items() if name not in ("job", "attempt", "attempt_machine")
+    }
+    assert {c.table for c in found.converted} == rows_by_table(found).keys()
+
+
+def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
+    jobs = [JOB | {"jobid": f"application_{n}"} for n in range(20)]
+    text = json.dumps(jobs).replace('"user": "ce2f4c"', '"user": ' + "9" * 5000, 1)
+    found = ingested(write(tmp_path / "raw", cluster_job_log=text), tmp_path / "w")
+    assert found.problems == ()
+    assert rows_by_table(found)["job"] == 20
+
+
+def test_unexpected_error_refuses_the_file_and_reads_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: bytes) -> dict:
+        raise ZeroDivisionError("surprise")
+
+    monkeypatch.setattr(json_list, "parse_object", fail)
+    found = ingested(write(tmp_path / "raw"), tmp_path / "w")
+    [problem] = found.problems
+    assert "cluster_job_log: reading it failed unexpectedly (ZeroDivisionError: surprise)" in str(problem)
+    assert rows_by_table(found).keys() == ROWS.keys() - {"job", "attempt", "attempt_machine"}
+
+
+def rows_by_table(result: IngestResult) -> dict[str, int]:
+    return {conversion.table: conversion.rows for conversion in result.conversions}
 
 
 def ingested(raw: Path, warehouse: Path) -> IngestResult:

@@ -1,0 +1,65 @@
+"""Refuse a raw file in all tables that it feeds: the rows of one table must not be newer than another's."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.convert.incremental import Task, TaskResult
+from tracehouse.ingest.store import journal
+from tracehouse.ingest.store.manifest import Key
+
+RunAgain = Callable[[Sequence[Task]], list[TaskResult]]
+
+
+def refuse_in_all_tables(
+    tasks: Sequence[Task], results: Sequence[TaskResult], run: RunAgain
+) -> list[TaskResult]:
+    """Run the tasks again that accepted a raw file which another task refused, without that file.
+
+    Their other conversions are kept, unless they relied on the rows of the refused file.
+    """
+    tasks, results = list(tasks), list(results)
+    while refused := _list_refused(tasks, results):
+        for number, keys in refused.items():
+            tasks[number] = _without(tasks[number], results[number], keys)
+        again = run([tasks[number] for number in refused])
+        for number, result in zip(refused, again, strict=True):
+            results[number] = _merged(results[number], result)
+    return results
+
+
+def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[int, dict[Key, RawFileError]]:
+    """List the raw files that each task, by its number, accepted and another task refused."""
+    problems = {
+        claim.raw.paths: result.problems[claim.key]
+        for task, result in zip(tasks, results, strict=True)
+        for claim in task.claims
+        if claim.key in result.problems
+    }
+    refused = {
+        number: {
+            claim.key: problems[claim.raw.paths]
+            for claim in task.claims
+            if claim.raw.paths in problems and claim.key not in result.problems
+        }
+        for number, (task, result) in enumerate(zip(tasks, results, strict=True))
+    }
+    return {number: keys for number, keys in refused.items() if keys}
+
+
+def _without(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
+    for key in refused.keys() & result.converted.keys():
+        journal.discard(task.warehouse, key)
+    kept = {key: conversion for key, conversion in result.converted.items() if key not in refused}
+    return replace(task, before={**task.before, **kept}, refused={**result.problems, **refused})
+
+
+def _merged(first: TaskResult, again: TaskResult) -> TaskResult:
+    """Combine two runs of a task. What the first one converted is no news to the second, but to the user."""
+    kept = {key: conversion for key, conversion in first.converted.items() if key in again.unchanged}
+    return TaskResult(
+        converted={**kept, **again.converted},
+        unchanged={key: conversion for key, conversion in again.unchanged.items() if key not in kept},
+        problems=again.problems,
+        notes=list(dict.fromkeys([*first.notes, *again.notes])),
+    )
