@@ -13,6 +13,12 @@ p99_wait_s. They are interpolated; the median is the 50th percentile.
 gives the points of the cumulative distribution of `waited_s` per `gpu_type` in the CTE `waits`, whose rows
 count `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
 through these points, at most 501 per group, is exact to a fifth of a percent.
+
+    censored_shares(held_gpu_s) as gpu_time_pct
+
+is one line of a select over jobs and gives the columns censored_gpu_time_pct and left_censored_gpu_time_pct:
+the percentages of the sum of `held_gpu_s` in jobs that the end and the beginning of the trace cut off; of the
+number of jobs, with 1 in place of `held_gpu_s`. NULL unless every job tells whether it is cut off.
 """
 
 import re
@@ -20,6 +26,9 @@ import re
 _PERCENTILES = re.compile(r"^(?P<indent> *)percentiles\((?P<value>.+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M)
 _CURVE_POINTS = re.compile(
     r"^(?P<indent> *)from curve_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+), (?P<count>\w+)\)$", re.M
+)
+_CENSORED_SHARES = re.compile(
+    r"^(?P<indent> *)censored_shares\((?P<value>\w+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M
 )
 _PARTS = {"p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
@@ -40,10 +49,22 @@ from (
     group by {key}, floor(round(5 * rank_pct, 6))
 ) as curve_points"""
 
+_CENSORED_SHARE = """\
+case
+    when count(is_{side}_censored) = count(*)
+        then 100.0 * coalesce(fsum({value}) filter (where is_{side}_censored), 0) / nullif(fsum({value}), 0)
+end as {column}"""
+
 
 def expanded(text: str) -> str:
     """Return the text of a query file with its building blocks as plain SQL."""
-    return _CURVE_POINTS.sub(_curve_points, _PERCENTILES.sub(_percentiles, text))
+    for block, expansion in (
+        (_PERCENTILES, _percentiles),
+        (_CURVE_POINTS, _curve_points),
+        (_CENSORED_SHARES, _censored_shares),
+    ):
+        text = block.sub(expansion, text)
+    return text
 
 
 def _percentiles(call: re.Match[str]) -> str:
@@ -56,3 +77,12 @@ def _percentiles(call: re.Match[str]) -> str:
 def _curve_points(call: re.Match[str]) -> str:
     lines = _CURVE.format_map(call.groupdict()).splitlines()
     return "\n".join(call["indent"] + line for line in lines)
+
+
+def _censored_shares(call: re.Match[str]) -> str:
+    indent, value, name, comma = call.groups()
+    sides = {"right": f"censored_{name}", "left": f"left_censored_{name}"}
+    columns = [
+        _CENSORED_SHARE.format(side=side, value=value, column=column) for side, column in sides.items()
+    ]
+    return indent + ",\n".join(columns).replace("\n", f"\n{indent}") + comma

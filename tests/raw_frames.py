@@ -511,6 +511,17 @@ UNIFIED_V2[UNIFIED_V2.index("status") : UNIFIED_V2.index("status") + 1] = [
 ]
 
 
+UNIFIED_V3 = [*UNIFIED_V2]
+UNIFIED_V3[UNIFIED_V2.index("run_s") : UNIFIED_V2.index("run_s") + 1] = [
+    *("observed_wait_s", "observed_start_s", "run_s", "observed_run_s"),
+]
+UNIFIED_V3[UNIFIED_V3.index("is_censored") : UNIFIED_V3.index("workload")] = [
+    *("is_right_censored", "is_left_censored"),
+]
+COMPUTED = {"trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"}
+STANDARD_V2 = [name for name in UNIFIED_V3 if name not in COMPUTED]
+
+
 def unified_itp(raw: Path) -> pd.DataFrame:
     jobs = itp_job(raw)
     return pd.DataFrame(
@@ -669,11 +680,22 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
     )
 
 
+def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
+    """Version 2 of a trace's jobs from version 1: how long each was seen, and which ends are cut off."""
+    return jobs.assign(**observed)[STANDARD_V2]
+
+
+def has_jobs(raw: Path, trace: str) -> bool:
+    if trace == "pai":
+        return bool(list((raw / "pai" / "data").glob("pai_task_table.*z*")))
+    return trace != "acme" or (raw / "acme" / "data" / "job_trace").is_dir()
+
+
 def jobs_of_each_trace(raw: Path) -> pd.DataFrame:
     frames = [unified_itp(raw), unified_openb(raw)]
-    if list((raw / "pai" / "data").glob("pai_task_table.*z*")):
+    if has_jobs(raw, "pai"):
         frames.append(unified_pai(raw))
-    if (raw / "acme" / "data" / "job_trace").is_dir():
+    if has_jobs(raw, "acme"):
         frames.append(unified_acme(raw))
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 

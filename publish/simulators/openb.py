@@ -141,7 +141,7 @@ _PODS = """
 _PHASES = """
     case
         when pod_phase is not null then pod_phase
-        when is_censored then 'Running'
+        when is_right_censored then 'Running'
         when status = 'completed' then 'Succeeded'
         when status in ('failed', 'cancelled', 'preempted') then 'Failed'
     end
@@ -244,7 +244,9 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
             missing="null",
         ),
         Field("qos", "varchar", "qos", missing="null"),
-        Field("pod_phase", "varchar", _PHASES, "status", missing="null", columns=["status", "is_censored"]),
+        Field(
+            "pod_phase", "varchar", _PHASES, "status", missing="null", columns=["status", "is_right_censored"]
+        ),
         Field(
             "creation_time",
             "bigint",

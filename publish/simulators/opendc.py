@@ -38,7 +38,7 @@ def build_format(
             REQUEST_UNKNOWN,
             Condition("its run time is unknown", "run_s is null"),
             Condition("it ends before it starts", "run_s < 0"),
-            Condition("it was still running when the trace ended", "coalesce(is_censored, false)"),
+            Condition("it was still running when the trace ended", "coalesce(is_right_censored, false)"),
         ],
         files=[
             File(

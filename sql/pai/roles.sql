@@ -18,7 +18,7 @@ with tasks as (
         cast(instances as bigint) as inst_num,
         instances * requested_gpus_per_instance as requested_gpus,
         requested_gpus_per_instance * held_s as held_gpu_s,
-        case when status in ('Terminated', 'Failed') then run_s end as run_s,
+        run_s,
         wait_s
     from pai.task_run
 ),

@@ -13,7 +13,7 @@ with selected_tasks as (
         status,
         workload,
         requested_gpus_per_instance * held_s as held_gpu_s,
-        case when status in ('Terminated', 'Failed') then run_s end as run_s,
+        run_s,
         wait_s
     from pai.task_run
     where not gpu_only or requested_gpus_per_instance > 0

@@ -1,66 +1,44 @@
 -- Allocated and queued GPUs per hour (GPU jobs of one trace)
 -- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
 -- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
--- param: censored_run_on: let jobs that still ran when the trace ended hold their GPUs until then, instead of leaving them out
 -- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster
 create or replace macro unified.allocation_hourly(
     in_trace varchar := 'openb',
     by_partition boolean := false,
     from_hour bigint := 0,
-    offered boolean := false,
-    censored_run_on boolean := false
+    offered boolean := false
 ) as table
 with started as (
     select
         trace,
         cluster,
         submit_s,
-        wait_s,
-        run_s,
-        end_s,
+        submit_s + observed_wait_s as waited_until_s,
         requested_gpus,
+        observed_run_s,
         held_gpu_s,
         case when by_partition then partition_name end as partition_name,
-        censored_run_on and is_censored as runs_on,
-        case when offered then submit_s else submit_s + wait_s end as start_s,
-        -- A job that ended without a start was withdrawn, unless it completed.
         case
-            when
-                not offered
-                and submit_s is not null
-                and wait_s is null
-                and run_s is null
-                and status <> 'completed'
-                then end_s
-        end as withdrawn_s
+            when offered and not coalesce(is_left_censored, false) then submit_s
+            else observed_start_s
+        end as start_s
     from unified.jobs
     where trace = in_trace and requested_gpus > 0
 ),
 
--- The recorded times, with and without offered.
-trace_end as (
-    select max(greatest(submit_s, submit_s + wait_s, submit_s + wait_s + run_s, end_s)) as trace_end_s
-    from started
-),
-
--- Not all instances of a job run from its start to its end: spreads its GPU time evenly over its run time.
+-- Not all instances of a job run from its start to its end: spreads its GPU time evenly over the time it was seen running.
 jobs as (
     select
-        started.trace,
-        started.cluster,
-        started.partition_name,
-        started.submit_s,
-        started.start_s,
-        started.end_s,
-        started.withdrawn_s,
-        started.requested_gpus,
-        case
-            when started.run_s is not null then started.start_s + started.run_s
-            when started.runs_on and started.start_s is not null then trace_end.trace_end_s
-        end as stop_s,
-        coalesce(started.held_gpu_s / nullif(started.run_s, 0), started.requested_gpus) as held_gpus
+        trace,
+        cluster,
+        partition_name,
+        submit_s,
+        start_s,
+        start_s + observed_run_s as stop_s,
+        waited_until_s,
+        requested_gpus,
+        coalesce(held_gpu_s / nullif(observed_run_s, 0), 0) as held_gpus
     from started
-    cross join trace_end
 ),
 
 spans as (
@@ -80,13 +58,13 @@ spans as (
         cluster,
         partition_name,
         submit_s as from_s,
-        coalesce(start_s, withdrawn_s) as to_s,
+        waited_until_s as to_s,
         0 as running_jobs,
         cast(0 as double) as held_gpus,
         1 as queued_jobs,
         requested_gpus as queued_gpus
     from jobs
-    where not offered and coalesce(start_s, withdrawn_s) is not null
+    where not offered and waited_until_s is not null
 ),
 
 edges as (
@@ -158,7 +136,8 @@ partitions as (
         trace,
         cluster,
         partition_name,
-        100.0 * count(coalesce(stop_s, withdrawn_s)) / count(*) as placed_pct
+        100.0 * count(coalesce(stop_s, case when start_s is null then waited_until_s end)) / count(*)
+            as placed_pct
     from jobs
     group by trace, cluster, partition_name
 ),
@@ -183,8 +162,8 @@ capacity as (
 
 bounds as (
     select
-        cast(floor(min(least(submit_s, start_s, coalesce(stop_s, end_s))) / 3600) as bigint) as first_hour,
-        cast(floor(max(greatest(submit_s, start_s, coalesce(stop_s, end_s))) / 3600) as bigint) as last_hour
+        cast(floor(min(least(submit_s, start_s)) / 3600) as bigint) as first_hour,
+        cast(floor(max(greatest(submit_s, start_s, stop_s, waited_until_s)) / 3600) as bigint) as last_hour
     from jobs
     having count(start_s) > 0
 ),
@@ -265,4 +244,4 @@ left join capacity
         and means.partition_name is not distinct from capacity.partition_name
 order by means.cluster nulls first, means.partition_name nulls first, means.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts or ends. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs from start (submission plus queueing delay) to start plus run time. A job holds its GPU-hours spread evenly over its run time, or its requested GPUs where its GPU-hours are unknown. queued_jobs and queued_gpus, the GPUs that they request, cover jobs from submission to start. A job that never started, with neither queueing delay nor run time, waits until its end if that is known, unless it completed. With offered, each job starts at its submission, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without queueing delays has no rows. A job without a known run time is left out from its start on; unended_jobs counts such jobs by the hour of their start. With censored_run_on, jobs that still ran when the trace ended hold their requested GPUs until the last submission, start or end of any GPU job of the trace, offered or not, and are not unended. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';

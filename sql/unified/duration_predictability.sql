@@ -18,7 +18,7 @@ with counted as (
         run_s,
         -- Where the end is unknown, assumes that the job did not wait, the earliest possible end.
         coalesce(end_s, submit_s + run_s) as end_s,
-        submit_s is not null and coalesce(run_s, 0) > 0 and not coalesce(is_censored, false) as is_whole
+        submit_s is not null and coalesce(run_s, 0) > 0 and not coalesce(is_right_censored, false) as is_whole
     from unified.jobs
     where not gpu_only or requested_gpus > 0
 ),

@@ -10,7 +10,8 @@ with outcomes as (
         size_band,
         requested_gpus,
         held_gpu_s,
-        is_censored,
+        is_right_censored,
+        is_left_censored,
         case when by_workload then workload end as workload,
         case when preempted_fails and status = 'preempted' then 'failed' else status end as outcome
     from unified.jobs
@@ -26,7 +27,7 @@ counted as (
         min(requested_gpus) as least_gpus,
         count(*) as jobs,
         count(held_gpu_s) as covered_jobs,
-        count(*) filter (where is_censored) as censored_jobs,
+        censored_shares(1) as pct,
         fsum(held_gpu_s) as held_gpu_s
     from outcomes
     group by trace, workload, outcome, size_band
@@ -51,9 +52,10 @@ select
     counted.held_gpu_s / 3600.0 as held_gpu_h,
     100.0 * counted.held_gpu_s / nullif(totals.held_gpu_s, 0) as gpu_time_pct,
     100.0 * (counted.jobs - counted.covered_jobs) / counted.jobs as uncovered_pct,
-    100.0 * counted.censored_jobs / counted.jobs as censored_pct
+    counted.censored_pct,
+    counted.left_censored_pct
 from counted
 inner join totals on counted.trace = totals.trace
 order by counted.trace, counted.workload nulls last, counted.outcome, counted.least_gpus nulls last;
 
-comment on macro table unified.failure_cost is 'Jobs per trace, workload (with by_workload; otherwise, and for jobs without one, NULL), outcome and band of all GPUs that a job requests: jobs and their share of all counted jobs of the trace, and the GPU-hours they held and their share of the GPU-hours of all counted jobs of the trace. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown; preempted jobs count as failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct is the percentage of jobs that still ran when the trace ended, whose GPU-hours are incomplete or missing.';
+comment on macro table unified.failure_cost is 'Jobs per trace, workload (with by_workload; otherwise, and for jobs without one, NULL), outcome and band of all GPUs that a job requests: jobs and their share of all counted jobs of the trace, and the GPU-hours they held and their share of the GPU-hours of all counted jobs of the trace. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown; preempted jobs count as failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct and left_censored_pct are the percentages of jobs that the end and the beginning of the trace cut off, of whose GPU-hours the part inside the trace counts.';

@@ -8,7 +8,8 @@ with outcomes as (
         trace,
         cluster,
         held_gpu_s,
-        is_censored,
+        is_right_censored,
+        is_left_censored,
         status,
         status <> 'unknown' as is_known,
         status = 'failed' or (preempted_fails and status = 'preempted') as has_failed
@@ -25,8 +26,7 @@ counted as (
         count(*) filter (where has_failed) as failed_jobs,
         count(held_gpu_s) filter (where has_failed) as covered_failed_jobs,
         count(*) filter (where status = 'cancelled') as cancelled_jobs,
-        fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s,
+        censored_shares(held_gpu_s) as gpu_time_pct,
         fsum(held_gpu_s) filter (where is_known) as known_gpu_s,
         fsum(held_gpu_s) filter (where has_failed) as failed_gpu_s
     from outcomes
@@ -43,8 +43,9 @@ select
     100.0 * cancelled_jobs / nullif(known_jobs, 0) as cancelled_of_known_pct,
     100.0 * coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_pct,
     100.0 * covered_failed_jobs / nullif(failed_jobs, 0) as covered_failed_pct,
-    100.0 * coalesce(censored_gpu_s, 0) / nullif(held_gpu_s, 0) as censored_gpu_time_pct
+    censored_gpu_time_pct,
+    left_censored_gpu_time_pct
 from counted
 order by trace, cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs and of jobs with a known outcome, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentage of all GPU-hours in jobs that the end of the trace cuts off. NULL where no outcome is known.';
+comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs and of jobs with a known outcome, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known.';

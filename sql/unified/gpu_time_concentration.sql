@@ -18,7 +18,6 @@ ranked as (
     select
         trace,
         held_gpu_s,
-        is_censored,
         row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
         count(*) over (partition by trace) as gpu_jobs
     from unified.jobs
@@ -35,11 +34,19 @@ parts as (
             else 101
         end as from_pct,
         count(*) as gpu_jobs,
-        count(held_gpu_s) as covered_jobs,
-        fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s
+        fsum(held_gpu_s) as held_gpu_s
     from ranked
     group by all
+),
+
+coverage as (
+    select
+        trace,
+        100.0 * count(held_gpu_s) / count(*) as covered_pct,
+        censored_shares(held_gpu_s) as gpu_time_pct
+    from unified.jobs
+    where requested_gpus > 0
+    group by trace
 )
 
 select
@@ -49,12 +56,13 @@ select
     cast(ceil(sum(parts.gpu_jobs) * cuts.heaviest_pct / 100) as bigint) as top_jobs,
     100.0 * coalesce(fsum(parts.held_gpu_s) filter (where parts.from_pct <= cuts.heaviest_pct), 0)
     / nullif(fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
-    100.0 * sum(parts.covered_jobs) / sum(parts.gpu_jobs) as covered_pct,
-    100.0 * coalesce(fsum(parts.censored_gpu_s), 0)
-    / nullif(fsum(parts.held_gpu_s), 0) as censored_gpu_time_pct
+    max(coverage.covered_pct) as covered_pct,
+    max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
+    max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
 from parts
 cross join cuts
+inner join coverage on parts.trace = coverage.trace
 group by parts.trace, cuts.heaviest_pct
 order by parts.trace, cuts.heaviest_pct;
 
-comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentage of these GPU-hours in jobs that the end of the trace cuts off.';
+comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';

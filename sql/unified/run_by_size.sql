@@ -8,7 +8,7 @@ with counted as (
         min(requested_gpus) as least_gpus,
         count(*) as jobs,
         count(run_s) as jobs_with_run,
-        count(*) filter (where is_censored) as censored_jobs,
+        censored_shares(1) as pct,
         median(run_s) as median_run_s,
         median(wait_s) as median_wait_s,
         fsum(held_gpu_s) as held_gpu_s,
@@ -28,10 +28,11 @@ select
     median_run_s,
     median_wait_s,
     100.0 * jobs_with_run / jobs as covered_pct,
-    100.0 * censored_jobs / jobs as censored_pct,
+    censored_pct,
+    left_censored_pct,
     100.0 * known_jobs / jobs as known_pct,
     100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
 from counted
 order by trace, least_gpus;
 
-comment on macro table unified.run_by_size is 'GPU jobs per trace and band of all GPUs that a job requests: number and share of jobs, GPU-hours held, medians of run time and queueing delay, percentage of jobs with a run time, of jobs that the end of the trace cuts off, of jobs with a known outcome, and of these the percentage that failed. NULL where a trace does not record the quantity.';
+comment on macro table unified.run_by_size is 'GPU jobs per trace and band of all GPUs that a job requests: number and share of jobs, GPU-hours held, medians of run time and queueing delay, percentage of jobs with a run time, of jobs that the end and that the beginning of the trace cut off, of jobs with a known outcome, and of these the percentage that failed. NULL where a trace does not record the quantity.';

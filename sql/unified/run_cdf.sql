@@ -13,7 +13,7 @@ gpu_jobs as (
     select
         trace,
         run_s,
-        is_censored
+        is_right_censored
     from unified.jobs
     where requested_gpus > 0
 ),
@@ -23,7 +23,7 @@ counted as (
     select
         trace,
         100.0 * count(run_s) / count(*) as covered_pct,
-        100.0 * count(*) filter (where run_s >= min_run_s and is_censored)
+        100.0 * count(*) filter (where run_s >= min_run_s and is_right_censored)
         / nullif(count(*) filter (where run_s >= min_run_s), 0) as censored_pct
     from gpu_jobs
     group by trace

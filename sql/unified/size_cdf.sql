@@ -12,12 +12,20 @@ loads as (
         trace,
         requested_gpus,
         count(*) as jobs,
-        count(held_gpu_s) as covered_jobs,
-        fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s
+        fsum(held_gpu_s) as held_gpu_s
     from unified.jobs
     where requested_gpus > 0
     group by trace, requested_gpus
+),
+
+coverage as (
+    select
+        trace,
+        100.0 * count(held_gpu_s) / count(*) as covered_pct,
+        censored_shares(held_gpu_s) as gpu_time_pct
+    from unified.jobs
+    where requested_gpus > 0
+    group by trace
 ),
 
 sizes as (
@@ -41,12 +49,13 @@ select
     / sum(loads.jobs) as jobs_pct,
     100.0 * coalesce(fsum(loads.held_gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
     / nullif(fsum(loads.held_gpu_s), 0) as gpu_time_pct,
-    100.0 * sum(loads.covered_jobs) / sum(loads.jobs) as covered_pct,
-    100.0 * coalesce(fsum(loads.censored_gpu_s), 0)
-    / nullif(fsum(loads.held_gpu_s), 0) as censored_gpu_time_pct
+    max(coverage.covered_pct) as covered_pct,
+    max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
+    max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
 from loads
 inner join sizes on loads.trace = sizes.trace
+inner join coverage on loads.trace = coverage.trace
 group by loads.trace, sizes.at_most_gpus
 order by loads.trace, sizes.at_most_gpus;
 
-comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request at most the given number of GPUs, and of the GPU-hours that they held, per trace. A PAI job is a task with all its instances. covered_pct is the percentage of GPU jobs of the trace with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off.';
+comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request at most the given number of GPUs, and of the GPU-hours that they held, per trace. A PAI job is a task with all its instances. covered_pct is the percentage of GPU jobs of the trace with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';

@@ -10,7 +10,7 @@ with counted as (
         count(*) as jobs,
         count(held_gpu_s) as covered_jobs,
         fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s,
+        censored_shares(held_gpu_s) as gpu_time_pct,
         favg(requested_gpus) as mean_gpus,
         median(run_s) as median_run_s,
         median(wait_s) as median_wait_s,
@@ -27,7 +27,8 @@ select
     jobs,
     held_gpu_s / 3600.0 as held_gpu_h,
     100.0 * covered_jobs / jobs as covered_pct,
-    100.0 * coalesce(censored_gpu_s, 0) / nullif(held_gpu_s, 0) as censored_gpu_time_pct,
+    censored_gpu_time_pct,
+    left_censored_gpu_time_pct,
     mean_gpus,
     median_run_s,
     median_wait_s,
@@ -38,4 +39,4 @@ select
 from counted
 order by trace, cluster;
 
-comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';
+comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the part inside the trace counts; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';

@@ -16,10 +16,7 @@ loads as (
     select
         trace,
         user_id,
-        count(*) as gpu_jobs,
-        count(held_gpu_s) as covered_jobs,
-        fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where is_censored) as censored_gpu_s
+        fsum(held_gpu_s) as held_gpu_s
     from unified.jobs
     where requested_gpus > 0 and user_id is not null
     group by trace, user_id
@@ -28,13 +25,20 @@ loads as (
 ranked as (
     select
         trace,
-        gpu_jobs,
-        covered_jobs,
         held_gpu_s,
-        censored_gpu_s,
         row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
         count(*) over (partition by trace) as users
     from loads
+),
+
+coverage as (
+    select
+        trace,
+        100.0 * count(held_gpu_s) / count(*) as covered_pct,
+        censored_shares(held_gpu_s) as gpu_time_pct
+    from unified.jobs
+    where requested_gpus > 0 and user_id is not null
+    group by trace
 )
 
 select
@@ -49,12 +53,13 @@ select
         ), 0
     )
     / nullif(fsum(ranked.held_gpu_s), 0) as top_gpu_time_pct,
-    100.0 * sum(ranked.covered_jobs) / sum(ranked.gpu_jobs) as covered_pct,
-    100.0 * coalesce(fsum(ranked.censored_gpu_s), 0)
-    / nullif(fsum(ranked.held_gpu_s), 0) as censored_gpu_time_pct
+    max(coverage.covered_pct) as covered_pct,
+    max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
+    max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
 from ranked
 cross join cuts
+inner join coverage on ranked.trace = coverage.trace
 group by ranked.trace, cuts.heaviest_pct
 order by ranked.trace, cuts.heaviest_pct;
 
-comment on macro table unified.user_concentration is 'Number of users with GPU jobs per trace that records users, number of heaviest users (the given percentage, rounded up), and the percentage of all GPU-hours that they held. The same name on two clusters of a trace is one user. covered_pct is the percentage of their jobs with known GPU-hours; censored_gpu_time_pct is the percentage of these GPU-hours in jobs that the end of the trace cuts off.';
+comment on macro table unified.user_concentration is 'Number of users with GPU jobs per trace that records users, number of heaviest users (the given percentage, rounded up), and the percentage of all GPU-hours that they held. The same name on two clusters of a trace is one user. covered_pct is the percentage of their jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';

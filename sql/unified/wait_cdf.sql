@@ -17,7 +17,7 @@ sized as (
         requested_gpus,
         size_band
     from unified.jobs
-    where trace = in_trace and requested_gpus > 0
+    where trace = in_trace and requested_gpus > 0 and not coalesce(is_left_censored, false)
 ),
 
 counted as (
@@ -73,4 +73,4 @@ from points
 inner join counted on points.size_band = counted.size_band
 order by counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, over all jobs of the band: the shortest queueing delay that so many percent of the jobs do not exceed; or, with every_value, observed queueing delays with the percentage of jobs that do not exceed each. without_wait_pct is the percentage of jobs without a queueing delay, most of which never started. They count as waiting longer than all others, so a percentile that falls among them is NULL. A trace that records no queueing delays, such as ITP, has no rows.';
+comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, over all jobs of the band: the shortest queueing delay that so many percent of the jobs do not exceed; or, with every_value, observed queueing delays with the percentage of jobs that do not exceed each. without_wait_pct is the percentage of jobs without a queueing delay, most of which never started. They count as waiting longer than all others, so a percentile that falls among them is NULL. Jobs submitted before the trace began are left out, as their queueing delay is unknown. A trace that records no queueing delays, such as ITP, has no rows.';

@@ -331,5 +331,5 @@ def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     with raw_dumps.ingested(raw, tmp_path / "warehouse"):
         pass
     assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"openb.pod: {nothing}"
-    everything = ", ".join(sorted(view.schema for view in view_files() if view.name == "standard_job"))
+    everything = ", ".join(sorted({view.schema for view in view_files() if view.name == "standard_job"}))
     assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{everything}: {nothing}"

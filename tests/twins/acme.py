@@ -173,6 +173,24 @@ def duration_audit(raw: Path) -> pd.DataFrame:
     return counted.groupby(["cluster", "state"], dropna=False).sum().astype(int).reset_index()
 
 
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    """A running job is seen until the last time of its cluster; an end without a start is a withdrawal."""
+    jobs, found = raw_frames.standard_jobs(raw, "acme"), raw_frames.acme_job(raw)
+    times = found[["submit_time", "start_time", "end_time"]]
+    trace_ends = times.max(axis=1).groupby(found["cluster"]).transform("max")
+    is_running = found["state"] == "RUNNING"
+    seen_s = found["run_s"].mask(is_running, (trace_ends - found["start_time"]).dt.total_seconds())
+    return raw_frames.as_observed(
+        jobs,
+        observed_wait_s=jobs["wait_s"].fillna(jobs["end_s"] - jobs["submit_s"]),
+        observed_start_s=jobs["submit_s"] + jobs["wait_s"],
+        observed_run_s=seen_s,
+        held_gpu_s=found["requested_gpus"] * seen_s,
+        is_right_censored=is_running,
+        is_left_censored=False,
+    )
+
+
 # Views of the telemetry.
 
 
@@ -922,6 +940,7 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
 
 VIEWS = {
     "acme.standard_job_v1": (partial(raw_frames.standard_jobs, trace="acme"), ["cluster", "job_id"]),
+    "acme.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
     "acme.duration_audit_v1": (duration_audit, ["cluster", "state"]),
     "acme.gpu_memory_used_v1": (gpu_memory_used, [*DEVICE, "time"]),

@@ -40,6 +40,24 @@ def standard_job(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    """A missing creation or schedule is before the trace, at 0; a missing deletion after its last time."""
+    found = instances(raw)
+    ends = found["deletion_time"].fillna(
+        found[["creation_time", "scheduled_time", "deletion_time"]].max(axis=None)
+    )
+    seen_s = ends - found["scheduled_time"].fillna(0)
+    return raw_frames.as_observed(
+        standard_job(raw),
+        observed_wait_s=found["scheduled_time"] - found["creation_time"],
+        observed_start_s=found["scheduled_time"].fillna(0),
+        observed_run_s=seen_s,
+        held_gpu_s=found["gpu_request"] * seen_s,
+        is_right_censored=found["deletion_time"].isna(),
+        is_left_censored=found["creation_time"].isna(),
+    )
+
+
 def requests_by_role(raw: Path) -> pd.DataFrame:
     of_roles = instances(raw).groupby("role")
     return of_roles.agg(
@@ -59,7 +77,10 @@ def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
     return rows.rename_axis("role").reset_index()
 
 
-VIEWS = {"dlrm.standard_job_v1": (standard_job, ["job_id"])}
+VIEWS = {
+    "dlrm.standard_job_v1": (standard_job, ["job_id"]),
+    "dlrm.standard_job_v2": (standard_job_v2, ["job_id"]),
+}
 QUERIES = {
     "dlrm.requests_by_role()": (requests_by_role, (), ["role"]),
     "dlrm.waits()": (waits, (["CN", "HN"],), ["role"]),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import raw_frames
 from raw_frames import BOX_PERCENTILES, percentiles, remembered
 
 OUTCOMES = {
@@ -67,6 +68,24 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "partition_name": found["vc"],
     }
     return pd.DataFrame(columns, index=found.index)
+
+
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    found = jobs(raw)
+    submit, start, end = (seconds(found[name]) for name in TIMES)
+    trace_ends = (
+        pd.concat([submit, start, end], axis=1).max(axis=1).groupby(found["cluster"]).transform("max")
+    )
+    seen_s = end.fillna(trace_ends) - start
+    return raw_frames.as_observed(
+        standard_job(raw),
+        observed_wait_s=start.fillna(end) - submit,
+        observed_start_s=start,
+        observed_run_s=seen_s,
+        held_gpu_s=found["gpu_num"] * seen_s,
+        is_right_censored=start.notna() & end.isna(),
+        is_left_censored=False,
+    )
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
@@ -193,6 +212,7 @@ def load_by_day(raw: Path, clusters: list[str]) -> pd.DataFrame:
 EVERY_PCT = [float(number) for number in range(101)]
 VIEWS = {
     "helios.standard_job_v1": (standard_job, ["cluster", "job_id"]),
+    "helios.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
     "helios.cluster_capacity_v1": (cluster_capacity, ["cluster", "partition_name"]),
 }
 QUERIES = {

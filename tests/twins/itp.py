@@ -148,6 +148,18 @@ def cluster_load(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"exceeds_capacity": object})
 
 
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    jobs = raw_frames.standard_jobs(raw, "itp")
+    return raw_frames.as_observed(
+        jobs,
+        observed_wait_s=None,
+        observed_start_s=None,
+        observed_run_s=jobs["run_s"],
+        is_right_censored=None,
+        is_left_censored=False,
+    )
+
+
 # Named queries. The two that are older come first.
 
 
@@ -293,6 +305,7 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
 
 VIEWS = {
     "itp.standard_job_v1": (partial(raw_frames.standard_jobs, trace="itp"), ["cluster", "job_id"]),
+    "itp.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
     "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
     "itp.testbed_job_v1": (testbed_job, ["job_id"]),
     "itp.simulated_capacity_v1": (simulated_capacity, ["cluster"]),

@@ -236,6 +236,22 @@ def unscheduled_fit(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    """A pod that ran until the last deletion of all was cut off; a pending one was withdrawn."""
+    jobs = raw_frames.standard_jobs(raw, "openb")
+    has_ended = ~jobs["is_censored"].astype(bool)
+    return raw_frames.as_observed(
+        jobs,
+        observed_wait_s=jobs["wait_s"].fillna(jobs["end_s"] - jobs["submit_s"]),
+        observed_start_s=jobs["submit_s"] + jobs["wait_s"],
+        run_s=jobs["run_s"].where(has_ended),
+        observed_run_s=jobs["run_s"],
+        end_s=jobs["end_s"].where(has_ended),
+        is_right_censored=jobs["is_censored"],
+        is_left_censored=False,
+    )
+
+
 # Named queries.
 
 
@@ -537,6 +553,7 @@ VIEWS = {
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
     "openb.standard_job_v1": (partial(raw_frames.standard_jobs, trace="openb"), ["job_id"]),
+    "openb.standard_job_v2": (standard_job_v2, ["job_id"]),
     "openb.allocation_v1": (allocation_with_totals, ["variant", "pod_phase"]),
     "openb.allocation_v2": (partial(allocation, with_total=False), ["variant", "pod_phase"]),
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from raw_frames import BOX_PERCENTILES, percentiles, remembered
+from raw_frames import BOX_PERCENTILES, as_observed, percentiles, remembered
 
 BANDS = {"1": 1, "2 to 4": 4, "5 to 8": 8, "9 and more": math.inf}
 OUTCOMES = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
@@ -126,6 +126,22 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "partition_name": found["vc"],
     }
     return pd.DataFrame(columns, index=found.index)
+
+
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    """A job without an end was seen until the last time that its attempts have."""
+    found = standard_job(raw)
+    times = attempt_run(raw).groupby("job_id")[["start_s", "end_s"]].agg(["min", "max"])
+    first_s, last_s = times["start_s", "min"], times[[("start_s", "max"), ("end_s", "max")]].max(axis=1)
+    seen_s = found["job_id"].map(last_s - first_s)
+    return as_observed(
+        found,
+        observed_wait_s=found["wait_s"],
+        observed_start_s=found["job_id"].map(first_s),
+        observed_run_s=found["run_s"].fillna(seen_s.where(seen_s > 0)),
+        is_right_censored=found["is_censored"],
+        is_left_censored=False,
+    )
 
 
 @remembered
@@ -372,6 +388,7 @@ VIEWS = {
     "philly.attempt_run_v1": (attempt_run, ["job_id", "attempt"]),
     "philly.job_run_v1": (job_run, ["job_id"]),
     "philly.standard_job_v1": (standard_job, ["job_id"]),
+    "philly.standard_job_v2": (standard_job_v2, ["job_id"]),
     "philly.machine_inventory_v1": (machine_inventory, ["machine_id"]),
     "philly.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
     "philly.utilization_hourly_v1": (utilization_hourly, ["machine_id", "hour"]),

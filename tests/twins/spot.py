@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import raw_frames
 
 HOUR_S, DAY_S = 3_600, 86_400
 
@@ -59,6 +60,19 @@ def standard_job(raw: Path) -> pd.DataFrame:
         "partition_name": found["gpu_model"],
     }
     return pd.DataFrame(columns, index=found.index)
+
+
+def standard_job_v2(raw: Path) -> pd.DataFrame:
+    """Nothing tells a job that began before the trace from one submitted in its first second."""
+    found = standard_job(raw)
+    return raw_frames.as_observed(
+        found,
+        observed_wait_s=None,
+        observed_start_s=None,
+        observed_run_s=found["run_s"],
+        is_right_censored=None,
+        is_left_censored=pd.Series(False, index=found.index, dtype=object).where(found["submit_s"] > 0, None),
+    )
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
@@ -133,6 +147,7 @@ def demand_by_day(raw: Path, job_types: list[str]) -> pd.DataFrame:
 VIEWS = {
     "spot.job_demand_v1": (job_demand, ["job_id"]),
     "spot.standard_job_v1": (standard_job, ["job_id"]),
+    "spot.standard_job_v2": (standard_job_v2, ["job_id"]),
     "spot.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 QUERIES = {

@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import raw_frames
+from twins import pai
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
@@ -22,6 +23,7 @@ OUTCOMES = ("completed", "cancelled", "failed")
 KNOWN = (*OUTCOMES, "preempted")
 CLUSTER = ["trace", "cluster"]
 NUMBERS = ["submit_s", "wait_s", "run_s", "end_s", "requested_gpus", "span_gpu_s", "held_gpu_s"]
+OBSERVED = ["observed_wait_s", "observed_start_s", "observed_run_s"]
 
 
 def percent(part: float, whole: float) -> float | None:
@@ -40,26 +42,43 @@ def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
             yield found.name, twin
 
 
-def all_jobs(raw: Path) -> pd.DataFrame:
+def of_trace(trace: str, jobs: pd.DataFrame) -> pd.DataFrame:
+    """A trace's jobs with the columns that all traces compute alike."""
+    hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
+    return jobs.assign(
+        trace=trace,
+        span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
+        size_band=jobs["requested_gpus"].map(raw_frames.size_band),
+        hour_of_day=hours % 24,
+        weekday=(hours // 24 + 3) % 7 + 1,
+    ).astype(object)
+
+
+def all_jobs_v2(raw: Path) -> pd.DataFrame:
     """Those of the traces that the first version holds, and of each that has a twin of its own for them."""
-    frames = [raw_frames.unified_jobs_v2(raw)]
+    frames = [raw_frames.unified_jobs_v2(raw).astype(object)]
     for trace, twin in twins_with("standard_job", raw):
-        jobs = twin.standard_job(raw)
-        hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
-        jobs = jobs.assign(
-            trace=trace,
-            span_gpu_s=jobs["requested_gpus"] * jobs["run_s"],
-            size_band=jobs["requested_gpus"].map(raw_frames.size_band),
-            hour_of_day=hours % 24,
-            weekday=(hours // 24 + 3) % 7 + 1,
-        )
-        frames.append(jobs[raw_frames.UNIFIED_V2])
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+        frames.append(of_trace(trace, twin.standard_job(raw))[raw_frames.UNIFIED_V2])
+    return pd.concat(frames, ignore_index=True)
+
+
+@lru_cache(maxsize=2)
+def jobs_v2_of(raw: Path) -> pd.DataFrame:
+    return all_jobs_v2(raw).astype(dict.fromkeys(NUMBERS, float))
+
+
+def all_jobs(raw: Path) -> pd.DataFrame:
+    frames = [
+        of_trace(trace, twin.standard_job_v2(raw))[raw_frames.UNIFIED_V3]
+        for trace, twin in twins_with("standard_job_v2", raw)
+        if raw_frames.has_jobs(raw, trace)
+    ]
+    return pd.concat(frames, ignore_index=True)
 
 
 @lru_cache(maxsize=2)
 def jobs_of(raw: Path) -> pd.DataFrame:
-    return all_jobs(raw).astype(dict.fromkeys(NUMBERS, float))
+    return all_jobs(raw).astype(dict.fromkeys([*NUMBERS, *OBSERVED], float))
 
 
 def gpu_jobs_of(raw: Path) -> pd.DataFrame:
@@ -88,11 +107,20 @@ def has_failed(jobs: pd.DataFrame, preempted_fails: bool) -> pd.Series:
 
 def coverage_of(jobs: pd.DataFrame) -> dict[str, float | None]:
     """What part of the jobs has a GPU time, and what part of that the end of the trace cuts off."""
-    held, is_censored = jobs["held_gpu_s"], jobs["is_censored"].fillna(False).astype(bool)
-    return {
-        "covered_pct": percent(held.notna().sum(), len(jobs)),
-        "censored_gpu_time_pct": percent(held[is_censored].sum(), held.sum()),
-    }
+    held = jobs["held_gpu_s"]
+    return {"covered_pct": percent(held.notna().sum(), len(jobs))} | censored_shares(
+        jobs, held, "gpu_time_pct"
+    )
+
+
+def censored_shares(jobs: pd.DataFrame, weights: pd.Series, name: str) -> dict[str, float | None]:
+    """What part of the weights is of jobs that either end of the trace cuts off; None if not known."""
+    shares = {}
+    for prefix, flag in (("censored", "is_right_censored"), ("left_censored", "is_left_censored")):
+        is_known = jobs[flag].notna().all()
+        part = weights[jobs[flag].eq(True)].sum() if is_known else None
+        shares[f"{prefix}_{name}"] = percent(part, weights.sum()) if is_known else None
+    return shares
 
 
 # Views.
@@ -136,7 +164,7 @@ COVERAGE = ["gpu_jobs_with_run", "gpu_jobs_with_gpu_time", "censored_gpu_jobs"]
 def summary_rows(raw: Path, gpu_s: str = "held_gpu_s") -> list[dict[str, object]]:
     per_instance = gpus_per_instance(raw)
     rows = []
-    for names, jobs in by_cluster(jobs_of(raw)):
+    for names, jobs in by_cluster(jobs_v2_of(raw)):
         on_gpus, on_cpus = jobs[jobs["requested_gpus"] > 0], jobs[jobs["requested_gpus"] == 0]
         is_pai = names["trace"] == "pai"
         gpus = on_gpus["job_id"].map(per_instance) if is_pai else on_gpus["requested_gpus"]
@@ -217,7 +245,7 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
         long = jobs[jobs["run_s"] >= min_run_s]
         shares = (
             percent(jobs["run_s"].count(), len(jobs)),
-            percent((long["is_censored"] == True).sum(), len(long)),  # noqa: E712
+            percent((long["is_right_censored"] == True).sum(), len(long)),  # noqa: E712
         )
         ordered = sorted(long["run_s"])
         if every_value:
@@ -333,7 +361,7 @@ def user_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["trace", "users", "heaviest_pct", "top_users", *CONCENTRATION])
 
 
-CONCENTRATION = ["top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct"]
+CONCENTRATION = ["top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct", "left_censored_gpu_time_pct"]
 
 
 def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
@@ -347,7 +375,7 @@ def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFr
             "cancelled_of_known_pct": percent((known["status"] == "cancelled").sum(), len(known)),
             "failed_gpu_time_pct": percent(failed["held_gpu_s"].sum(), known["held_gpu_s"].sum()),
             "covered_failed_pct": percent(failed["held_gpu_s"].count(), len(failed)),
-            "censored_gpu_time_pct": coverage_of(jobs)["censored_gpu_time_pct"],
+            **censored_shares(jobs, jobs["held_gpu_s"], "gpu_time_pct"),
         }
         rows.append(names | row)
     return pd.DataFrame(rows)
@@ -369,7 +397,7 @@ def run_by_size(raw: Path, preempted_fails: bool) -> pd.DataFrame:
                 "median_run_s": jobs["run_s"].median(),
                 "median_wait_s": jobs["wait_s"].median(),
                 "covered_pct": percent(jobs["run_s"].count(), len(jobs)),
-                "censored_pct": percent(jobs["is_censored"].eq(True).sum(), len(jobs)),
+                **censored_shares(jobs, pd.Series(1, index=jobs.index), "pct"),
             }
             failed = failures_of(jobs, preempted_fails)
             rows.append(row | {name: failed[name] for name in ("known_pct", "failed_of_known_pct")})
@@ -400,7 +428,7 @@ def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFram
     """Of all jobs of a band in order, those without a wait last: the wait at so many percent of them."""
     rows = []
     of_trace = gpu_jobs_of(raw)
-    of_trace = of_trace[of_trace["trace"] == in_trace]
+    of_trace = of_trace[(of_trace["trace"] == in_trace) & ~of_trace["is_left_censored"].eq(True)]
     for band in raw_frames.BANDS.values():
         waits = of_trace.loc[of_trace["size_band"] == band, "wait_s"]
         if not waits.count():
@@ -576,43 +604,30 @@ def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool, by_workload: 
                 "held_gpu_h": held_gpu_s / HOUR_S,
                 "gpu_time_pct": percent(held_gpu_s, total_gpu_s),
                 "uncovered_pct": percent(jobs["held_gpu_s"].isna().sum(), len(jobs)),
-                "censored_pct": percent(jobs["is_censored"].eq(True).sum(), len(jobs)),
+                **censored_shares(jobs, pd.Series(1, index=jobs.index), "pct"),
             }
             rows.append(row)
     return pd.DataFrame(rows)
 
 
-def last_event(jobs: pd.DataFrame) -> float:
-    """When the trace ends: at the last submission, start or end that it tells."""
-    starts = jobs["submit_s"] + jobs["wait_s"]
-    ends = jobs["end_s"].fillna(starts + jobs["run_s"])
-    return pd.concat([jobs["submit_s"], starts, ends]).max()
-
-
-def placed_in_time(raw: Path, in_trace: str, offered: bool, censored_run_on: bool) -> pd.DataFrame:
-    """GPU jobs of a trace with when they start and stop, and until when they wait, where that is known."""
+def placed_in_time(raw: Path, in_trace: str, offered: bool) -> pd.DataFrame:
+    """GPU jobs of a trace with when they are seen to start and to stop, and until when to wait."""
     jobs = gpu_jobs_of(raw)
     jobs = jobs[jobs["trace"] == in_trace].copy()
-    never_started = jobs["wait_s"].isna() & jobs["run_s"].isna() & (jobs["status"] != "completed")
-    jobs["start"] = jobs["submit_s"] if offered else jobs["submit_s"] + jobs["wait_s"]
-    jobs["stop"] = jobs["start"] + jobs["run_s"]
-    if censored_run_on:
-        runs_on = jobs["is_censored"].eq(True) & jobs["run_s"].isna() & jobs["start"].notna()
-        jobs["stop"] = jobs["stop"].mask(runs_on, last_event(jobs))
-    jobs["waits_to"] = jobs["start"].fillna(jobs["end_s"].where(never_started))
-    jobs["last"] = jobs["stop"].fillna(jobs["end_s"])
-    jobs["gpus"] = (jobs["held_gpu_s"] / jobs["run_s"].where(jobs["run_s"] > 0)).fillna(
-        jobs["requested_gpus"]
-    )
+    jobs["start"] = jobs["observed_start_s"]
+    if offered:
+        jobs["start"] = jobs["start"].where(jobs["is_left_censored"].eq(True), jobs["submit_s"])
+    jobs["stop"] = jobs["start"] + jobs["observed_run_s"]
+    jobs["waits_to"] = jobs["submit_s"] + jobs["observed_wait_s"]
+    jobs["gpus"] = (jobs["held_gpu_s"] / jobs["observed_run_s"].where(jobs["observed_run_s"] > 0)).fillna(0)
     jobs["is_unended"] = jobs["start"].notna() & jobs["stop"].isna()
-    is_waiting = jobs["start"].isna() & jobs["submit_s"].notna() & jobs["waits_to"].notna()
-    jobs["is_placed"] = jobs["stop"].notna() | is_waiting
+    jobs["is_placed"] = jobs["stop"].notna() | (jobs["start"].isna() & jobs["waits_to"].notna())
     return jobs
 
 
 def hours_of_events(jobs: pd.DataFrame) -> range:
     """From the first submission, start or end of any job of the trace to the last, whatever its cluster."""
-    events = jobs[["submit_s", "start", "last"]]
+    events = jobs[["submit_s", "start", "stop", "waits_to"]]
     return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
 
 
@@ -646,10 +661,10 @@ ALLOCATION += ["capacity_gpus", "held_of_capacity_pct"]
 
 
 def allocation_hourly(
-    raw: Path, in_trace: str, by_partition: bool, from_hour: int, offered: bool, censored_run_on: bool
+    raw: Path, in_trace: str, by_partition: bool, from_hour: int, offered: bool
 ) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=ALLOCATION)]
-    jobs = placed_in_time(raw, in_trace, offered, censored_run_on)
+    jobs = placed_in_time(raw, in_trace, offered)
     if not jobs["start"].count():
         return frames[0]
     if not by_partition:
@@ -719,7 +734,7 @@ def errors_of(jobs: pd.DataFrame, by: str, last_jobs: int) -> tuple[np.ndarray, 
 def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.DataFrame:
     rows = []
     for trace, jobs in counted_jobs(raw, gpu_only).groupby("trace"):
-        is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0) & jobs["is_censored"].ne(True)
+        is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0) & jobs["is_right_censored"].ne(True)
         whole = jobs[is_whole].assign(
             ended_s=jobs["end_s"].fillna(jobs["submit_s"] + jobs["run_s"]), cluster=jobs["cluster"].fillna("")
         )
@@ -748,7 +763,9 @@ VIEWS = {
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
     # Not among those of PAI, which are compared on tables without keys too: rows would not meet.
     "pai.standard_job_v1": (partial(raw_frames.standard_jobs, trace="pai"), ["job_id"]),
-    "unified.jobs_v2": (all_jobs, ["trace", "cluster", "job_id"]),
+    "pai.standard_job_v2": (pai.standard_job_v2, ["job_id"]),
+    "unified.jobs_v2": (all_jobs_v2, ["trace", "cluster", "job_id"]),
+    "unified.jobs_v3": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary_v1, CLUSTER),
     "unified.summary_v3": (summary, CLUSTER),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
@@ -830,65 +847,55 @@ QUERIES = {
     "unified.failure_cost(gpu_only := false)": (failure_cost, (False, False), BY_OUTCOME),
     "unified.failure_cost(by_workload := true)": (failure_cost, (True, False, True), BY_OUTCOME),
     "unified.failure_cost(preempted_fails := true)": (failure_cost, (True, True), BY_OUTCOME),
-    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False, False), BY_PARTITION),
+    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False), BY_PARTITION),
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
         allocation_hourly,
-        ("openb", True, 2640, False, False),
+        ("openb", True, 2640, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(offered := true)": (
         allocation_hourly,
-        ("openb", False, 0, True, False),
+        ("openb", False, 0, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'itp', offered := true)": (
         allocation_hourly,
-        ("itp", False, 0, True, False),
+        ("itp", False, 0, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'pai')": (
         allocation_hourly,
-        ("pai", False, 0, False, False),
+        ("pai", False, 0, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'pai', by_partition := true)": (
         allocation_hourly,
-        ("pai", True, 0, False, False),
+        ("pai", True, 0, False),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly(in_trace := 'pai', censored_run_on := true)": (
+    "unified.allocation_hourly(in_trace := 'pai', offered := true)": (
         allocation_hourly,
-        ("pai", False, 0, False, True),
+        ("pai", False, 0, True),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly(in_trace := 'pai', offered := true, censored_run_on := true)": (
+    "unified.allocation_hourly(in_trace := 'acme')": (
         allocation_hourly,
-        ("pai", False, 0, True, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'acme', censored_run_on := true)": (
-        allocation_hourly,
-        ("acme", False, 0, False, True),
+        ("acme", False, 0, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'acme', offered := true)": (
         allocation_hourly,
-        ("acme", False, 0, True, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'acme', offered := true, censored_run_on := true)": (
-        allocation_hourly,
-        ("acme", False, 0, True, True),
+        ("acme", False, 0, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'dlrm')": (
         allocation_hourly,
-        ("dlrm", False, 0, False, False),
+        ("dlrm", False, 0, False),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true, censored_run_on := true)": (
+    "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true)": (
         allocation_hourly,
-        ("dlrm", True, 0, False, True),
+        ("dlrm", True, 0, False),
         BY_PARTITION,
     ),
     "unified.duration_predictability()": (duration_predictability, (True, 5), BY_PREDICTOR),
@@ -902,5 +909,3 @@ QUERIES = {
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
 OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai"}
-# Parameters that change the answer only together with others, and these others.
-TOGETHER = {("unified.allocation_hourly", "censored_run_on"): {"in_trace": "dlrm"}}

@@ -13,7 +13,7 @@ import pytest
         ("is_censored from philly.job_run", "no_end_means_running"),
         ("run_s from philly.job_run", "no_end_means_running"),
         ("run_s from philly.job_run", "run_includes_retries"),
-        ("is_censored from unified.jobs", "no_end_means_running"),
+        ("is_right_censored from unified.jobs", "no_end_means_running"),
         ("held_gpus from philly.load_by_day()", "no_end_means_running"),
         ("mean_gpu_pct from philly.attempt_utilization", "hour_comes_twice"),
         ("listed_gpus from philly.machine_inventory", "machine_list_disagrees"),

@@ -253,38 +253,38 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
 
 def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.gpu_time_concentration()") == [
-        ("acme", 4, 1, 1, 64.0, 100.0, 0.0),
-        ("openb", 4, 1, 1, pytest.approx(500 / 9), 75.0, 0.0),
-        ("pai", 4, 1, 1, pytest.approx(800 / 13), 50.0, 0.0),
+        ("acme", 4, 1, 1, 64.0, 100.0, 0.0, 0.0),
+        ("openb", 4, 1, 1, pytest.approx(500 / 9), 75.0, 0.0, 0.0),
+        ("pai", 4, 1, 1, pytest.approx(800 / 13), 50.0, 0.0, 0.0),
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 26) where trace = 'acme'") == [
-        ("acme", 4, 26, 2, 96.0, 100.0, 0.0)
+        ("acme", 4, 26, 2, 96.0, 100.0, 0.0, 0.0)
     ]
     assert rows(few, "from unified.gpu_time_concentration(top_pct := 0) where trace = 'acme'") == [
-        ("acme", 4, 0, 0, 0.0, 100.0, 0.0)
+        ("acme", 4, 0, 0, 0.0, 100.0, 0.0, 0.0)
     ]
 
 
 def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.user_concentration()") == [
-        ("acme", 3, 5, 1, 96.0, 100.0, 0.0),
-        ("pai", 2, 5, 1, 100.0, 50.0, 0.0),
+        ("acme", 3, 5, 1, 96.0, 100.0, 0.0, 0.0),
+        ("pai", 2, 5, 1, 100.0, 50.0, 0.0, 0.0),
     ]
     assert rows(few, "from unified.user_concentration(top_pct := 50) where trace = 'acme'") == [
-        ("acme", 3, 50, 2, pytest.approx(99.2), 100.0, 0.0)
+        ("acme", 3, 50, 2, pytest.approx(99.2), 100.0, 0.0, 0.0)
     ]
 
 
 def test_failures(few: duckdb.DuckDBPyConnection) -> None:
     """In percent of all, of the known, and of the GPU time, which all that failed have; none is cut off."""
     assert rows(few, "from unified.failure_share()") == [
-        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0),
-        ("openb", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0),
-        ("pai", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0),
+        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0, 0.0),
+        ("openb", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0, 0.0),
+        ("pai", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0, 0.0),
     ]
     all_that_end = "from unified.failure_share(gpu_only := false, preempted_fails := true)"
     assert rows(few, f"{all_that_end} where trace = 'acme'") == [
-        ("acme", "seren", 5, 100.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0)
+        ("acme", "seren", 5, 100.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0, 0.0)
     ]
 
 
@@ -333,10 +333,8 @@ def test_one_rule_for_failures_gives_one_share(few: duckdb.DuckDBPyConnection) -
 
 
 def test_time_held_is_not_time_spanned(few: duckdb.DuckDBPyConnection) -> None:
-    jobs = (
-        "select job_id, span_gpu_s, held_gpu_s, is_censored from unified.jobs where trace = 'pai' order by 1"
-    )
-    assert rows(few, jobs) == [
+    columns = "job_id, span_gpu_s, held_gpu_s, is_right_censored"
+    assert rows(few, f"select {columns} from unified.jobs where trace = 'pai' order by 1") == [
         ("j1/worker", 100.0, 50.0, False),
         ("j2/worker", 80.0, 80.0, False),
         ("j3/ps", 0.0, 0.0, False),
@@ -413,14 +411,14 @@ def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.Du
 
 def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
     assert rows(real, "from unified.gpu_time_concentration() where trace = 'itp'") == [
-        ("itp", 69_351, 1, 694, pytest.approx(47.2, abs=0.05), 100.0, 0.0)
+        ("itp", 69_351, 1, 694, pytest.approx(47.2, abs=0.05), 100.0, None, 0.0)
     ]
 
 
 def test_what_the_end_of_openb_cuts_off_is_said(real: duckdb.DuckDBPyConnection) -> None:
     """32 pods, which ran to the end, hold over half of the time; 19 pods came 110 days before the others."""
     censored = (
-        "select count(*) from unified.jobs where trace = 'openb' and is_censored and requested_gpus > 0"
+        "select count(*) from unified.jobs where trace = 'openb' and is_right_censored and requested_gpus > 0"
     )
     assert rows(real, censored) == [(32,)]
     [top] = rows(

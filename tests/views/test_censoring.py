@@ -1,0 +1,165 @@
+"""Jobs that the beginning or the end of a trace cuts off: their GPU time counts, unknown times do not."""
+
+import duckdb
+import pytest
+import raw_dumps
+
+HEADER = (
+    "instance_sn,role,app_name,cpu_request,cpu_limit,gpu_request,gpu_limit,rdma_request,rdma_limit,"
+    "memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
+    "creation_time,scheduled_time,deletion_time"
+)
+# Instance, GPUs, and the times of its creation, schedule and deletion.
+INSTANCES = (
+    ("before", 1, "", "", 1800),
+    ("whole", 2, 10, 20, 3620),
+    ("cut", 1, 7000, 7040, ""),
+    ("throughout", 4, "", "", ""),
+    ("last", 0, 60, 60, 7200),
+)
+CENSORED_SHARES = {
+    "unified.traces": "gpu_time_pct",
+    "unified.failure_share": "gpu_time_pct",
+    "unified.size_cdf": "gpu_time_pct",
+    "unified.gpu_time_concentration": "gpu_time_pct",
+    "unified.run_by_size": "pct",
+    "unified.failure_cost": "pct",
+}
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """A warehouse of five instances in a trace from 0 to 7200 s, which cuts off three of them."""
+    folder = tmp_path_factory.mktemp("services")
+    (folder / "raw" / "dlrm").mkdir(parents=True)
+    lines = [
+        f"{name},HN,app,8,8,{gpus},{gpus},0,0,16,16,100,100,-1,{create},{schedule},{end}"
+        for name, gpus, create, schedule, end in INSTANCES
+    ]
+    path = folder / "raw" / "dlrm" / "disaggregated_DLRM_trace.csv"
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
+    return connection.execute(sql).fetchall()
+
+
+def test_services_that_outlive_the_trace(services: duckdb.DuckDBPyConnection) -> None:
+    columns = (
+        "wait_s, observed_start_s, run_s, observed_run_s, held_gpu_s, is_right_censored, is_left_censored"
+    )
+    seen = rows(services, f"select job_id, {columns} from unified.jobs")
+    assert {job_id: row for job_id, *row in seen} == {
+        "before": [None, 0, None, 1800, 1800, False, True],
+        "whole": [10, 20, 3600, 3600, 7200, False, False],
+        "cut": [40, 7040, None, 160, 160, True, False],
+        "throughout": [None, 0, None, 7200, 28800, True, True],
+        "last": [0, 60, 7140, 7140, 0, False, False],
+    }
+
+
+def test_left_censored_jobs_hold_gpus_from_the_first_second(services: duckdb.DuckDBPyConnection) -> None:
+    columns = "hour, held_gpus * 3600, running_jobs * 3600, unended_jobs"
+    assert rows(services, f"select {columns} from unified.allocation_hourly('dlrm')") == [
+        (0, pytest.approx(4 * 3600 + 1800 + 2 * 3580), pytest.approx(3600 + 1800 + 3580), 0),
+        (1, pytest.approx(4 * 3600 + 2 * 20 + 160), pytest.approx(3600 + 20 + 160), 0),
+        (2, 0, 0, 0),
+    ]
+    # Where the others start at their submission, these start with the trace, as theirs is unknown.
+    offered = "select held_gpus * 3600 from unified.allocation_hourly('dlrm', offered := true)"
+    assert rows(services, offered)[0] == (pytest.approx(4 * 3600 + 1800 + 2 * 3590),)
+
+
+def test_waits_from_before_the_trace_are_unknown(services: duckdb.DuckDBPyConnection) -> None:
+    waits = "select size_band, jobs, without_wait_pct from unified.wait_cdf('dlrm') where percentile = 50"
+    assert rows(services, waits) == [("1", 1, 0), ("2 to 7", 1, 0)]
+
+
+@pytest.mark.parametrize("query", CENSORED_SHARES)
+def test_unknown_is_not_0(query: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    """ITP and spot do not say which jobs ran at the end, nor spot which ran before its first second."""
+    name = CENSORED_SHARES[query]
+    counts = f"count(*), count(censored_{name}), count(left_censored_{name})"
+    found = {
+        trace: row for trace, *row in rows(synthetic, f"select trace, {counts} from {query}() group by 1")
+    }
+    assert found["itp"][0] == found["itp"][2] > 0 == found["itp"][1]
+    assert found["spot"][0] > found["spot"][2] and found["spot"][1] == 0
+    assert len(set(found["dlrm"])) == 1
+
+
+@pytest.mark.parametrize("trace", ["acme", "dlrm", "helios", "openb", "pai", "philly"])
+def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    [(held_gpu_h,)] = rows(
+        synthetic, f"select sum(held_gpu_s) / 3600 from unified.jobs where trace = '{trace}'"
+    )
+    [(allocated_gpu_h,)] = rows(synthetic, f"select sum(held_gpus) from unified.allocation_hourly('{trace}')")
+    assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
+
+
+def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
+    """Of 7,386 GPU instances, 3,123 are from before the trace and 3,322 outlive it."""
+    shares = "censored_gpu_time_pct, left_censored_gpu_time_pct"
+    [(jobs, gpu_h, covered, *cut_off)] = rows(
+        real, f"select jobs, held_gpu_h, covered_pct, {shares} from unified.traces() where trace = 'dlrm'"
+    )
+    assert (jobs, covered) == (7_386, 100)
+    assert gpu_h == pytest.approx(2_375_875, abs=0.5)
+    assert cut_off == [pytest.approx(85.36, abs=0.005), pytest.approx(82.84, abs=0.005)]
+    [(allocated_gpu_h, least_gpus)] = rows(
+        real, "select sum(held_gpus), min(held_gpus) from unified.allocation_hourly('dlrm')"
+    )
+    assert allocated_gpu_h == pytest.approx(gpu_h)
+    assert allocated_gpu_h / (2_677_541 / 3600) == pytest.approx(3_194, abs=0.5)
+    assert least_gpus > 2_500
+    columns = "sum(jobs), sum(held_gpu_h), max(censored_pct), max(left_censored_pct)"
+    assert rows(real, f"select {columns} from unified.run_by_size() where trace = 'dlrm'") == [
+        (7_386, pytest.approx(gpu_h), pytest.approx(100 * 3_322 / 7_386), pytest.approx(100 * 3_123 / 7_386))
+    ]
+
+
+def test_waits_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
+    waits = "select percentile, wait_s from unified.wait_cdf('dlrm') where percentile >= 50"
+    assert rows(real, waits) == [(50, 0), (75, 42), (90, 116), (95, 370), (99, 9_764)]
+
+
+def test_gpu_time_that_the_end_of_openb_cuts_off(real: duckdb.DuckDBPyConnection) -> None:
+    """32 GPU pods ran when the trace ended: their runs are unknown, and they hold 56.1 % of the time."""
+    openb = "from unified.jobs where trace = 'openb' and requested_gpus > 0"
+    counts = "count(*), count(run_s), count(end_s), count(observed_run_s)"
+    assert rows(real, f"select {counts} {openb} and is_right_censored") == [(32, 0, 0, 32)]
+    [(gpu_h, cut_off)] = rows(
+        real, "select held_gpu_h, censored_gpu_time_pct from unified.traces() where trace = 'openb'"
+    )
+    assert (gpu_h, cut_off) == (pytest.approx(51_470.7, abs=0.05), pytest.approx(56.13, abs=0.005))
+    [(allocated_gpu_h,)] = rows(real, "select sum(held_gpus) from unified.allocation_hourly()")
+    assert allocated_gpu_h == pytest.approx(gpu_h)
+
+
+def test_a_running_task_has_no_run_time(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """What is seen of it is a lower bound: tasks, jobs of all traces and queries agree."""
+    running = "status not in ('Terminated', 'Failed')"
+    [(tasks, runs, seen)] = rows(
+        synthetic, f"select count(*), count(run_s), count(observed_run_s) from pai.task_run where {running}"
+    )
+    assert tasks > seen > 0 == runs
+    of_jobs = "select count(run_s), count(observed_run_s) from unified.jobs where trace = 'pai'"
+    of_tasks = "select count(run_s), count(observed_run_s) from pai.task_run"
+    assert rows(synthetic, of_jobs) == rows(synthetic, of_tasks)
+    started = "from pai.task_run where submit_s is not null and wait_s is not null"
+    [(unended,)] = rows(synthetic, f"select count(*) - count(run_s) {started}")
+    assert rows(synthetic, "select distinct unended_tasks from pai.wait_share()") == [(unended,)]
+    by_status = "select sum(tasks_with_run) from pai.run_by_status(gpu_only := false)"
+    assert rows(synthetic, f"{by_status} where {running}") == [(0,)]
+    reason = "select reason from catalog.metrics where trace = 'pai' and metric = 'run'"
+    assert "NULL for tasks that had not ended" in rows(synthetic, reason)[0][0]
+
+
+def test_running_tasks_of_pai_do_not_hold_gpus_to_the_end(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """115,501 tasks are Running as published: far more than the 6,742 GPUs could run when the trace ended."""
+    [(last_hour_gpus, mean_gpus)] = rows(
+        synthetic,
+        "select max_by(held_gpus, hour), avg(held_gpus) from unified.allocation_hourly('pai')",
+    )
+    assert last_hour_gpus < mean_gpus

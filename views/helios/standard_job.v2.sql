@@ -1,0 +1,65 @@
+-- Helios jobs in the standard format.
+-- grain: one row per (cluster, job_id)
+-- source: README of HeliosData, cluster_log.csv
+-- caveat: helios.zone_is_assumed: submit_time submit_s end_s
+-- caveat: helios.failed_is_a_class: status
+-- caveat: helios.vc_names_are_shared: partition_name
+create or replace view helios.standard_job_v2 as
+-- Local times: what is added to them for the hour where the cluster is, is nothing.
+with clock as (
+    select local_offset_s
+    from catalog.clocks
+    where clock = 'helios.local'
+),
+
+seconds as (
+    select
+        cluster,
+        job_id,
+        "user" as user_id,
+        vc,
+        state,
+        cast(cpu_num as double) as requested_cpus,
+        cast(gpu_num as double) as requested_gpus,
+        epoch(submit_time) as submit_s,
+        epoch(start_time) as start_s,
+        epoch(end_time) as end_s,
+        epoch(max(greatest(submit_time, start_time, end_time)) over (partition by cluster)) as trace_end_s
+    from helios.job
+)
+
+select
+    cluster,
+    job_id,
+    user_id,
+    cast(null as varchar) as group_id,
+    -- The zone of China is an assumption.
+    to_timestamp(submit_s - 28800) as submit_time,
+    submit_s,
+    submit_s + (select clock.local_offset_s from clock) as local_submit_s,
+    start_s - submit_s as wait_s,
+    -- An end without a start is a withdrawal.
+    coalesce(start_s, end_s) - submit_s as observed_wait_s,
+    start_s as observed_start_s,
+    end_s - start_s as run_s,
+    coalesce(end_s, trace_end_s) - start_s as observed_run_s,
+    end_s,
+    requested_cpus,
+    cast(null as double) as allocated_cpus,
+    requested_gpus,
+    requested_gpus as requested_gpus_per_instance,
+    cast(null as double) as allocated_gpus,
+    cast(null as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    requested_gpus * (coalesce(end_s, trace_end_s) - start_s) as held_gpu_s,
+    case
+        when state = 'COMPLETED' then 'completed'
+        when state = 'CANCELLED' then 'cancelled'
+        when state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') then 'failed'
+        else 'unknown'
+    end as status,
+    start_s is not null and end_s is null as is_right_censored,
+    false as is_left_censored,
+    cast(null as varchar) as workload,
+    vc as partition_name
+from seconds;

@@ -1,0 +1,34 @@
+-- Jobs of the spot trace in the standard format.
+-- grain: one row per job
+-- source: README of cluster-trace-v2026-spot-gpu
+create or replace view spot.standard_job_v2 as
+select
+    cast(null as varchar) as cluster,
+    job_id,
+    cast(null as varchar) as user_id,
+    organization as group_id,
+    cast(null as timestamptz) as submit_time,
+    submit_s,
+    cast(null as double) as local_submit_s,
+    cast(null as double) as wait_s,
+    cast(null as double) as observed_wait_s,
+    cast(null as double) as observed_start_s,
+    run_s,
+    run_s as observed_run_s,
+    cast(null as double) as end_s,
+    requested_cpus,
+    cast(null as double) as allocated_cpus,
+    requested_gpus,
+    -- As wherever a job's tasks are not jobs of their own.
+    requested_gpus as requested_gpus_per_instance,
+    cast(null as double) as allocated_gpus,
+    cast(null as double) as requested_memory_gib,
+    cast(null as double) as allocated_memory_gib,
+    requested_gpus * run_s as held_gpu_s,
+    'unknown' as status,
+    cast(null as boolean) as is_right_censored,
+    -- What ran when the trace began appears to be submitted at 0, like what was submitted then.
+    case when submit_s > 0 then false end as is_left_censored,
+    cast(null as varchar) as workload,
+    gpu_model as partition_name
+from spot.job_demand_v1;

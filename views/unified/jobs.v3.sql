@@ -1,0 +1,58 @@
+-- Jobs of all traces in the standard format (SWF), clipped to the time that each trace covers; NULL if not recorded.
+-- grain: one row per (trace, cluster, job_id): a PAI task, an ITP, Acme, Helios, Philly or spot job, an openb pod, a DLRM instance
+-- source: Standard Workload Format v2.2, and each publisher's README
+create or replace view unified.jobs_v3 as
+select
+    trace,
+    cluster,
+    job_id,
+    user_id,
+    group_id,
+    submit_time,
+    submit_s,
+    local_submit_s,
+    -- Before 1970, a remainder may be below 0.
+    (cast(floor(local_submit_s / 3600) as bigint) % 24 + 24) % 24 as hour_of_day,
+    -- Day 0 was a Thursday.
+    ((cast(floor(local_submit_s / 86400) as bigint) + 3) % 7 + 7) % 7 + 1 as weekday,
+    wait_s,
+    observed_wait_s,
+    observed_start_s,
+    run_s,
+    observed_run_s,
+    end_s,
+    requested_cpus,
+    allocated_cpus,
+    requested_gpus,
+    requested_gpus_per_instance,
+    case
+        when requested_gpus = 0 then 'no GPU'
+        when requested_gpus < 1 then 'below 1'
+        when requested_gpus < 2 then '1'
+        when requested_gpus < 8 then '2 to 7'
+        when requested_gpus < 9 then '8'
+        when requested_gpus < 64 then '9 to 63'
+        when requested_gpus < 512 then '64 to 511'
+        when requested_gpus >= 512 then '512 and more'
+    end as size_band,
+    allocated_gpus,
+    requested_memory_gib,
+    allocated_memory_gib,
+    requested_gpus * run_s as span_gpu_s,
+    held_gpu_s,
+    status,
+    is_right_censored,
+    is_left_censored,
+    workload,
+    partition_name
+from each_trace.standard_job_v2;
+
+comment on column unified.jobs_v3.wait_s is 'Seconds from submission to start; NULL for ITP and spot, which record none, for jobs that never started, and for left-censored jobs; derived.';
+comment on column unified.jobs_v3.observed_wait_s is 'Seconds that the job was seen waiting: wait_s, or for a job without a start the time to its withdrawal or to the end of the trace, a lower bound of the wait; NULL if unknown or left-censored; derived.';
+comment on column unified.jobs_v3.observed_start_s is 'First second at which the job is seen running, on the trace''s own clock: its start, or the beginning of the trace if it ran before; NULL if it never started or the trace records no starts (ITP, spot); derived.';
+comment on column unified.jobs_v3.run_s is 'Seconds from start to end, of runs seen from start to end only; for PAI from its first instance''s start to its last instance''s end; derived.';
+comment on column unified.jobs_v3.observed_run_s is 'Seconds that the job was seen running: run_s, or for a censored job the part inside the trace, a lower bound of the run; for PAI and Philly, whose logs do not say how long a job without an end ran on, up to the last time known of it; NULL if it never started or nothing is known; derived.';
+comment on column unified.jobs_v3.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP and spot, whose start is not known, and for jobs cut off by the end of the trace; derived.';
+comment on column unified.jobs_v3.held_gpu_s is 'GPU-seconds held inside the time that the trace covers, by censored jobs too: the GPUs of each instance times how long that was seen running, re-runs included; as requested_gpus times observed_run_s where a job is one instance; derived.';
+comment on column unified.jobs_v3.is_right_censored is 'Whether the job was still running when it was last seen, as a rule at the end of the trace; NULL if the trace does not record it; derived.';
+comment on column unified.jobs_v3.is_left_censored is 'Whether the job was submitted or started before the trace began, so that its wait or its start is unknown; false where a trace has no such jobs, NULL where it does not say (spot, at second 0); derived.';
