@@ -26,7 +26,10 @@ TIME = Column(
 # The README names these texts for a missing container; the files have empty fields.
 CONTAINER = Column("container_ip", "VARCHAR", "Container: hash of its address", null_texts=("NULL", "None"))
 REQUEST_TYPE = Column(
-    "request_type", "VARCHAR", "Generative Requests, or API Requests, which have no container"
+    "request_type",
+    "VARCHAR",
+    "Generative Requests, or API Requests, which have no container",
+    examples=("Generative Requests", "API Requests"),
 )
 WHOLE_MINUTES = Rule(
     "minutes", "times are whole minutes, each 57 s on the trace's clock", "timestamp_anon % 57 <> 0"

@@ -1,9 +1,12 @@
 -- GPU and memory utilisation by hour of day (GenAI containers)
 -- chart: line x=hour_of_day y=mean_gpu_pct
+-- column: containers: Containers with any measurement in the hour
+-- column: gpu_containers: Containers with a measured GPU utilisation in the hour, over which it is averaged
 create or replace macro genai.use_by_hour() as table
 select
     hour_of_day,
     count(distinct container_id) as containers,
+    count(distinct case when gpu_pct is not null then container_id end) as gpu_containers,
     favg(gpu_pct) as mean_gpu_pct,
     favg(gpu_memory_gib) as mean_gpu_memory_gib,
     favg(memory_pct) as mean_memory_pct
@@ -11,4 +14,4 @@ from genai.container_minute
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table genai.use_by_hour is 'Containers per hour of the day in China, and means of their GPU utilisation and memory.';
+comment on macro table genai.use_by_hour is 'Containers and containers with a measured GPU utilisation per hour of the day in China, and means of GPU utilisation and memory over the container-minutes that have them. 64 of the 207 containers never have a GPU utilisation: they have no GPU or it was not measured.';

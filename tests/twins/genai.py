@@ -2,10 +2,12 @@
 
 import ast
 import io
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
-from raw_frames import csv_members, percentiles
+from raw_frames import BOX_PERCENTILES, csv_members, percentiles
 
 STAGES = {
     "queue": "queue_rt_raw_anon",
@@ -77,6 +79,8 @@ def use_by_hour(raw: Path) -> pd.DataFrame:
     hours = container_minute(raw).groupby("hour_of_day")
     means = hours[["gpu_pct", "gpu_memory_gib", "memory_pct"]].mean().add_prefix("mean_")
     means.insert(0, "containers", hours["container_id"].nunique())
+    measured = container_minute(raw).dropna(subset="gpu_pct").groupby("hour_of_day")["container_id"]
+    means.insert(1, "gpu_containers", measured.nunique().reindex(means.index, fill_value=0))
     return means.reset_index()
 
 
@@ -97,6 +101,63 @@ def requests_by_day(raw: Path, kinds: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows | {"median_run_s": days["run_s"].median()}).reset_index()
 
 
+def latency_by_load(raw: Path, stage: str, load: str) -> pd.DataFrame:
+    rates = telemetry(raw, "qps")
+    rates = rates[rates["request_type"] == "Generative Requests"].groupby("time_s")["value"].sum()
+    queue = telemetry(raw, "queue_size_raw_anon").set_index("time_s")["value"]
+    latency = stage_latency(raw)
+    latency = latency[latency["stage"] == stage]
+    day = pd.DataFrame(index=sorted(set(latency["time_s"])))
+    day["request_rate"], day["queued_requests"] = rates.reindex(day.index), queue.reindex(day.index)
+    amount, most = {
+        "request_rate": (day["request_rate"], rates.max()),
+        "queue_size": (day["queued_requests"], queue.max()),
+    }[load]
+    day["load_band"] = (10 * amount / most).round(6).apply(np.ceil) * 10
+    of_load = day.groupby("load_band", dropna=False)
+    bands = latency.join(day["load_band"], on="time_s").groupby("load_band", dropna=False)["latency_ms"]
+    columns = {
+        "minutes_of_day": of_load.size(),
+        "minutes": bands.size(),
+        "mean_request_rate": of_load["request_rate"].mean(),
+        "mean_queued_requests": of_load["queued_requests"].mean(),
+        **percentiles(bands, "ms", BOX_PERCENTILES),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+# By column: the largest amount of each band; the band that is left has the label below.
+SHAPE_BANDS = {
+    "prompt_length": {25: "0 to 25", 50: "26 to 50", 75: "51 to 75", 100: "76 to 100"}
+    | {200: "101 to 200", 400: "201 to 400", math.inf: "401 and more"},
+    "num_inference_steps": {20: "0 to 20", 29: "21 to 29", 30: "30", 39: "31 to 39", 40: "40"}
+    | {math.inf: "41 and more"},
+    "num_images_per_prompt": {1: "1", 3: "2 to 3", 4: "4", math.inf: "5 and more"},
+    "num_lora": {0: "0", 1: "1", 2: "2", math.inf: "3 and more"},
+}
+
+
+def run_by_request_shape(raw: Path, column: str, kinds: list[str]) -> pd.DataFrame:
+    found = table(raw, "lora_request_trace")
+    found = found[found["predict_type"].isin(kinds)]
+    limits = SHAPE_BANDS[column].items()
+    shapes = found.assign(
+        shape_band=[
+            next((band for most, band in limits if amount <= most), None) for amount in found[column]
+        ],
+        run_s=found["exec_time_seconds"].where(found["predict_status"] == "SUCCEED"),
+        is_failed=found["predict_status"] == "FAILED",
+    ).groupby("shape_band", dropna=False)
+    columns = {
+        "requests": shapes.size(),
+        "failed_requests": shapes["is_failed"].sum(),
+        "timed_requests": shapes["run_s"].count(),
+        **percentiles(shapes["run_s"], "run_s", BOX_PERCENTILES),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+KINDS = ["TXT_2_IMG", "IMG_2_IMG", "INPAINTING"]
 VIEWS = {
     "genai.stage_latency_v1": (stage_latency, ["stage", "container_id", "time_s"]),
     "genai.container_minute_v1": (container_minute, ["container_id", "time_s"]),
@@ -107,6 +168,28 @@ QUERIES = {
     "genai.latency_by_hour()": (latency_by_hour, ("end_to_end",), ["hour_of_day"]),
     "genai.latency_by_hour(of_stage := 'lora')": (latency_by_hour, ("lora",), ["hour_of_day"]),
     "genai.use_by_hour()": (use_by_hour, (), ["hour_of_day"]),
-    "genai.requests_by_day()": (requests_by_day, (["TXT_2_IMG", "IMG_2_IMG", "INPAINTING"],), ["day"]),
+    "genai.requests_by_day()": (requests_by_day, (KINDS,), ["day"]),
     "genai.requests_by_day(of_type := 'IMG_2_IMG')": (requests_by_day, (["IMG_2_IMG"],), ["day"]),
+    "genai.latency_by_load()": (latency_by_load, ("end_to_end", "request_rate"), ["load_band"]),
+    "genai.latency_by_load('queue', by_load := 'queue_size')": (
+        latency_by_load,
+        ("queue", "queue_size"),
+        ["load_band"],
+    ),
+    "genai.run_by_request_shape()": (run_by_request_shape, ("prompt_length", KINDS), ["shape_band"]),
+    "genai.run_by_request_shape('inference_steps')": (
+        run_by_request_shape,
+        ("num_inference_steps", KINDS),
+        ["shape_band"],
+    ),
+    "genai.run_by_request_shape('images', of_type := 'TXT_2_IMG')": (
+        run_by_request_shape,
+        ("num_images_per_prompt", KINDS[:1]),
+        ["shape_band"],
+    ),
+    "genai.run_by_request_shape('adapters')": (
+        run_by_request_shape,
+        ("num_lora", KINDS),
+        ["shape_band"],
+    ),
 }
