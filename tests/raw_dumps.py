@@ -76,7 +76,7 @@ def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
     """A database over raw files: one without data, whose base tables are then made to read theirs.
 
-    To build one takes ten times as long, as views and queries are the same whatever the data.
+    Building one for each dump takes ten times as long, and the views and queries do not depend on the data.
     """
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)

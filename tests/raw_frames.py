@@ -31,7 +31,7 @@ def percentiles(values: Any, name: str, parts: Mapping[str, float] = PERCENTILES
 
 
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
-    """All cells as text, the empty ones missing, whatever they look like."""
+    """All cells as text, with empty ones missing; no other text is taken for a missing value."""
     return pd.read_csv(
         io.BytesIO(data),
         header=None if names else 0,
@@ -53,7 +53,7 @@ def joined_bytes(folder: Path, name: str) -> bytes:
 
 
 def csv_members(archive: bytes) -> dict[str, bytes]:
-    """The CSVs of a gzip'ed tar by stem, without what macOS packs beside them."""
+    """The CSVs of a gzip'ed tar by stem, without the metadata files that macOS adds."""
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(archive))) as members:
         return {
             Path(member.name).stem: members.extractfile(member).read()
@@ -275,7 +275,7 @@ def zeus_energy_to_accuracy(raw: Path) -> pd.DataFrame:
 
 
 def happened(times: pd.Series) -> pd.Series:
-    """Times of PAI where they stand for something: 0 and empty both mean that it did not happen."""
+    """PAI's times of events. 0 and empty both mean that the event did not happen."""
     return times.where(times > 0)
 
 

@@ -162,7 +162,7 @@ def writing(path: Path) -> Iterator[subprocess.Popen]:
 
 @pytest.mark.usefixtures("few_views")
 def test_next_version_survives_client_writes(sample_warehouse: Path, tmp_path: Path) -> None:
-    """Its write-ahead log lies beside the database by name, and belongs to the one that was replaced."""
+    """The client's write-ahead log has the name of the new database, but belongs to the replaced one."""
     warehouse = tmp_path / "warehouse"
     shutil.copytree(sample_warehouse, warehouse)
     with writing(warehouse / database.NAME):
@@ -175,7 +175,7 @@ def test_next_version_survives_client_writes(sample_warehouse: Path, tmp_path: P
 def test_error_names_client_that_holds_database(
     sample_warehouse: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
-    """DuckDB lets nobody else in while somebody has a database open for writing."""
+    """While a process has a database open for writing, DuckDB lets no other process open it."""
     path = shutil.copy(sample_warehouse / database.NAME, tmp_path)
     with writing(path) as writer:
         done = run([traces, "list", "traces", "--warehouse", tmp_path], check=False)

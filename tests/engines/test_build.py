@@ -132,11 +132,11 @@ def test_columns_are_found_by_the_names_that_queries_read(empty: duckdb.DuckDBPy
     assert differ == []
 
 
-def test_a_view_says_its_grain_and_source(empty: duckdb.DuckDBPyConnection) -> None:
+def test_every_view_has_grain_and_source(empty: duckdb.DuckDBPyConnection) -> None:
     assert column(empty, "select versioned_name from catalog.views where '' in (title, grain, source)") == []
 
 
-def test_a_view_that_reads_nothing_holds_what_nobody_measured(empty: duckdb.DuckDBPyConnection) -> None:
+def test_view_without_inputs_has_no_measured_column(empty: duckdb.DuckDBPyConnection) -> None:
     assumed = column(empty, "select versioned_name from catalog.views where len(reads) = 0")
     assert "itp.simulated_capacity_v1" in assumed
     synthetic = column(
@@ -190,7 +190,7 @@ def test_caveats_name_the_objects_that_they_touch(empty: duckdb.DuckDBPyConnecti
     assert named <= set(column(empty, "select caveat from catalog.caveats"))
 
 
-def test_alias_and_version_answer_alike(real: duckdb.DuckDBPyConnection) -> None:
+def test_alias_returns_rows_of_newest_version(real: duckdb.DuckDBPyConnection) -> None:
     for view in newest(view_files()).values():
         both = f"(from {view.versioned} except from {view.alias})"
         assert real.execute(f"select count(*) from {both}").fetchall()[0] == (0,)

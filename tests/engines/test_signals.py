@@ -130,7 +130,7 @@ def test_what_a_killed_process_left_is_taken_away_by_the_next(
     assert [path.name for path in out.iterdir()] == ["answer.csv"]
 
 
-def test_a_killed_export_leaves_nothing_beside_the_answer(
+def test_killed_export_leaves_only_the_output_file(
     sample_warehouse: Path, temporary: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"

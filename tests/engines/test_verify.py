@@ -1,4 +1,4 @@
-"""Published figures: what is printed beside what is measured, and every verdict that there is."""
+"""Published figures are compared with computed ones, with every verdict."""
 
 import csv
 import shutil
@@ -92,7 +92,7 @@ VERDICTS = [
     ({"measured_by": f"{GPUS} where (select count(*) from itp.job_v1) = 0"}, Verdict.NO_DATA, None),
     ({"measured_by": "select count(*) from itp.gpu_hours()", "explanation": "Why."}, Verdict.NO_DATA, None),
     ({"needs_file": "openb_node_list_all_node.csv"}, Verdict.REPRODUCED, 0),
-    # Another file of the same table: what is there says nothing of it.
+    # The rows come from another file of the same table, to which the figure does not apply.
     ({"needs_file": "openb_node_list_gpu_node.csv", "explanation": "Why."}, Verdict.NO_DATA, None),
     # Rows, but none that the figure is about: an explanation of another value does not cover it.
     ({"measured_by": "select gpu from openb.node where sn = 'z'"}, Verdict.DIFFERS, None),
@@ -207,7 +207,7 @@ def test_the_catalog_says_what_a_figure_reads(build: Build) -> None:
 
 
 def test_real_machines_are_as_published(real_warehouse: Path) -> None:
-    """Of PAI's tables only that of the machines is at hand."""
+    """Only PAI's machine table is available."""
     with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["pai"])
     found = {result.figure.removeprefix("pai."): result for result in results}
@@ -221,7 +221,7 @@ def test_real_machines_are_as_published(real_warehouse: Path) -> None:
 
 
 def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
-    """Of Acme's tables only that of the publisher's figures is at hand."""
+    """Only Acme's table of the publisher's own figures is available."""
     with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["acme"])
     reproduced = {result.figure for result in results if result.verdict is Verdict.REPRODUCED}
@@ -249,7 +249,7 @@ def test_real_itp_is_as_published(real_warehouse: Path) -> None:
 
 
 def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
-    """Of Zeus's power files those of V100 and A40 are at hand."""
+    """Only Zeus's power files of V100 and A40 are available."""
     with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["zeus"])
     verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
@@ -268,7 +268,7 @@ def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
 
 @pytest.fixture(scope="module")
 def sample_results(sample_warehouse: Path) -> list[verify.Result]:
-    """Every figure beside the synthetic data."""
+    """Every figure, compared with the synthetic data."""
     with sandbox.connect(sample_warehouse) as connection:
         return list(verify.figures(connection, []))
 

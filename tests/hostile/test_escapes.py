@@ -1,4 +1,4 @@
-"""Nobody who asks can change a file, or read one that is not the warehouse's: both walls, each by itself."""
+"""No query changes a file or reads one outside the warehouse: the statement check and Landlock, each alone."""
 
 import hashlib
 import re
@@ -28,7 +28,7 @@ CHANGES_THE_CONNECTION = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where the attempts are made, and what they may not change."""
+    """The folder of the attempts, with the files that they must not change."""
 
     folder: Path
     names: dict[str, str]
@@ -42,7 +42,7 @@ class Place:
         return self.folder / "scratch"
 
     def state(self) -> dict[str, str]:
-        """Every file and folder with its content's hash, but for the scratch folder, which may change."""
+        """Every file and folder with its content's hash, except the scratch folder, which may change."""
         return {
             str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
             for path in sorted(self.folder.rglob("*"))

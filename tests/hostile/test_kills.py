@@ -160,11 +160,11 @@ def test_killed_at_random(
     fail_with(found)
 
 
-ROOMS = (0, 8, 32, 100, 300, 700, 1500, 2500, 3500, 4200)
+FREE_KIB = (0, 8, 32, 100, 300, 700, 1500, 2500, 3500, 4200)
 
 
-def check_full(run: Run, room_kib: int) -> list[str]:
-    """A disk that is full ends an ingest with a sentence, unless there was room enough."""
+def check_full(run: Run, free_kib: int) -> list[str]:
+    """A full disk ends an ingest with advice, unless the free space was enough."""
     faults = run.faults()
     if not faults and run.code == 1 and "Free disk space" not in run.stderr:
         faults.append(f"it does not say to free disk space: {run.stderr}")
@@ -172,24 +172,24 @@ def check_full(run: Run, room_kib: int) -> list[str]:
 
 
 @pytest.mark.skipif(not TRY_ALL, reason=LONG)
-@pytest.mark.parametrize("room_kib", ROOMS)
-def test_full_disk(room_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count) -> None:
+@pytest.mark.parametrize("free_kib", FREE_KIB)
+def test_full_disk(free_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     used_kib = int(subprocess.check_output(["du", "-sk", versions.warehouse["old"]]).split()[0])
-    if os.geteuid() or mount(disk, f"size={used_kib + 80 + room_kib}k"):
+    if os.geteuid() or mount(disk, f"size={used_kib + 80 + free_kib}k"):
         pytest.skip("a small disk can be mounted by root only")
     try:
         warehouse = disk / "warehouse"
         shutil.copytree(versions.warehouse["old"], warehouse)
         run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
         count("full disks", 1)
-        found = check_full(run, room_kib) + faults_after(warehouse, versions, may_be_missing=False)
+        found = check_full(run, free_kib) + faults_after(warehouse, versions, may_be_missing=False)
         assert mount(disk, "remount,size=64m") == 0
         found += faults_after_the_next(warehouse, versions, server)
     finally:
         subprocess.run(["umount", disk], check=True)
-    fail_with({f"{room_kib} KiB of room": found} if found else {})
+    fail_with({f"{free_kib} KiB free": found} if found else {})
 
 
 def mount(folder: Path, options: str) -> int:

@@ -38,9 +38,9 @@ def taken(step: Ask | Do | Holds, server: Server, folder: Path) -> list[str]:
         return held(step, folder / "warehouse")
     places = {"folder": folder, "raw": folder / "raw", "warehouse": folder / "warehouse"}
     run = server.run(*(part.format(**places) for part in step.arguments.split()))
-    said = run.stdout + run.stderr
+    printed = run.stdout + run.stderr
     return run.faults(step.codes) + [
-        f"it does not say {text!r}: {said}" for text in step.says if text not in said
+        f"it does not say {text!r}: {printed}" for text in step.says if text not in printed
     ]
 
 

@@ -1,4 +1,4 @@
-"""The published curves that the package holds: sound in themselves, and true to the publisher's."""
+"""The published curves in the package are valid, and equal to the publisher's."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def published(real_raw: Path) -> dict[str, pl.DataFrame]:
 
 
 def percentile_range(curve: Curve, value: float) -> tuple[float, float]:
-    """The percentiles that a value stands at, on the straight lines between a curve's points."""
+    """The percentiles of a value, interpolated linearly between a curve's points."""
     values, percentiles = np.array(curve.values), np.array(curve.percentiles)
     here = percentiles[values == value]
     if len(here):

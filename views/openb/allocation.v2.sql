@@ -7,8 +7,8 @@
 -- caveat: openb.gpu_milli_is_per_gpu: gpu_pods milli_by_card milli by_card_pct pct
 -- caveat: openb.multigpu_demand_exceeds_capacity: variant gpu_pods milli_by_card milli by_card_pct pct
 -- caveat: openb.multigpu_five_columns: pod_phase
--- Differs from version 1 in that no row is of all phases together, beside which the others would count twice, and in
--- the comment on pct, which took every list over 100 for one that pods were added to.
+-- Unlike version 1, this has no row for all phases together, so that a sum does not count pods twice. The comment on
+-- pct no longer says that pods were added to every list over 100.
 create or replace view openb.allocation_v2 as
 with capacity as (
     select sum(gpu_milli) as capacity_milli

@@ -7,7 +7,7 @@
 -- settles: openb.times_from_first_pod: is_censored
 -- settles: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
--- Whoever still ran when the trace ended was deleted with it, at one time.
+-- Pods that still ran when the trace ended were all deleted at that time.
 with pods as (
     select
         name,

@@ -17,7 +17,7 @@ with classes as (
         memory_mib,
         count(*) as unscheduled_pods
     from openb.pod
-    -- The lists without times have no creation either: of them nobody knows.
+    -- Lists without times have no creation time either, so whether their pods were scheduled is unknown.
     where creation_time is not null and scheduled_time is null
     group by variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib
 ),

@@ -1,6 +1,6 @@
 -- Clusters in the layout of the table that compares Acme with Philly, Helios and PAI, computed from their
 -- jobs.
--- grain: one row per (trace, cluster); a trace that does not tell its clusters apart has one row
+-- grain: one row per (trace, cluster); a trace that does not distinguish its clusters has one row
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
 create or replace view unified.summary_v3 as
 -- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
@@ -76,7 +76,7 @@ select
     completed_jobs / nullif(known_jobs, 0) as completed_share,
     cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
     failed_jobs / nullif(known_jobs, 0) as failed_share,
-    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; where none is, nobody can tell.
+    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
     coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
     coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
     coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,

@@ -42,7 +42,7 @@ deviations as (
     group by train.dataset, train.network, train.optimizer, train.batch_size, train.target_metric
 )
 
--- Few runs stand for all seeds, so their squares are shared among one less; one run alone has no spread.
+-- The runs are a sample of all seeds, so the variance is divided by n - 1; a single run has no spread.
 select
     means.dataset,
     means.network,
