@@ -1,4 +1,4 @@
-"""No query changes a file or reads one outside the warehouse: the statement check and Landlock, each alone."""
+"""No query changes a file or reads one outside the warehouse: the statement check and Landlock."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Each type of columns: which texts are its values, which values they are, and that all else is rejected."""
+"""Each column type: the texts that it accepts, their values, and the texts that it rejects."""
 
 import io
 import json
@@ -97,7 +97,7 @@ def table(kind: TypeName) -> Table:
 
 
 def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
-    """The values of a column that so writes them, and why others were rejected."""
+    """The values of a column of these texts, and the reasons of the rejects."""
     lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
     data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
     batches = list(plain_csv.read(Content(data, table(kind), "t.csv")))
@@ -107,19 +107,19 @@ def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
     return values[: len(values) - 9 * len(texts)], reasons
 
 
-def test_every_type_has_texts_that_fit_and_texts_that_do_not() -> None:
+def test_every_type_has_valid_and_invalid_texts() -> None:
     assert TYPES.keys() == VALUES.keys() == FAULTS.keys()
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "value"), [(k, *pair) for k, all_ in VALUES.items() for pair in all_]
 )
-def test_a_text_that_fits_gives_its_value(kind: TypeName, text: str, value: object) -> None:
+def test_reads_value_of_valid_text(kind: TypeName, text: str, value: object) -> None:
     assert read(kind, [text]) == ([value], [])
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_values_are_the_same_beside_rows_that_do_not_fit(kind: TypeName) -> None:
+def test_invalid_rows_do_not_change_other_values(kind: TypeName) -> None:
     texts, values = zip(*VALUES[kind], strict=True)
     kept, reasons = read(kind, [*texts, FAULTS[kind][0]])
     assert kept == list(values)
@@ -127,7 +127,7 @@ def test_values_are_the_same_beside_rows_that_do_not_fit(kind: TypeName) -> None
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FAULTS.items() for text in texts])
-def test_a_text_that_does_not_fit_is_rejected_and_said(kind: TypeName, text: str) -> None:
+def test_rejects_invalid_text_with_reason(kind: TypeName, text: str) -> None:
     kept, reasons = read(kind, [text])
     assert kept == []
     assert len(reasons) == 1
@@ -183,7 +183,7 @@ elements = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats(
 @settings(deadline=None)
 @given(found=st.lists(elements, max_size=3), written=st.sampled_from([json.dumps, repr]))
 @pytest.mark.parametrize(("kind", "own"), [("VARCHAR[]", str), ("BIGINT[]", int), ("DOUBLE[]", float)])
-def test_a_list_is_of_its_type_or_rejected(kind: TypeName, own: type, found: list[object], written) -> None:  # type: ignore[no-untyped-def]
+def test_list_has_its_type_or_is_rejected(kind: TypeName, own: type, found: list[object], written) -> None:  # type: ignore[no-untyped-def]
     def fits(element: object) -> bool:
         if own is float:
             return type(element) in (int, float) and math.isfinite(element)  # type: ignore[arg-type]

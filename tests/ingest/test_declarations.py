@@ -21,12 +21,12 @@ needs_real_files = pytest.mark.skipif(
 )
 
 
-def test_the_five_traces_are_found() -> None:
+def test_finds_all_traces() -> None:
     assert {"acme", "itp", "openb", "pai", "zeus"} <= set(all_traces())
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_a_trace_says_where_it_comes_from(trace: Trace) -> None:
+def test_trace_names_its_source(trace: Trace) -> None:
     assert trace.tables
     assert all([trace.title, trace.publisher, trace.download, trace.licence, trace.citation])
     assert trace.homepage.startswith("https://")
@@ -40,7 +40,7 @@ def test_table_names_are_unique(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_is_described(table: Table) -> None:
+def test_table_has_description(table: Table) -> None:
     assert all([table.comment, table.grain, table.source, table.columns, table.order_by])
 
 
@@ -51,7 +51,7 @@ def test_keys_are_the_named_groups_of_the_names(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_wide_table_s_columns_are_made_of_its_cells(table: Table) -> None:
+def test_wide_table_declares_columns_of_its_cells(table: Table) -> None:
     if table.wide:
         of_the_name = re.compile(table.wide.variable_pattern).groupindex
         made = {*of_the_name, table.wide.variable, table.wide.index, table.wide.value}
@@ -68,7 +68,7 @@ def test_column_names_are_unique(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_what_a_table_names_are_its_columns(table: Table) -> None:
+def test_table_refers_only_to_its_columns(table: Table) -> None:
     assert set(table.order_by) <= {column.name for column in table.stored_columns}
     assert set(table.partition_by) <= {key.name for key in table.keys}
     assert table.optional < {column.name for column in table.columns}
@@ -117,7 +117,7 @@ def test_fingerprint_depends_on_the_header_in_the_file() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_column_is_described(table: Table) -> None:
+def test_every_column_has_description(table: Table) -> None:
     for column in table.stored_columns:
         assert column.comment, column.name
         assert not column.comment.endswith("."), column.name
@@ -133,7 +133,7 @@ def test_published_checksums_belong_to_files_of_the_table(table: Table) -> None:
         assert re.fullmatch("[0-9a-f]{64}", sha256), name
 
 
-def test_no_checksum_is_printed_twice() -> None:
+def test_no_checksum_is_declared_twice() -> None:
     sums = [
         sha256 for trace in TRACES for table in trace.tables for sha256 in table.published_sha256.values()
     ]
@@ -142,7 +142,7 @@ def test_no_checksum_is_printed_twice() -> None:
 
 @needs_real_files
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_declared_columns_are_those_of_the_real_files(trace: Trace) -> None:
+def test_declared_columns_match_real_files(trace: Trace) -> None:
     if not (REAL_FILES / trace.name).is_dir():
         pytest.skip(f"{REAL_FILES} has no files of {trace.name}")
     headers = list(real_headers(trace))

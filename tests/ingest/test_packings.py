@@ -1,4 +1,4 @@
-"""Raw files in every packing and with every misfortune, from the folder to the rows that are stored."""
+"""Raw files in every packing, unreadable files and files that change, from the folder to the stored rows."""
 
 import bz2
 import gzip
@@ -71,14 +71,14 @@ def test_every_packing_gives_the_same_rows(form: str, tmp_path: Path) -> None:
     assert outcome.unrecognised == ()
 
 
-def test_a_zip_beside_an_equal_archive_is_read_once(tmp_path: Path) -> None:
+def test_reads_zip_and_equal_archive_once(tmp_path: Path) -> None:
     files = {"a/pai_machine_spec.zip": zipped({"pai_machine_spec.csv": MACHINES})}
     outcome = ingest(tmp_path, files | {"b/pai_machine_spec.tar.gz": ARCHIVE})
     assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
     assert "skipped b/pai_machine_spec.tar.gz" in "".join(outcome.notes)
 
 
-def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_path: Path) -> None:
+def test_skips_parts_if_they_equal_the_whole_archive(tmp_path: Path) -> None:
     files = {"pai_machine_spec.tar.gz": ARCHIVE} | PARTS
     outcome = ingest(tmp_path, files)
     conversion = only(outcome)
@@ -89,7 +89,7 @@ def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_
     assert ingest(tmp_path, {}).converted == ()
 
     other = bytearray(ARCHIVE)
-    other[4] ^= 1  # The time in the gzip header: the CSV in it is the same.
+    other[4] ^= 1  # The time in the gzip header: the CSV is unchanged.
     other[9] ^= 1
     problem = refusal(ingest(tmp_path / "differ", files | {name: bytes(other)}))
     raw, size = tmp_path / "differ" / "raw", f"{len(ARCHIVE):,}"
@@ -101,7 +101,7 @@ def test_parts_of_an_archive_beside_it_are_passed_over_if_they_are_the_same(tmp_
     assert "partaa: it and 2 more parts differ from" in problem
 
 
-def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
+def test_reports_link_in_archive(tmp_path: Path) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         info = tarfile.TarInfo("cluster01.csv")
@@ -115,7 +115,7 @@ def test_a_link_in_an_archive_is_noted(tmp_path: Path) -> None:
     assert outcome.notes == ("raw-traces.tar.gz: skipped cluster02.csv, which is a link",)
 
 
-def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: Path) -> None:
+def test_file_that_changes_while_read_stops_no_other(tmp_path: Path) -> None:
     lines = b"".join(b"job%d,%d,600,1\n" % (number, number) for number in range(100_000))
     raw = tmp_path / "raw"
 
@@ -133,7 +133,7 @@ def test_a_file_that_changes_while_it_is_read_is_a_problem_of_its_own(tmp_path: 
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["first ingest", "unchanged"])
-def test_a_file_that_vanishes_is_a_problem_of_its_own(again: bool, tmp_path: Path) -> None:
+def test_file_that_vanishes_stops_no_other(again: bool, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     files = {"pai_machine_spec.tar.gz": ARCHIVE} | {
         "summary_power_a40.csv": POWER % 1,
@@ -153,7 +153,7 @@ def test_a_file_that_vanishes_is_a_problem_of_its_own(again: bool, tmp_path: Pat
     assert "machine_spec" in [conversion.table for conversion in (*outcome.converted, *outcome.unchanged)]
 
 
-def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
+def test_stores_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / "raw" / os.fsdecode(b"caf\xe9\x1b[2J")
     folder.mkdir(parents=True)
     files = {
@@ -179,7 +179,7 @@ def test_a_warehouse_takes_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert json.dumps(manifest, ensure_ascii=False).isprintable()
 
 
-def test_a_warehouse_among_the_raw_files_is_not_looked_through(tmp_path: Path) -> None:
+def test_finds_no_raw_files_in_warehouse(tmp_path: Path) -> None:
     write(tmp_path, {"parquet/mine.csv": b"x", "raw/summary_power_a40.csv": POWER % 1})
     for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
         ingest(tmp_path, {})
@@ -192,7 +192,7 @@ NODE = b"sn,cpu_milli,memory_mib,gpu,model\nn1,1000,2000,1,T4\n"
 
 
 @pytest.mark.parametrize("form", ["zip", "tar.gz"])
-def test_an_archive_of_several_tables_gives_them_all(form: str, tmp_path: Path) -> None:
+def test_reads_all_tables_of_archive(form: str, tmp_path: Path) -> None:
     members = {
         "clone/unknown.csv": b"x",
         "clone/csv/openb_node_list_all_node.csv": NODE,
@@ -206,28 +206,28 @@ def test_an_archive_of_several_tables_gives_them_all(form: str, tmp_path: Path) 
     assert outcome.problems == ()
     rows = {f"{c.trace}.{c.table}": sum(file.rows for file in c.files) for c in outcome.converted}
     assert rows == {"itp.raw_job": 1, "openb.node": 2, "zeus.power": 1}
-    for spoilt in ("unknown.csv", "cluster_summary.csv"):
-        assert f"{name}: skipped {spoilt}, not a file of openb.node" in outcome.notes
+    for other in ("unknown.csv", "cluster_summary.csv"):
+        assert f"{name}: skipped {other}, not a file of openb.node" in outcome.notes
     assert not [note for note in outcome.notes if "cluster01.csv" in note or "summary_power" in note]
     assert ingest(tmp_path, {}).converted == ()
 
-    # Far enough behind the others that these have been seen when the end is found to be missing.
+    # The padding lets the reader see all other members before it finds the end missing.
     damaged = tar_gz(members | {"last.bin": os.urandom(3 << 20)})[:-30]
     outcome = ingest(tmp_path / "damaged", {"clone-main.tar.gz": damaged})
     assert outcome.conversions == ()
     assert ["cut short or damaged" in str(problem) for problem in outcome.problems] == [True]
 
 
-def as_nobody_special() -> list[str]:
-    """What makes a command obey permissions, even if root runs the tests."""
+def without_privileges() -> list[str]:
+    """The prefix of a command that must obey permissions even if root runs the tests."""
     if os.geteuid():
         return []
     if not shutil.which("setpriv"):
-        pytest.skip("root may read everything, and setpriv, which would forbid it, is not installed")
+        pytest.skip("root may read every file, and setpriv, which removes this privilege, is not installed")
     return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_names_unreadable_files_and_reads_the_others(tmp_path: Path) -> None:
     files = {f"summary_power_{gpu}.csv": POWER % 1 for gpu in ("a40", "p100", "rtx6000", "v100")}
     files |= {"locked/raw-traces.tar.gz": b"", "a.7z": b"x", "pai_machine_spec.tar.gz": ARCHIVE}
     raw = write(tmp_path / "raw", files)
@@ -235,7 +235,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
     modes = [path.stat().st_mode for path in locked]
     for path in locked:
         path.chmod(0)
-    command = [*as_nobody_special(), TRACES, "ingest", "--raw", raw, "--warehouse", tmp_path / "warehouse"]
+    command = [*without_privileges(), TRACES, "ingest", "--raw", raw, "--warehouse", tmp_path / "warehouse"]
     run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
     for path, mode in zip(locked, modes, strict=True):
         path.chmod(mode)

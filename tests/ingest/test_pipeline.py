@@ -44,7 +44,7 @@ def base_tables_alone() -> Iterator[None]:
 
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
-    """All of an ingest but the database."""
+    """An ingest without the database."""
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
@@ -64,7 +64,7 @@ def published_rows(warehouse: Path) -> dict[str, int]:
 
 
 def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
-    """When each Parquet file of some conversions was written, or of all that are published."""
+    """The time of writing of each Parquet file of some conversions, by default of all published ones."""
     chosen = manifest.read_conversions(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
     return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
@@ -89,7 +89,7 @@ def test_skips_unchanged_files(tmp_path: Path) -> None:
     assert names_of(again.unchanged) == names_of(first.converted)
     assert stamps(warehouse) == before
 
-    # Neither a new time nor another place is a change.
+    # Neither a new modification time nor another folder is a change.
     os.utime(raw / "openb_node_list_all_node.csv", (0, 0))
     (raw / "zeus" / "summary_train.csv").rename(raw / "summary_train.csv")
     assert ingest(raw, warehouse).converted == ()
@@ -118,7 +118,7 @@ def test_adds_files_and_keeps_rows_of_absent_ones(tmp_path: Path) -> None:
     assert names_of(outcome.converted) == ["zeus.power"]
     assert outcome.notes == ()
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 2, "zeus.train": 1}
-    # Nor does it leave where the rest is read again, and back again.
+    # Ingesting the first folder again, or both, changes nothing.
     assert ingest(raw, warehouse).converted == ingest([raw, more], warehouse).converted == ()
     assert published_rows(warehouse)["zeus.power"] == 2
 
@@ -132,7 +132,7 @@ def test_replace_keeps_only_found_files_and_reports_removed_rows(tmp_path: Path)
         outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
         journal.publish(warehouse, outcome.conversions)
     assert outcome.notes == ("zeus/summary_power_a40.csv: removed its 1 rows from zeus.power",)
-    # Of openb no file was found, so that nothing replaces it.
+    # No file of openb was found, so nothing replaces its rows.
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
 
 
@@ -201,7 +201,7 @@ def test_forget_removes_rows_until_file_is_ingested_again(tmp_path: Path) -> Non
 def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
-    # The file of that name is in another folder; and a pattern may mean everything.
+    # The file of that name is in another folder; a pattern could match every file.
     for stays in ("raw/acme/summary_power_a40.csv", "elsewhere/*"):
         with pytest.raises(UsageError, match="no raw file in the warehouse is called "):
             database.forget(warehouse, [stays])
@@ -209,11 +209,11 @@ def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pyt
     for nowhere in ("no/such/place", str(tmp_path / "raw" / "openb"), str(raw / "summary_power_v100.csv")):
         with pytest.raises(UsageError, match=there_is_none):
             database.forget(warehouse, [f"{nowhere}/zeus/summary_power_a40.csv"])
-    # Any folder may be a raw one, but not one without the file.
+    # Any raw folder is accepted if it contains the file.
     with pytest.raises(UsageError, match=there_is_none):
         database.forget(warehouse, [str(tmp_path / "summary_power_v100.csv")])
     monkeypatch.chdir(tmp_path)
-    # As messages name what is in parts.
+    # The name that messages print for a file in parts.
     (raw / "summary_power_v100.csv").rename(raw / "summary_power_v100.csv.partaa")
     assert database.forget(warehouse, [str(raw / "zeus" / "summary_power_a40.csv")]) == [
         "zeus/summary_power_a40.csv: removed its 1 rows from zeus.power"
@@ -402,7 +402,7 @@ def test_wrong_arguments_on_command_line(tmp_path: Path) -> None:
     )
 
 
-# One for each table that there is, so that each is a problem of its own.
+# One file for each table, so that each is a separate problem.
 PROBLEMS = {
     "cluster_summary.csv": (b"", "the file is empty"),
     "job_trace/trace_seren.csv": (LFS_POINTER, "lfs pull --include trace_seren.csv"),
@@ -487,7 +487,7 @@ def test_folder_without_data_is_error(tmp_path: Path) -> None:
 
 
 def killed_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
-    """Start an ingest, and kill it as soon as `seen` says so of its work folder."""
+    """Start an ingest, and kill it when `seen` returns true for its work folder."""
     command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         while not seen(warehouse / ".ingest"):

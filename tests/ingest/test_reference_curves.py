@@ -31,7 +31,7 @@ def percentile_range(curve: Curve, value: float) -> tuple[float, float]:
     return at, at
 
 
-def test_a_file_of_any_trace_is_found(tmp_path: Path) -> None:
+def test_finds_curves_of_any_trace(tmp_path: Path) -> None:
     (tmp_path / "philly_curves.csv").write_text("curve,percentile,value\nutil,0,1.5\nutil,100,2e3\nx,0,1\n")
     assert traces_with_curves(tmp_path) == ("philly",)
     assert read_curves("philly", tmp_path) == {
@@ -40,30 +40,30 @@ def test_a_file_of_any_trace_is_found(tmp_path: Path) -> None:
     }
 
 
-def test_the_package_has_curves_of_its_traces() -> None:
+def test_package_has_curves_of_its_traces() -> None:
     assert traces_with_curves() == ("acme",)
     assert set(traces_with_curves()) <= set(all_traces())
 
 
 @pytest.mark.parametrize("curve", read_curves("acme").values(), ids=lambda curve: curve.name)
-def test_a_curve_is_a_distribution(curve: Curve) -> None:
+def test_curve_is_a_distribution(curve: Curve) -> None:
     assert set(curve.percentiles) >= SPEC_PERCENTILES
     assert (curve.percentiles[0], curve.percentiles[-1]) == (0, 100)
     assert (np.diff(curve.percentiles) > 0).all()
     assert (np.diff(curve.values) >= 0).all()
 
 
-def test_every_published_curve_is_there(published: dict[str, pl.DataFrame]) -> None:
+def test_package_has_every_published_curve(published: dict[str, pl.DataFrame]) -> None:
     assert list(read_curves("acme")) == list(published)
 
 
 @pytest.mark.parametrize("curve", read_curves("acme").values(), ids=lambda curve: curve.name)
-def test_a_curve_is_the_published_one(curve: Curve, published: dict[str, pl.DataFrame]) -> None:
+def test_curve_equals_published_one(curve: Curve, published: dict[str, pl.DataFrame]) -> None:
     points = published[curve.name]
     kept = points.filter(pl.col("percentile").is_in(curve.percentiles))
     assert kept["percentile"].to_list() == list(curve.percentiles)
     assert kept["value"].to_numpy() == pytest.approx(np.array(curve.values), rel=5e-5)
     for percentile, exact in points.select("percentile", "value").iter_rows():
-        # Rounded as the kept ones are, so that a value on a level stretch is found there.
+        # Rounded like the stored points, so that a value on a flat part of the curve matches it.
         low, high = percentile_range(curve, float(f"{exact:.5g}"))
         assert low - 1 <= percentile <= high + 1, (percentile, exact)

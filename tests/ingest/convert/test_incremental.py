@@ -1,4 +1,4 @@
-"""Raw files that come one after another, in any order and with accidents between, give each row once."""
+"""Files that are ingested one after another, in any order and with failures between, give each row once."""
 
 import io
 import tarfile
@@ -65,7 +65,7 @@ class Store:
         return outcome
 
     def rows(self, column: str) -> list:
-        """A column of all that is published, sorted."""
+        """A column of all published rows, sorted."""
         published = manifest.read_conversions(self.warehouse)
         files = [str(self.warehouse / stored.path) for c in published for stored in c.files]
         sql = f"select {column} from read_parquet($files, union_by_name = true) order by all"
@@ -89,7 +89,7 @@ def test_shared_lines_of_pieces_are_stored_once_in_any_order(order: Sequence[str
     for name in order:
         store.ingest({name: PIECES[name]})
     assert store.minutes() == list(range(200))
-    # And once all are here, which piece gives a line is what it would have been from the first.
+    # When all pieces are ingested, each line comes from the same piece as in a single ingest.
     assert not store.ingest(PIECES).problems
     assert store.minutes() == list(range(200))
     again = store.ingest(PIECES)
@@ -99,7 +99,7 @@ def test_shared_lines_of_pieces_are_stored_once_in_any_order(order: Sequence[str
 
 
 def stopped_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Let an ingest be stopped before its n-th conversion, as a kill would."""
+    """Stop an ingest before its n-th conversion, as a kill would."""
     convert, begun = incremental.convert, []
 
     def stopping(raw_input: RawInput, *rest: object) -> tuple:
@@ -125,7 +125,7 @@ def test_interruption_between_pieces_duplicates_no_line(
     if after == "another trace":
         store.ingest({"cluster01.csv": jobs("a", 1), **both}, "itp")
         assert len(store.rows("time")) == 101
-        # What was finished is not lost by it.
+        # Finished conversions are kept.
         assert [c.source for c in journal.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     outcome = store.ingest(both if after != "the first" else {JANUARY: PIECES[JANUARY]}, "acme")
     assert not outcome.problems

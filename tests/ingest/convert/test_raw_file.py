@@ -77,7 +77,7 @@ def test_every_form_gives_the_same_sorted_rows(form: str, tmp_path: Path) -> Non
     assert not source.synthetic
 
 
-def test_keys_come_from_the_names_of_the_csvs(tmp_path: Path) -> None:
+def test_reads_keys_from_names_of_csvs(tmp_path: Path) -> None:
     members = {
         "raw/cluster02.csv": job_csv("b,1,600,1"),
         "raw/cluster01.csv": job_csv("a,1,600,1", "c,0,600,2"),
@@ -108,14 +108,14 @@ HEADER_FILES = {
 
 
 @pytest.mark.parametrize("case", HEADER_FILES)
-def test_a_header_file_that_does_not_fit_is_refused(case: str, tmp_path: Path) -> None:
+def test_rejects_header_file_that_does_not_fit(case: str, tmp_path: Path) -> None:
     data, what = HEADER_FILES[case]
     outcome = ingest(tmp_path, {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": data})
     assert f"{tmp_path / 'raw' / 'pai_machine_spec.header'}" in refusal(outcome)
     assert what in refusal(outcome)
 
 
-def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path) -> None:
+def test_reads_archive_and_extracted_files_once(tmp_path: Path) -> None:
     members = {f"cluster0{number}.csv": job_csv(f"a{number},1,600,1") for number in (1, 2, 3)}
     extracted = {f"raw-traces/{name}": data for name, data in members.items() if name != "cluster02.csv"}
     files = {"raw-traces.tar.gz": tar_gz(members), **extracted, "cluster04.csv": job_csv("a4,1,600,1")}
@@ -130,7 +130,7 @@ def test_an_archive_and_what_was_extracted_from_it_are_read_once(tmp_path: Path)
     assert [len(conversion.sources) for conversion in outcome.converted] == [3, 0, 0, 1]
     again = ingest(tmp_path, {})
     assert again.converted == again.notes == ()
-    # Without the archive, what was passed over is read.
+    # Without the archive, ingest reads the files that it skipped before.
     (tmp_path / "raw" / "raw-traces.tar.gz").unlink()
     (tmp_path / "raw" / "raw-traces" / "cluster03.csv").write_bytes(job_csv("b3,1,600,1"))
     (problem,) = ingest(tmp_path, {}).problems
@@ -149,7 +149,7 @@ PACKED = {
 
 @pytest.mark.parametrize("second", PACKED)
 @pytest.mark.parametrize("first", PACKED)
-def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_path: Path) -> None:
+def test_reads_equal_copies_once(first: str, second: str, tmp_path: Path) -> None:
     names = [f"a/pai_machine_spec{first}", f"b/pai_machine_spec{second}"]
     copies = {names[0]: PACKED[first](MACHINES), names[1]: PACKED[second](MACHINES)}
     outcome = ingest(tmp_path, copies)
@@ -167,7 +167,7 @@ def test_copies_are_read_once_if_they_are_equal(first: str, second: str, tmp_pat
     assert all(str(tmp_path / "differ" / "raw" / name) in str(problem) for name in names)
 
 
-def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
+def test_archives_with_some_equal_members(tmp_path: Path) -> None:
     one, two, three = job_csv("a,1,600,1"), job_csv("b,1,600,1"), job_csv("c,1,600,1")
     first = tar_gz({"cluster01.csv": one, "cluster02.csv": two})
     files = {
@@ -183,7 +183,7 @@ def test_copies_of_which_only_some_members_are_equal(tmp_path: Path) -> None:
     assert len(outcome.converted) == 1
 
 
-def test_an_archive_that_holds_a_csv_twice_is_refused(tmp_path: Path) -> None:
+def test_rejects_archive_with_a_csv_twice(tmp_path: Path) -> None:
     data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
     problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))
     assert problem.startswith(
@@ -191,7 +191,7 @@ def test_an_archive_that_holds_a_csv_twice_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_csv_of_another_table_in_an_archive_is_noted(tmp_path: Path) -> None:
+def test_reports_csv_of_another_table_in_archive(tmp_path: Path) -> None:
     data = tar_gz({"mine.csv": b"x\n" * 1000, "pai_machine_spec.csv": MACHINES})
     outcome = ingest(tmp_path, {"pai_machine_spec.tar.gz": data})
     assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
@@ -201,7 +201,7 @@ def test_a_csv_of_another_table_in_an_archive_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "members", [{}, {"LICENSE": b"x"}, {"._pai_machine_spec.csv": b"x"}, {"mine.csv": b"x"}]
 )
-def test_an_archive_without_a_csv_of_its_table_is_refused(members: dict[str, bytes], tmp_path: Path) -> None:
+def test_rejects_archive_without_csv_of_its_table(members: dict[str, bytes], tmp_path: Path) -> None:
     problem = refusal(ingest(tmp_path, {"pai_machine_spec.tar.gz": tar_gz(members)}))
     assert "the archive contains no file of pai.machine_spec. Fetch it again" in problem
 
@@ -244,7 +244,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_file_that_cannot_be_read_gives_nothing_but_an_error(case: str, tmp_path: Path) -> None:
+def test_unreadable_file_stores_no_rows(case: str, tmp_path: Path) -> None:
     files, problem = REFUSED[case]
     (name,) = files
     assert refusal(ingest(tmp_path, files)).startswith(f"{tmp_path / 'raw' / name}{problem}")
@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_read_gives_nothing_but_an_error(case: str, tmp_pa
     assert not list((tmp_path / "warehouse" / ".ingest").rglob("*.duckdb"))
 
 
-def test_every_row_is_accounted_for(tmp_path: Path) -> None:
+def test_accounts_for_every_row(tmp_path: Path) -> None:
     many = ["z,9,600,1"] * 20
     members = {
         "cluster01.csv": job_csv("a,1,600,1", "b,1.5,600,1", "", "c,3.0,600,1", "d,1,600", *many),
@@ -288,7 +288,7 @@ def only_source(outcome: IngestResult) -> Source:
     return source
 
 
-def test_the_published_checksum_is_checked(real_raw: Path, tmp_path: Path) -> None:
+def test_checks_published_checksum(real_raw: Path, tmp_path: Path) -> None:
     archive = (real_raw / "pai" / "data" / "pai_machine_spec.tar.gz").read_bytes()
     name = "pai_machine_spec.tar.gz"
     outcome = ingest(tmp_path / "real", {name: archive})
@@ -296,7 +296,7 @@ def test_the_published_checksum_is_checked(real_raw: Path, tmp_path: Path) -> No
     assert only_source(outcome).rows_read == 1897
     assert outcome.notes == ()
 
-    # The same archive, but for the byte of its gzip header that names the operating system.
+    # The same archive, except the byte of the gzip header for the operating system.
     outcome = ingest(tmp_path / "differs", {name: archive[:9] + bytes([archive[9] ^ 1]) + archive[10:]})
     assert only_source(outcome).checksum == "differs"
     sha256 = only_source(outcome).sha256
@@ -312,7 +312,7 @@ def test_the_published_checksum_is_checked(real_raw: Path, tmp_path: Path) -> No
     )
 
 
-def test_a_synthetic_file_is_marked_and_its_checksum_not_complained_of(tmp_path: Path) -> None:
+def test_marks_synthetic_file_and_ignores_its_checksum(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, FORMS["archive"] | {synthetic.MARKER_NAME: b"made up"})
     assert only_source(outcome).synthetic
     assert only_source(outcome).checksum == "differs"
@@ -321,7 +321,7 @@ def test_a_synthetic_file_is_marked_and_its_checksum_not_complained_of(tmp_path:
     assert not only_source(ingest(tmp_path, {})).synthetic
 
 
-def test_names_that_are_swapped_are_a_change(tmp_path: Path) -> None:
+def test_swapped_names_are_a_change(tmp_path: Path) -> None:
     files = {"summary_power_a40.csv": POWER % 1, "summary_power_v100.csv": POWER % 2}
     assert [row[:4] for row in stored(tmp_path, *ingest(tmp_path, files).converted)] == [
         ("a40", "d", "n", 1),
@@ -339,49 +339,49 @@ def test_names_that_are_swapped_are_a_change(tmp_path: Path) -> None:
     assert ingest(tmp_path, {}).converted == ()
 
 
-def test_nothing_is_extracted_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extracts_nothing_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     seen: set[str] = set()
 
-    def look(*_: object) -> None:
+    def list_files(*_: object) -> None:
         seen.update(path.name for path in tmp_path.rglob("*") if path.is_file() and "raw" not in path.parts)
 
     lines = b"".join(b"job%d,%d,600,1\n" % (number, number) for number in range(100_000))
     archive = tar_gz({"cluster01.csv": RAW_JOB + lines}, level=0)
-    ingest(tmp_path, {"raw-traces.tar.gz": archive}, look)
+    ingest(tmp_path, {"raw-traces.tar.gz": archive}, list_files)
     assert seen == {"lock"}
     assert list(temporary.iterdir()) == []
 
 
-def test_every_byte_is_reported_as_it_is_read(tmp_path: Path) -> None:
+def test_reports_every_byte_read(tmp_path: Path) -> None:
     reports: list[tuple[str, int, int]] = []
     files = FORMS["archive in parts"] | {"summary_power_a40.csv": POWER % 1}
     ingest(tmp_path, files, lambda *report: reports.append(report))
     tables = {"pai.machine_spec": len(ARCHIVE), "zeus.power": len(POWER % 1)}
-    # Before, the raw folders are looked through.
+    # The search of the raw folders comes first.
     assert {(label, total) for label, _, total in reports} == {*tables.items(), ("raw folders", 0)}
     for table, size in tables.items():
         assert sum(more for label, more, _ in reports if label == table) == size
 
 
-def test_bytes_that_are_read_again_are_taken_back(tmp_path: Path) -> None:
+def test_subtracts_bytes_that_are_read_again(tmp_path: Path) -> None:
     ingest(tmp_path, {"summary_power_a40.csv": POWER % 1})
     read = 0
 
-    def tell(_: str, more: int, total: int) -> None:
+    def record(_: str, more: int, total: int) -> None:
         nonlocal read
         read += more
         assert 0 <= read <= total
 
-    assert only(ingest(tmp_path, {"summary_power_a40.csv": POWER % 2}, tell))
+    assert only(ingest(tmp_path, {"summary_power_a40.csv": POWER % 2}, record))
     assert read == len(POWER % 2)
 
 
 @pytest.mark.parametrize(("rows", "what"), [(200_000, "itp.raw_job"), (2, "traces.duckdb")])
-def test_a_full_disk_is_an_error_without_a_traceback(rows: int, what: str, tmp_path: Path) -> None:
+def test_full_disk_is_an_error_without_traceback(rows: int, what: str, tmp_path: Path) -> None:
     ids = (hashlib.sha256(b"%d" % number).hexdigest().encode() for number in range(rows))
     lines = b"".join(b"%s,%d,600,1\n" % (job_id, number) for number, job_id in enumerate(ids))
     raw = write(tmp_path / "raw", {"cluster01.csv": RAW_JOB + lines})

@@ -1,4 +1,4 @@
-"""Sorted runs: every row once, sorted in its file, the same bytes for the same rows."""
+"""Sorted Parquet files: each row once, sorted within its file, the same bytes for the same rows."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ def nulls_last(row: tuple) -> list[tuple]:
 
 @settings(deadline=None, max_examples=30)
 @given(batches=st.lists(st.lists(ROW, max_size=5), min_size=1, max_size=5), run_bytes=st.integers(1, 100))
-def test_every_row_is_in_one_run_and_each_run_is_sorted(
+def test_writes_each_row_once_in_sorted_files(
     batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
@@ -50,18 +50,18 @@ def test_every_row_is_in_one_run_and_each_run_is_sorted(
     for run in runs:
         assert pq.read_schema(run.path).equals(SCHEMA)
         came, remaining = remaining[: run.rows], remaining[run.rows :]
-        # Python's sort is stable, as the order of equal rows has to be.
+        # Python's sort is stable; equal rows must keep their order too.
         assert rows_of(run.path) == sorted(came, key=lambda row: nulls_last(row[:1]))
     assert remaining == []
 
 
-def test_a_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
+def test_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
     (run,) = write_runs([batch([])], ("job",), tmp_path, "t")
     assert run.rows == 0
     assert pq.read_schema(run.path).equals(SCHEMA)
 
 
-def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+def test_same_rows_give_same_bytes(tmp_path: Path) -> None:
     rows = [("a", number) for number in range(300_000)]
     checksums = set()
     for name in "xyz":
@@ -88,7 +88,7 @@ print(polars.thread_pool_size(), *(run.sha256 for run in runs))
 """
 
 
-def test_the_same_bytes_with_any_number_of_threads(tmp_path: Path) -> None:
+def test_number_of_threads_does_not_change_bytes(tmp_path: Path) -> None:
     printed = []
     for threads in ("1", "3"):
         folder = tmp_path / threads
@@ -115,7 +115,7 @@ VALUES = {
 }
 
 
-def test_every_type_is_stored_as_it_is(tmp_path: Path) -> None:
+def test_stores_every_type(tmp_path: Path) -> None:
     assert {arrow_type(Column("c", kind, "")) for kind in TYPES} == set(VALUES)
     schema = pa.schema([(str(kind), kind) for kind in VALUES])
     values = {str(kind): [value, None] for kind, value in VALUES.items()}
@@ -123,7 +123,7 @@ def test_every_type_is_stored_as_it_is(tmp_path: Path) -> None:
     (run,) = write_runs([rows], (str(pa.int64()),), tmp_path, "t")
     assert pq.read_table(run.path).to_pylist() == rows.to_pylist()
     assert pq.read_schema(run.path).equals(schema)
-    # Nothing for one reader alone: it would tell Arrow other types than the file has.
+    # No metadata for one reader: Arrow would read other types than the file has.
     assert pq.read_metadata(run.path).metadata is None
     described = duckdb.sql(f"describe from '{run.path}'").fetchall()
     stored = {arrow_type(column): column.stored_type for column in (Column("c", kind, "") for kind in TYPES)}
@@ -132,7 +132,7 @@ def test_every_type_is_stored_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.list_(pa.string()), pa.list_(pa.int64())])
-def test_a_run_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) -> None:
+def test_file_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) -> None:
     value: object = [7] * 1000 if kind == pa.list_(pa.int64()) else "x" * 8000
     value = [value] if kind == pa.list_(pa.string()) else value
     batches = [pa.table({"value": pa.array([value] * 10, kind)})] * 8
@@ -140,18 +140,18 @@ def test_a_run_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) ->
     assert [run.rows for run in runs] == [20] * 4
 
 
-def test_each_row_group_says_what_range_it_holds(tmp_path: Path) -> None:
+def test_row_groups_have_statistics(tmp_path: Path) -> None:
     rows = [(f"{number:06}", number) for number in range(200_000)]
     (run,) = write_runs([batch(rows)], ("job",), tmp_path, "t", 1 << 30)
     metadata = pq.read_metadata(run.path)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     assert [group.num_rows for group in groups] == [122_880, 77_120]
     for column, first in ((0, "122880"), (1, 122_880)):
-        told = groups[1].column(column).statistics
-        assert (told.min, told.null_count) == (first, 0)
+        statistics = groups[1].column(column).statistics
+        assert (statistics.min, statistics.null_count) == (first, 0)
 
 
-def test_a_batch_that_cannot_be_read_ends_it(tmp_path: Path) -> None:
+def test_error_of_a_batch_stops_writing(tmp_path: Path) -> None:
     def batches() -> Iterator[pa.Table]:
         yield batch([("a", 1)])
         raise ValueError("cut short")
@@ -162,7 +162,7 @@ def test_a_batch_that_cannot_be_read_ends_it(tmp_path: Path) -> None:
     assert threading.active_count() == before
 
 
-def test_items_are_made_one_ahead_and_in_order() -> None:
+def test_prefetch_makes_one_item_ahead_in_order() -> None:
     made = []
 
     def items() -> Iterator[int]:
@@ -175,7 +175,7 @@ def test_items_are_made_one_ahead_and_in_order() -> None:
     assert threading.current_thread() not in {thread for _, thread in made}
 
 
-def test_what_making_an_item_raises_comes_in_its_turn() -> None:
+def test_prefetch_raises_error_in_order() -> None:
     def items() -> Iterator[int]:
         yield 1
         raise ValueError("cut short")
@@ -186,7 +186,7 @@ def test_what_making_an_item_raises_comes_in_its_turn() -> None:
         next(coming)
 
 
-def test_no_thread_is_left_when_the_items_are_not_wanted() -> None:
+def test_prefetch_leaves_no_thread_when_closed() -> None:
     before = threading.active_count()
     coming = prefetch(iter(range(5)))
     assert next(coming) == 0
@@ -194,14 +194,14 @@ def test_no_thread_is_left_when_the_items_are_not_wanted() -> None:
     assert threading.active_count() == before
 
 
-def test_what_is_null_beside_one_text_is_found(tmp_path: Path) -> None:
-    """DuckDB 2.0.0 finds every row of a row group with one text and no dictionary."""
+def test_finds_nulls_among_rows_of_one_text(tmp_path: Path) -> None:
+    """DuckDB 2.0.0 returns every row of a row group that has a single text and no dictionary."""
     (run,) = write_runs([batch([("a", 1), ("a", 2), (None, 3)])], ("start",), tmp_path, "t")
     found = duckdb.sql(f"select start from '{run.path}' where job is null").fetchall()
     assert found == [(3,)]
 
 
-def test_what_is_null_in_a_row_group_of_one_text_is_found(tmp_path: Path) -> None:
+def test_finds_nulls_in_row_group_of_one_text(tmp_path: Path) -> None:
     several = [(f"{number:06}", number) for number in range(ROW_GROUP_ROWS)]
     one = [("z", ROW_GROUP_ROWS + number) for number in range(100)]
     (run,) = write_runs([batch([*several, *one, (None, -1)])], ("job",), tmp_path, "t")

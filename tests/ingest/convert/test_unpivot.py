@@ -1,4 +1,4 @@
-"""Wide CSVs: every cell is a row once, whatever the pieces, the headers and the order of the lines."""
+"""Wide CSVs: each cell becomes one row, for any pieces, headers and order of lines."""
 
 import io
 import os
@@ -95,7 +95,7 @@ def pieces(draw: st.DrawFn) -> list[tuple[list[str], list[tuple[int, list[str]]]
 
 
 def melted(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
-    """The cells by pandas, the first line of a time alone, and how many lines that leaves out."""
+    """The cells by pandas, from the first line of each time only, and the number of lines left out."""
     seen: set[pd.Timestamp] = set()
     frames, repeated = [], 0
     for data in files:
@@ -120,7 +120,7 @@ def read_wide(
 
 
 def written(files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES) -> tuple[list[Path], int]:
-    """What reader and writer make of the files of a metric, and how many lines were rejected."""
+    """The Parquet files that reader and writer make of a metric's files, and the number of rejected lines."""
     seen: set[Hashable] = set()
     rejected = 0
 
@@ -153,7 +153,7 @@ def in_order(rows: pd.DataFrame) -> list[tuple]:
 
 @settings(deadline=None, max_examples=40)
 @given(files=pieces(), chunk_bytes=st.integers(1, 400))
-def test_each_cell_is_a_row_as_pandas_melts_it(
+def test_cells_become_the_rows_of_pandas_melt(
     files: list, chunk_bytes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data = [csv_of(devices, lines) for devices, lines in files]
@@ -163,7 +163,7 @@ def test_each_cell_is_a_row_as_pandas_melts_it(
     assert in_order(rows_of(paths)) == in_order(expected.rename(columns={"Time": "time"}))
 
 
-def test_a_device_s_hours_stand_together_and_in_order(
+def test_keeps_hours_of_a_device_together_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unpivot, "ROW_GROUP_ROWS", 200)
@@ -179,7 +179,7 @@ def test_a_device_s_hours_stand_together_and_in_order(
     assert sorted(groups) == [(number, 200) for number in range(12)]
 
 
-def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
+def test_same_lines_give_same_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     lines = [(15 * n, [str(value) for value in rng.integers(0, 100, 40)]) for n in range(2000)]
     data = [csv_of([f"10.140.0.{n // 8}-{n % 8}" for n in range(40)], lines)]
@@ -200,7 +200,7 @@ def test_the_same_lines_give_the_same_bytes(tmp_path: Path) -> None:
         (b"\n\n", "the file is empty"),
     ],
 )
-def test_a_file_with_another_header_is_refused(data: bytes, what: str) -> None:
+def test_rejects_file_with_another_header(data: bytes, what: str) -> None:
     with pytest.raises(RawFileError) as refusal:
         list(read_wide(data, GPU_METRIC))
     assert refusal.value.what.startswith(what)
@@ -285,7 +285,7 @@ def test_rejects_header_whose_names_do_not_fit_the_variable() -> None:
         list(read_wide(b",0,mean\na,1,2\n", job_table("VARCHAR")))
 
 
-def test_lines_that_do_not_fit_are_rejected_each_with_its_reason() -> None:
+def test_rejects_each_invalid_line_with_its_reason() -> None:
     data = (
         b"Time,10.140.0.1-0,10.140.0.1-1\n"
         b"2023-07-01 00:00:00+08:00,1,2\n"
@@ -333,7 +333,7 @@ def metric_file(raw: Path, name: str, *devices: str) -> Path:
     return path
 
 
-def test_each_metric_of_a_cluster_is_a_partition_and_a_pointer_holds_up_its_own_only(tmp_path: Path) -> None:
+def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     metric_file(raw, "seren/GPU_UTIL.csv", "10.140.0.1-0")
     metric_file(raw, "kalos/GPU_UTIL-2023-07.csv", "172.31.0.1-0")
@@ -361,11 +361,11 @@ def test_each_metric_of_a_cluster_is_a_partition_and_a_pointer_holds_up_its_own_
     assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
     assert len(outcome.unchanged) == 4
     (august,) = outcome.converted[0].sources
-    # The same four times again: the line, not the device, was read before.
+    # The same four times again: the line was read before, not the device.
     assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
 
 
-def test_only_the_files_of_the_partitions_asked_for_are_opened(tmp_path: Path) -> None:
+def test_query_opens_only_files_of_its_partitions(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     metric_file(raw, "seren/GPU_UTIL.csv", "10.140.0.1-0")
     metric_file(raw, "kalos/GPU_UTIL.csv", "172.31.0.1-0")
@@ -381,7 +381,7 @@ def test_only_the_files_of_the_partitions_asked_for_are_opened(tmp_path: Path) -
     assert every == [("kalos", "GPU_TEMP", 4), ("kalos", "GPU_UTIL", 4), ("seren", "GPU_UTIL", 4)]
 
 
-def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
+def test_stopped_ingest_resumes_with_unfinished_metrics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
@@ -406,15 +406,15 @@ def test_a_stopped_ingest_goes_on_with_the_metrics_that_are_not_done(
 
 
 def peak_mb(raw: Path, warehouse: Path) -> float:
-    """The most memory that the ingest of a raw folder takes, in a process of its own."""
+    """The peak memory of an ingest in a separate process."""
     command = [sys.executable, "-c", MEASURED, "ingest", "acme", "--raw", raw, "--warehouse", warehouse]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(told.stdout.split()[-1]) / 1024
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1]) / 1024
 
 
 @in_full
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """By default on small files; TRACEHOUSE_MEMORY_FILE_MB=6000 proves the large one."""
+    """Small files by default; set TRACEHOUSE_MEMORY_FILE_MB=6000 for large ones."""
     devices, line_bytes = 2300, 6300
     peaks = []
     for share in (0.25, 1):
@@ -426,11 +426,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         peaks.append(peak_mb(raw, tmp_path / f"w{share}"))
         path.unlink()
     assert max(peaks) < MEMORY_LIMIT_MB
-    # What the threads hold at once is reached early: four times the file takes little more.
+    # The threads' buffers are full early, so a file of four times the size needs little more memory.
     assert peaks[1] < peaks[0] + 350, peaks
 
 
-def test_a_node_s_name_is_the_address_in_the_column_s(tmp_path: Path) -> None:
+def test_reads_node_from_address_in_column_name(tmp_path: Path) -> None:
     data = csv_of(["10.140.0.1", "10.140.0.2-mlx5_0", "10.140.0.1.1", "pod"], [(0, ["1", "2", "3", "4"])])
     lines = (batch.rows for batch in read_wide(data, NODE_METRIC))
     (half,) = write_cells(lines, NODE_METRIC, tmp_path, "m")
@@ -443,7 +443,7 @@ def test_a_node_s_name_is_the_address_in_the_column_s(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
+def test_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     path = metric_file(raw, "kalos/DRAM_ACTIVE.csv", "172.31.0.1-0")
     path.write_bytes(b"Time,172.31.0.1-0\n")
@@ -452,7 +452,7 @@ def test_a_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     assert conversion.sources[0].rows_read == 0
 
 
-def test_an_archive_of_several_metrics_is_to_be_unpacked(tmp_path: Path) -> None:
+def test_rejects_archive_of_several_metrics(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     metric_file(tmp_path / "data", "kalos/GPU_UTIL.csv", "172.31.0.1-0")
     raw.mkdir()
@@ -461,7 +461,7 @@ def test_an_archive_of_several_metrics_is_to_be_unpacked(tmp_path: Path) -> None
     assert "it is an archive of acme.gpu_metric, whose files are read one by one" in str(problem)
 
 
-def test_a_full_disk_is_an_error_without_a_traceback(tmp_path: Path) -> None:
+def test_full_disk_is_an_error_without_traceback(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     path = metric_file(raw, "kalos/SM_ACTIVE.csv", "172.31.0.1-0")
     rng = np.random.default_rng(1)

@@ -37,14 +37,14 @@ def tar_gz(**members: bytes) -> bytes:
     return packed.getvalue()
 
 
-def look(folders: Path | Sequence[Path], *names: str) -> Found:
+def find_in(folders: Path | Sequence[Path], *names: str) -> Found:
     traces = all_traces()
     chosen = [traces[name] for name in names or traces]
     return find([folders] if isinstance(folders, Path) else folders, chosen, traces.values())
 
 
 def claimed(found: Found) -> dict[str, str]:
-    """The table of each raw file, by the file's place below its raw folder."""
+    """The table of each raw file, by the file's path below its raw folder."""
     return {claim.raw.relative_name: f"{claim.trace.name}.{claim.table.name}" for claim in found.claims}
 
 
@@ -70,10 +70,10 @@ def published_bytes(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("flat", [False, True], ids=["clones", "one folder of downloads"])
-def test_the_publishers_files_are_recognised_by_name(flat: bool, tmp_path: Path) -> None:
+def test_recognises_publishers_files_by_name(flat: bool, tmp_path: Path) -> None:
     expected = {Path(name).name if flat else name: table for name, table in PUBLISHED.items()}
     write(tmp_path, {name: published_bytes(name) for name in expected})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert claimed(found) == expected
     assert not found.unrecognised
     assert not found.problems
@@ -83,7 +83,7 @@ def test_the_publishers_files_are_recognised_by_name(flat: bool, tmp_path: Path)
     "name",
     ["pai_machine_spec.csv", "pai_machine_spec.csv.gz", "pai_machine_spec.csv.xz", "pai_machine_spec.tgz"],
 )
-def test_every_form_is_recognised(name: str, tmp_path: Path) -> None:
+def test_recognises_every_form(name: str, tmp_path: Path) -> None:
     data = {
         "csv": MACHINES,
         "gz": gzip.compress(MACHINES),
@@ -91,10 +91,10 @@ def test_every_form_is_recognised(name: str, tmp_path: Path) -> None:
         "tgz": tar_gz(pai_machine_spec=MACHINES),
     }
     write(tmp_path, {name: data[name.rpartition(".")[2]]})
-    assert claimed(look(tmp_path)) == {name: "pai.machine_spec"}
+    assert claimed(find_in(tmp_path)) == {name: "pai.machine_spec"}
 
 
-def test_parts_are_one_file(tmp_path: Path) -> None:
+def test_combines_parts_into_one_file(tmp_path: Path) -> None:
     data = tar_gz(pai_machine_spec=MACHINES)
     write(
         tmp_path,
@@ -104,19 +104,19 @@ def test_parts_are_one_file(tmp_path: Path) -> None:
             "data/pai_machine_spec.tar.gz.partac": data[80:],
         },
     )
-    (claim,) = look(tmp_path).claims
+    (claim,) = find_in(tmp_path).claims
     assert [path.suffix for path in claim.raw.paths] == [".partaa", ".partab", ".partac"]
     assert claim.raw.relative_name == "data/pai_machine_spec.tar.gz"
     assert claim.raw.bytes == len(data)
 
 
 @pytest.mark.parametrize("suffixes", [["partaa", "partab"], ["part1", "part2"], ["001", "002"]])
-def test_an_archive_and_its_parts_are_both_found(suffixes: list[str], tmp_path: Path) -> None:
+def test_finds_archive_and_its_parts(suffixes: list[str], tmp_path: Path) -> None:
     data = tar_gz(pai_machine_spec=MACHINES)
     parts = dict(zip(suffixes, (data[:40], data[40:]), strict=True))
     write(tmp_path, {f"pai_machine_spec.tar.gz.{suffix}": part for suffix, part in parts.items()})
     write(tmp_path, {"pai_machine_spec.tar.gz": data})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert not found.problems
     assert [[path.suffix for path in claim.raw.paths] for claim in found.claims] == [
         [".gz"],
@@ -124,10 +124,10 @@ def test_an_archive_and_its_parts_are_both_found(suffixes: list[str], tmp_path: 
     ]
 
 
-def test_an_archive_beside_parts_of_another_size_is_a_problem(tmp_path: Path) -> None:
+def test_archive_next_to_parts_of_another_size_is_a_problem(tmp_path: Path) -> None:
     data = tar_gz(pai_machine_spec=MACHINES)
     write(tmp_path, {"pai_machine_spec.tar.gz": data, "pai_machine_spec.tar.gz.partaa": data[:40]})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     (problem,) = found.problems
     whole, part = tmp_path / "pai_machine_spec.tar.gz", tmp_path / "pai_machine_spec.tar.gz.partaa"
     assert str(problem) == (
@@ -154,26 +154,26 @@ PACKED = {
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_other_packings_than_the_publishers_are_recognised(name: str, tmp_path: Path) -> None:
+def test_recognises_packings_that_the_publisher_does_not_use(name: str, tmp_path: Path) -> None:
     write(tmp_path, {name: PACKED[name]})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert claimed(found) == {name: "pai.machine_spec"}
     assert not found.unrecognised
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_missing_part_is_a_problem(missing: int, tmp_path: Path) -> None:
+def test_missing_part_is_a_problem(missing: int, tmp_path: Path) -> None:
     data = tar_gz(pai_machine_spec=MACHINES)
     suffixes = [suffix for number, suffix in enumerate(["aa", "ab", "ac"]) if number != missing]
     write(tmp_path, {f"pai_machine_spec.tar.gz.part{suffix}": data for suffix in suffixes})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     (problem,) = found.problems
     assert problem.file == str(tmp_path / f"pai_machine_spec.tar.gz.parta{'ab'[missing]}")
     assert not found.claims
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["csv", "csv.gz"])
-def test_csvs_of_the_same_name_are_told_apart_by_their_header(compress: type[bytes], tmp_path: Path) -> None:
+def test_distinguishes_csvs_of_one_name_by_header(compress: type[bytes], tmp_path: Path) -> None:
     ending = ".csv" if compress is bytes else ".csv.gz"
     write(
         tmp_path,
@@ -183,7 +183,7 @@ def test_csvs_of_the_same_name_are_told_apart_by_their_header(compress: type[byt
             f"elasticflow-traces/195job{ending}": compress(ELASTICFLOW_JOB),
         },
     )
-    assert claimed(look(tmp_path)) == {
+    assert claimed(find_in(tmp_path)) == {
         f"raw-traces/cluster01{ending}": "itp.raw_job",
         f"elasticflow-traces/cluster01{ending}": "itp.elasticflow_job",
         f"elasticflow-traces/195job{ending}": "itp.elasticflow_job",
@@ -191,13 +191,13 @@ def test_csvs_of_the_same_name_are_told_apart_by_their_header(compress: type[byt
 
 
 @pytest.mark.parametrize("name", ["raw-traces (1).tar.gz", "download.tar.gz", "raw-traces-copy.tgz"])
-def test_a_renamed_archive_is_recognised_by_its_content(name: str, tmp_path: Path) -> None:
+def test_recognises_renamed_archive_by_content(name: str, tmp_path: Path) -> None:
     write(tmp_path, {name: tar_gz(cluster01=RAW_JOB, cluster02=RAW_JOB)})
-    assert claimed(look(tmp_path)) == {name: "itp.raw_job"}
+    assert claimed(find_in(tmp_path)) == {name: "itp.raw_job"}
     write(tmp_path, {name: tar_gz(cluster01=ELASTICFLOW_JOB)})
-    assert claimed(look(tmp_path)) == {name: "itp.elasticflow_job"}
+    assert claimed(find_in(tmp_path)) == {name: "itp.elasticflow_job"}
     write(tmp_path, {name: tar_gz(pai_machine_spec=MACHINES)})
-    assert claimed(look(tmp_path)) == {name: "pai.machine_spec"}
+    assert claimed(find_in(tmp_path)) == {name: "pai.machine_spec"}
 
 
 UNKNOWN = {
@@ -213,15 +213,15 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_an_archive_of_unknown_name_and_content_is_listed(case: str, tmp_path: Path) -> None:
+def test_lists_archive_of_unknown_name_and_content(case: str, tmp_path: Path) -> None:
     write(tmp_path, {"mine.tar.gz": UNKNOWN[case]})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert found.unrecognised == ("mine.tar.gz",)
     assert not found.claims
     assert not found.problems
 
 
-def test_what_is_no_data_is_passed_over_and_other_data_is_listed(tmp_path: Path) -> None:
+def test_skips_documents_and_lists_unrecognised_data(tmp_path: Path) -> None:
     others = ["mine.csv", "mine.csv.gz", "cluster_summary (1).csv", "deep/er/other.csv.xz"]
     others += ["mine.ZIP", "mine.tar.part1", "mine.7z", "summary_train.csv.1", "summary_train.csv.crdownload"]
     others += ["summary_train", "summary_train.parquet", "notes.txt", "summary_train.csv.aa"]
@@ -241,33 +241,33 @@ def test_what_is_no_data_is_passed_over_and_other_data_is_listed(tmp_path: Path)
     ]
     silent += ["__MACOSX/._summary_train.csv", "._pai_machine_spec.tar.gz.partaa", "pai_machine_spec.header"]
     write(tmp_path, dict.fromkeys(others + silent, b"x\n"))
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert found.unrecognised == tuple(sorted(others))
     assert not found.claims
     assert not found.problems
 
 
-def test_files_of_other_traces_are_left_alone(tmp_path: Path) -> None:
+def test_ignores_files_of_other_traces(tmp_path: Path) -> None:
     write(
         tmp_path, {"summary_train.csv": b"x\n", "cluster01.csv": PAGE, "openb_node_list_all_node.csv": NODE}
     )
-    found = look(tmp_path, "openb")
+    found = find_in(tmp_path, "openb")
     assert claimed(found) == {"openb_node_list_all_node.csv": "openb.node"}
     assert not found.unrecognised
     assert not found.problems
 
 
-def test_several_folders_are_searched_each_file_once(tmp_path: Path) -> None:
+def test_finds_each_file_of_several_folders_once(tmp_path: Path) -> None:
     write(tmp_path / "a", {"in/summary_train.csv": b"x\n"})
     write(tmp_path / "b", {"summary_power_a40.csv": b"x\n"})
     folders = [tmp_path / "a" / "in", tmp_path / "b", tmp_path / "a", tmp_path / "a"]
-    assert claimed(look(folders)) == {
+    assert claimed(find_in(folders)) == {
         "summary_train.csv": "zeus.train",
         "summary_power_a40.csv": "zeus.power",
     }
 
 
-def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
+def test_follows_links_but_no_cycles(tmp_path: Path) -> None:
     write(tmp_path / "elsewhere", {"zeus/summary_train.csv": b"x\n", "summary_power_a40.csv": b"x\n"})
     raw = tmp_path / "raw"
     raw.mkdir()
@@ -275,10 +275,10 @@ def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
     (raw / "again").symlink_to(tmp_path / "elsewhere" / "zeus")
     (raw / "summary_power_a40.csv").symlink_to("../elsewhere/summary_power_a40.csv")
     (tmp_path / "elsewhere" / "zeus" / "circle").symlink_to(raw)
-    found = look(raw)
+    found = find_in(raw)
     assert claimed(found) == {"summary_power_a40.csv": "zeus.power", "again/summary_train.csv": "zeus.train"}
     (tmp_path / "link").symlink_to(raw)
-    assert len(look(tmp_path / "link").claims) == 2
+    assert len(find_in(tmp_path / "link").claims) == 2
 
 
 AMBIGUOUS = {
@@ -297,12 +297,10 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("case", AMBIGUOUS)
-def test_a_bad_file_of_an_ambiguous_name_is_a_problem_and_the_others_are_found(
-    case: str, tmp_path: Path
-) -> None:
+def test_bad_file_of_ambiguous_name_does_not_hide_others(case: str, tmp_path: Path) -> None:
     data, what = AMBIGUOUS[case]
     write(tmp_path, {"cluster01.csv": RAW_JOB, "cluster02.csv": data})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     (problem,) = found.problems
     assert problem.file == str(tmp_path / "cluster02.csv")
     assert problem.what.startswith(what)
@@ -317,26 +315,26 @@ def test_each_bad_file_is_a_problem(tmp_path: Path) -> None:
         "summary_power_v100.csv": LFS_POINTER,
     }
     write(tmp_path, bad | {"cluster_summary.csv": b"", "openb_node_list_all_node.csv": NODE})
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     assert sorted(problem.file for problem in found.problems) == sorted(
         str(tmp_path / name) for name in [*bad, "cluster_summary.csv"]
     )
     assert claimed(found) == {"openb_node_list_all_node.csv": "openb.node"}
 
 
-def test_a_link_that_leads_nowhere_is_a_problem(tmp_path: Path) -> None:
+def test_broken_link_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "summary_train.csv").symlink_to(tmp_path / "gone")
     (tmp_path / "summary_power_a40.csv").symlink_to("summary_power_a40.csv")
     (tmp_path / "not_ours.csv").symlink_to(tmp_path / "gone")
-    problems = sorted(str(problem) for problem in look(tmp_path).problems)
+    problems = sorted(str(problem) for problem in find_in(tmp_path).problems)
     assert [problem.partition(" (")[0] for problem in problems] == [
         f"{tmp_path / 'summary_power_a40.csv'}: it cannot be read",
         f"{tmp_path / 'summary_train.csv'}: it cannot be read",
     ]
 
 
-def test_what_is_no_file_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A pipe that is opened never comes back: the test would end by its time limit.
+def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Opening a pipe blocks: the test would reach its time limit.
     for name in ("summary_train.csv", "mine.csv", "mine.tar.gz", "mine", "pai_machine_spec.header"):
         os.mkfifo(tmp_path / name)
     os.mkfifo(tmp_path / "SYNTHETIC.txt")
@@ -344,7 +342,7 @@ def test_what_is_no_file_is_never_opened(tmp_path: Path, monkeypatch: pytest.Mon
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("summary_power_a40.csv")
         (tmp_path / "cluster_summary.csv").symlink_to("/dev/zero")
-        found = look(tmp_path)
+        found = find_in(tmp_path)
     assert [str(problem).partition(". ")[0] for problem in found.problems] == [
         f"{tmp_path / 'cluster_summary.csv'}: it is a device, not a file",
         f"{tmp_path / 'summary_power_a40.csv'}: it is a socket, not a file",
@@ -353,13 +351,13 @@ def test_what_is_no_file_is_never_opened(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
 
 
-def test_names_that_are_no_utf8_are_escaped(tmp_path: Path) -> None:
+def test_escapes_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9\x1b[2J"
     os.mkdir(folder)  # noqa: PTH102
     for name in (b"summary_train.csv", b"summary_power_\xff.csv", b"\xff.tar.gz"):
         with open(folder + b"/" + name, "wb") as file:  # noqa: PTH123
             file.write(tar_gz(pai_machine_spec=MACHINES) if name.endswith(b"gz") else b"x\n")
-    found = look(tmp_path)
+    found = find_in(tmp_path)
     shown = "caf\\xe9\\x1b[2J"
     assert claimed(found) == {
         f"{shown}/summary_train.csv": "zeus.train",
@@ -368,18 +366,18 @@ def test_names_that_are_no_utf8_are_escaped(tmp_path: Path) -> None:
     assert found.unrecognised == (f"{shown}/summary_power_\\xff.csv",)
     with open(folder + b"/summary_train.csv", "wb"):  # noqa: PTH123
         pass
-    (problem,) = look(tmp_path).problems
+    (problem,) = find_in(tmp_path).problems
     assert str(problem).startswith(f"{tmp_path}/{shown}/summary_train.csv: the file is empty")
 
 
-def test_what_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
+def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
     write(tmp_path, {"summary_train.csv": b"x\n", "locked/summary_power_a40.csv": b"x\n"})
     (tmp_path / "summary_train.csv").chmod(0)
     (tmp_path / "locked").chmod(0)
     if os.access(tmp_path / "summary_train.csv", os.R_OK):
         pytest.skip("root may read everything")
     try:
-        problems = look(tmp_path).problems
+        problems = find_in(tmp_path).problems
     finally:
         (tmp_path / "locked").chmod(0o700)
     assert [problem.file for problem in problems] == [
@@ -389,19 +387,19 @@ def test_what_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
     assert all("cannot be read (Permission denied)" in str(problem) for problem in problems)
 
 
-def test_the_header_file_is_the_one_beside_the_data(tmp_path: Path) -> None:
-    write(tmp_path / "a", {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": b"beside"})
+def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
+    write(tmp_path / "a", {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": b"same folder"})
     write(tmp_path / "b", {"pai_machine_spec.header": b"another"})
     write(tmp_path / "c", {"pai_machine_spec.tar.gz": tar_gz(pai_machine_spec=MACHINES)})
     folders = [tmp_path / "b", tmp_path / "a", tmp_path / "c"]
-    headers = {claim.raw.form: claim.header_file for claim in look(folders).claims}
+    headers = {claim.raw.form: claim.header_file for claim in find_in(folders).claims}
     assert headers == {
         "csv": tmp_path / "a" / "pai_machine_spec.header",
         "tar.gz": tmp_path / "b" / "pai_machine_spec.header",
     }
-    assert look(tmp_path / "c").claims[0].header_file is None
+    assert find_in(tmp_path / "c").claims[0].header_file is None
 
 
-def test_an_error_names_the_file_and_the_line() -> None:
+def test_error_has_file_and_line() -> None:
     assert str(RawFileError("x.csv", "it is odd", "Look at it")) == "x.csv: it is odd. Look at it"
     assert str(RawFileError("x.csv", "it is odd", "Look", line=1234)) == "x.csv, line 1,234: it is odd. Look"

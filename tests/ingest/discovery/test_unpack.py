@@ -39,7 +39,7 @@ def add(archive: tarfile.TarFile, members: dict[str, bytes]) -> None:
 
 
 def contents(paths: Sequence[Path], form: str) -> dict[str, bytes]:
-    """What is in a raw file, read to its end as an ingest reads it."""
+    """The members of a raw file, read to its end as an ingest does."""
     with open_raw(paths) as raw, explained(paths):
         found = {member.name: member.stream.read() for member in data_members(raw, form, "x.csv", "folder")}
         assert raw.sha256_of_rest() == hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
@@ -60,7 +60,7 @@ def write(folder: Path, name: str, data: bytes) -> Path:
 
 
 def cut(folder: Path, name: str, data: bytes, count: int) -> list[Path]:
-    """The parts of a file, as `split` calls them."""
+    """The parts of a file, named as `split` names them."""
     size = -(-len(data) // count)
     suffixes = [chr(ord("a") + number // 26) + chr(ord("a") + number % 26) for number in range(count)]
     return [
@@ -93,12 +93,12 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 COMPRESSED = [form for form in FORMS if form not in ("csv", "tar")]
 
 
-def test_every_form_is_tested() -> None:
+def test_tests_cover_every_form() -> None:
     assert set(FORMS) == {form for form in all_forms().values() if not form.startswith("jsonl")}
 
 
 @pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz", ".zst"])
-def test_json_lines_are_packed_as_csvs_are(compression: str, tmp_path: Path) -> None:
+def test_json_lines_have_the_packings_of_csvs(compression: str, tmp_path: Path) -> None:
     form = form_of(f"x.ndjson{compression}")
     assert form == form_of(f"x.jsonl{compression}") == f"jsonl{compression}"
     path = write(tmp_path, f"x.{form}", FORMS[f"csv{compression}"](CSV))
@@ -109,7 +109,7 @@ def test_json_lines_are_packed_as_csvs_are(compression: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_csv(form: str, tmp_path: Path) -> None:
+def test_every_form_yields_the_csv(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", FORMS[form](CSV))
     assert contents([path], form) == {"x.csv": CSV}
     assert list(tmp_path.iterdir()) == [path]
@@ -117,7 +117,7 @@ def test_every_form_gives_the_csv(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 30])
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "zip"])
-def test_parts_are_joined_in_order(form: str, parts: int, tmp_path: Path) -> None:
+def test_joins_parts_in_order(form: str, parts: int, tmp_path: Path) -> None:
     data = FORMS[form](CSV)
     paths = cut(tmp_path, f"x.{form}", data, parts)
     assert contents(paths, form) == {"x.csv": CSV}
@@ -125,8 +125,8 @@ def test_parts_are_joined_in_order(form: str, parts: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("first", [b"<", b" <", b"\n<", b"version", b"\x1f\x8b"])
-def test_a_later_part_may_begin_with_anything(first: bytes, tmp_path: Path) -> None:
-    # Stored, not compressed, so that the bytes stand in the archive as they are.
+def test_later_part_may_begin_with_any_bytes(first: bytes, tmp_path: Path) -> None:
+    # Without compression, so that the archive contains these bytes unchanged.
     data = gzip.compress(tar_of({"x.csv": b"a" * 1000 + first + CSV}), 0)
     start = data.index(first, 1000)
     paths = [
@@ -137,7 +137,7 @@ def test_a_later_part_may_begin_with_anything(first: bytes, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("tar_format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_a_tar_gives_its_csvs_and_nothing_else(tar_format: int, tmp_path: Path) -> None:
+def test_tar_yields_only_its_csvs(tar_format: int, tmp_path: Path) -> None:
     members = {
         "data/._a.csv": b"\0\5\x16\7resource fork",
         "data/a.csv": CSV,
@@ -167,7 +167,7 @@ def test_a_tar_gives_its_csvs_and_nothing_else(tar_format: int, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_members_that_are_not_read_are_passed(tmp_path: Path) -> None:
+def test_skips_members_that_are_not_read(tmp_path: Path) -> None:
     path = write(
         tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV, "b.csv": CSV[:100], "c.csv": CSV}))
     )
@@ -184,13 +184,13 @@ STREAMS = ["csv.gz", "csv.bz2", "csv.xz", "csv.zst"]
 
 
 @pytest.mark.parametrize("form", STREAMS)
-def test_compressed_streams_one_after_another_are_one_file(form: str, tmp_path: Path) -> None:
+def test_joins_concatenated_compressed_streams(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", FORMS[form](CSV[:5000]) + FORMS[form](CSV[5000:]))
     assert contents([path], form) == {"x.csv": CSV}
 
 
 @pytest.mark.parametrize("form", STREAMS)
-def test_a_damaged_stream_after_another_is_refused(form: str, tmp_path: Path) -> None:
+def test_rejects_damaged_second_stream(form: str, tmp_path: Path) -> None:
     first, second = FORMS[form](CSV[:5000]), FORMS[form](CSV[5000:])
     for damaged in (b"X" + second[1:], second[:3], second[:-3], b"garbage"):
         path = write(tmp_path, f"x.{form}", first + damaged)
@@ -198,12 +198,12 @@ def test_a_damaged_stream_after_another_is_refused(form: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("form", ["csv.gz", "csv.bz2", "csv.xz"])
-def test_zeros_may_pad_a_file(form: str, tmp_path: Path) -> None:
+def test_accepts_zero_padding(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", FORMS[form](CSV) + bytes(3 << 20))
     assert contents([path], form) == {"x.csv": CSV}
 
 
-def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -> None:
+def test_counts_and_hashes_bytes_on_disk(tmp_path: Path) -> None:
     paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})), 3)
     counted: list[int] = []
     with open_raw(paths, counted.append) as raw:
@@ -217,7 +217,7 @@ def test_bytes_on_disk_are_counted_and_hashed_as_they_are_read(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(form: str, tmp_path: Path) -> None:
+def test_hashes_rest_of_file_when_reader_stops_early(form: str, tmp_path: Path) -> None:
     data = FORMS[form](os.urandom(2 << 20))
     path = write(tmp_path, f"x.{form}", data)
     with open_raw([path]) as raw:
@@ -227,14 +227,14 @@ def test_a_reader_that_goes_away_leaves_the_rest_to_be_hashed(form: str, tmp_pat
         assert raw.sha256_of_rest() == hashlib.sha256(data).hexdigest()
 
 
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+def test_rejects_empty_file(tmp_path: Path) -> None:
     for form in FORMS:
         path = write(tmp_path, f"x.{form}", b"")
         assert str(refusal([path], form)).startswith(f"{path}: the file is empty. Fetch it again")
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.csv.xz", "x.tar.gz", "it's x.csv"])
-def test_an_lfs_pointer_is_refused_with_the_command_that_fetches_it(name: str, tmp_path: Path) -> None:
+def test_rejects_lfs_pointer_with_command_that_fetches_it(name: str, tmp_path: Path) -> None:
     path = write(tmp_path, name, LFS_POINTER)
     quoted = name if "'" not in name else "'it'\"'\"'s x.csv'"
     error = refusal([path], name.split(".", 1)[1])
@@ -246,7 +246,7 @@ def test_an_lfs_pointer_is_refused_with_the_command_that_fetches_it(name: str, t
 
 
 @pytest.mark.parametrize("pointer", [0, 1, 2])
-def test_an_lfs_pointer_among_the_parts_is_named(pointer: int, tmp_path: Path) -> None:
+def test_names_lfs_pointer_among_parts(pointer: int, tmp_path: Path) -> None:
     paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"x.csv": CSV})), 3)
     paths[pointer].write_bytes(LFS_POINTER)
     error = refusal(paths, "tar.gz")
@@ -266,7 +266,7 @@ def test_an_lfs_pointer_among_the_parts_is_named(pointer: int, tmp_path: Path) -
         b"<!-- moved --><html>",
     ],
 )
-def test_a_web_page_is_refused(page: bytes, form: str, tmp_path: Path) -> None:
+def test_rejects_web_page(page: bytes, form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", page)
     assert str(refusal([path], form)).startswith(
         f"{path}: this is a web page (an error message, most likely)"
@@ -277,13 +277,13 @@ def test_a_web_page_is_refused(page: bytes, form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [CSV, b"404: Not Found", b"PK\7\x08zip", b"\x1f"], ids=["csv", "text", "span", "1"]
 )
-def test_what_is_not_compressed_is_refused(data: bytes, form: str, tmp_path: Path) -> None:
+def test_rejects_file_that_is_not_compressed(data: bytes, form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", data)
     assert str(refusal([path], form)).startswith(f"{path}: the content is not what the name says")
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
-def test_a_missing_part_is_named(missing: int, tmp_path: Path) -> None:
+def test_names_missing_part(missing: int, tmp_path: Path) -> None:
     paths = cut(tmp_path, "x.tar.gz", gzip.compress(tar_of({"x.csv": CSV})), 4)
     lost = paths.pop(missing)
     lost.unlink()
@@ -295,7 +295,7 @@ def test_a_missing_part_is_named(missing: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv.gz", "tar.gz"])
 @pytest.mark.parametrize("kept", [1, 2, 3])
-def test_missing_last_parts_are_guessed_from_the_end(kept: int, form: str, tmp_path: Path) -> None:
+def test_suspects_missing_last_parts_if_archive_ends_early(kept: int, form: str, tmp_path: Path) -> None:
     paths = cut(tmp_path, f"x.{form}", FORMS[form](CSV), 4)[:kept]
     error = refusal(paths, form)
     assert error.file == str(paths[-1])
@@ -304,19 +304,19 @@ def test_missing_last_parts_are_guessed_from_the_end(kept: int, form: str, tmp_p
 
 @pytest.mark.parametrize("form", COMPRESSED)
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_refused(share: float, form: str, tmp_path: Path) -> None:
+def test_rejects_truncated_file(share: float, form: str, tmp_path: Path) -> None:
     data = FORMS[form](CSV)
     path = write(tmp_path, f"x.{form}", data[: max(8, int(len(data) * share))])
     assert str(refusal([path], form)).startswith(f"{path}: the file is cut short or damaged (")
 
 
 @pytest.mark.parametrize("data", [b"", b"no tar at all", b"x" * 2000], ids=["nothing", "text", "long text"])
-def test_a_gzip_of_no_tar_is_refused(data: bytes, tmp_path: Path) -> None:
+def test_rejects_gzip_without_tar(data: bytes, tmp_path: Path) -> None:
     path = write(tmp_path, "x.tar.gz", gzip.compress(data))
     assert str(refusal([path], "tar.gz")).startswith(f"{path}: the file is cut short or damaged (")
 
 
-def test_a_damaged_header_inside_a_tar_does_not_hide_the_members_behind_it(tmp_path: Path) -> None:
+def test_rejects_tar_with_damaged_header(tmp_path: Path) -> None:
     tar = bytearray(tar_of({"a.csv": CSV, "b.csv": CSV, "c.csv": CSV}))
     second = 512 + len(CSV) + -len(CSV) % 512
     tar[second + 150] ^= 0xFF
@@ -325,7 +325,7 @@ def test_a_damaged_header_inside_a_tar_does_not_hide_the_members_behind_it(tmp_p
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, b"?"])
-def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) -> None:
+def test_reports_links_and_special_files_named_csv_in_tar(kind: bytes, tmp_path: Path) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         add(archive, {"a.csv": CSV})
@@ -335,33 +335,33 @@ def test_a_csv_that_is_no_file_in_a_tar_is_told_of(kind: bytes, tmp_path: Path) 
             archive.addfile(link)
         add(archive, {"d.csv": CSV[:9]})
     path = write(tmp_path, "x.tar", packed.getvalue())
-    told: list[str] = []
+    reported: list[str] = []
     with open_raw([path]) as raw:
         found = {
-            member.name: member.stream.read() for member in data_members(raw, "tar", "", "", told.append)
+            member.name: member.stream.read() for member in data_members(raw, "tar", "", "", reported.append)
         }
     assert found == {"a.csv": CSV, "d.csv": CSV[:9]}
     is_link = kind in (tarfile.SYMTYPE, tarfile.LNKTYPE)
-    assert told == [f"b.csv, which is {'a link' if is_link else 'not a file'}"]
+    assert reported == [f"b.csv, which is {'a link' if is_link else 'not a file'}"]
 
 
 @pytest.mark.parametrize(("form", "pack"), [("tar", tar_of), ("zip", zipped)])
-def test_what_is_packed_once_more_in_an_archive_is_told_of(
+def test_reports_packed_files_inside_archive(
     form: str, pack: Callable[[dict[str, bytes]], bytes], tmp_path: Path
 ) -> None:
     names = ["a.csv", "b.csv.gz", "c/d.tar", "e.csv.part1", "LICENSE", "._f.zip", "data.gz"]
     path = write(tmp_path, f"x.{form}", pack(dict.fromkeys(names, b"x")))
-    told: list[str] = []
+    reported: list[str] = []
     with open_raw([path]) as raw:
-        found = [member.name for member in data_members(raw, form, "", "", told.append)]
+        found = [member.name for member in data_members(raw, form, "", "", reported.append)]
     assert found == ["a.csv"]
-    assert told == [
+    assert reported == [
         f"{name}, which is an archive or compressed inside the archive"
         for name in ("b.csv.gz", "d.tar", "e.csv.part1")
     ]
 
 
-def test_a_file_in_a_tar_may_be_called_anything(tmp_path: Path) -> None:
+def test_accepts_any_member_name_in_tar(tmp_path: Path) -> None:
     names = ["../../a.csv", "/etc/b.csv", "./c.CSV", "d\x1b[2J.csv", "e\udcff.csv", "f\n.csv"]
     path = write(tmp_path, "x.tar", tar_of({name: name.encode("utf-8", "replace") for name in names}))
     found = contents([path], "tar")
@@ -375,7 +375,7 @@ def with_checksum(header: bytes) -> bytes:
 
 
 def header(name: str, size_field: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A tar's header with a valid checksum and anything for a size."""
+    """A tar's header with a valid checksum and any size."""
     block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
     block[124:136] = size_field.ljust(12, b"\0")
     block[156:157] = kind
@@ -409,14 +409,14 @@ BAD_TARS = {
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("case", BAD_TARS)
-def test_a_tar_with_an_impossible_header_is_refused(case: str, first: bool, tmp_path: Path) -> None:
+def test_rejects_tar_with_impossible_header(case: str, first: bool, tmp_path: Path) -> None:
     before = b"" if first else tar_of({"a.csv": CSV})[: 512 + len(CSV) + -len(CSV) % 512]
     tar = before + BAD_TARS[case] + tar_of({"c.csv": CSV}) * (case != "a name before nothing")
     path = write(tmp_path, "x.tar.gz", gzip.compress(tar))
     assert str(refusal([path], "tar.gz")).startswith(f"{path}: the file is cut short or damaged (")
 
 
-def test_a_sparse_file_in_a_tar_is_refused(tmp_path: Path) -> None:
+def test_rejects_sparse_file_in_tar(tmp_path: Path) -> None:
     tar = with_checksum(header("b.csv", b"0", tarfile.GNUTYPE_SPARSE)) + bytes(1024)
     path = write(tmp_path, "x.tar", tar)
     assert "cannot be read as it is packed (b.csv is stored as a sparse file). Unpack" in str(
@@ -425,7 +425,7 @@ def test_a_sparse_file_in_a_tar_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_zip_gives_its_csvs_and_nothing_else(method: int, tmp_path: Path) -> None:
+def test_zip_yields_only_its_csvs(method: int, tmp_path: Path) -> None:
     members = {
         "data/": b"",
         "data/a.csv": CSV,
@@ -440,7 +440,7 @@ def test_a_zip_gives_its_csvs_and_nothing_else(method: int, tmp_path: Path) -> N
     assert contents([path], "zip") == {}
 
 
-def test_a_zip_that_python_cannot_unpack_is_refused(tmp_path: Path) -> None:
+def test_rejects_zip_that_python_cannot_unpack(tmp_path: Path) -> None:
     data = bytearray(zipped({"a.csv": CSV}))
     entry = data.index(b"PK\1\2")
     unknown = bytes(data[: entry + 10]) + b"\x63\0" + bytes(data[entry + 12 :])
@@ -459,9 +459,9 @@ def test_a_zip_that_python_cannot_unpack_is_refused(tmp_path: Path) -> None:
     assert "cannot be read as it is packed (it is a zip in parts). Unpack" in str(refusal(parts, "zip"))
 
 
-def test_a_zip_whose_directory_hides_a_file_is_refused(tmp_path: Path) -> None:
+def test_rejects_zip_whose_directory_hides_a_file(tmp_path: Path) -> None:
     data = bytearray(zipped({"a.csv": CSV, "b.csv": CSV}))
-    # The first entry's comment becomes as long as to swallow the second entry.
+    # The first entry's comment now extends over the second entry.
     entry = data.index(b"PK\1\2")
     data[entry + 33] = 0x40
     with zipfile.ZipFile(io.BytesIO(data)) as seen:
@@ -473,7 +473,7 @@ def test_a_zip_whose_directory_hides_a_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "suffixes", [["part0", "part1"], ["part1", "part2"], ["part01", "part02"], ["001", "002"]]
 )
-def test_parts_may_be_numbered(suffixes: list[str], tmp_path: Path) -> None:
+def test_accepts_numbered_parts(suffixes: list[str], tmp_path: Path) -> None:
     data = gzip.compress(tar_of({"x.csv": CSV}))
     halves = (data[:1000], data[1000:])
     paths = [write(tmp_path, f"x.tar.gz.{s}", half) for s, half in zip(suffixes, halves, strict=True)]
@@ -493,19 +493,19 @@ def test_parts_may_be_numbered(suffixes: list[str], tmp_path: Path) -> None:
         (["partaaa", "partaac"], "partaab"),
     ],
 )
-def test_a_missing_numbered_part_is_named(names: list[str], missing: str, tmp_path: Path) -> None:
+def test_names_missing_numbered_part(names: list[str], missing: str, tmp_path: Path) -> None:
     paths = [write(tmp_path, f"x.tar.gz.{name}", gzip.compress(CSV)) for name in names]
     error = refusal(paths, "tar.gz")
     assert error.file == str(tmp_path / f"x.tar.gz.{missing}")
     assert error.what == "this part of the archive is missing"
 
 
-def test_one_part_twice_is_refused(tmp_path: Path) -> None:
+def test_rejects_repeated_part(tmp_path: Path) -> None:
     paths = [write(tmp_path, f"x.csv.{name}", CSV) for name in ("part1", "part01", "part2")]
     assert "are the same part of x.csv" in refusal(paths, "csv").what
 
 
-def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+def test_does_not_open_pipe(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     os.mkfifo(path)
     assert str(refusal([path], "csv")).startswith(f"{path}: it is a named pipe, not a file. Move it out")
@@ -515,7 +515,7 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "csv.zst", "tar.gz", "zip"])
-def test_a_file_that_changes_while_it_is_read_is_refused(form: str, tmp_path: Path) -> None:
+def test_rejects_file_that_changes_while_read(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"x.{form}", FORMS[form](os.urandom(2 << 20)))
     with (
         pytest.raises(RawFileError, match=r"it changed while it was read\. Wait until"),
@@ -529,7 +529,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(form: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", ["tar.gz", "csv.zst", "csv.xz"])
-def test_a_part_that_vanishes_while_another_is_read_is_an_error_about_it(form: str, tmp_path: Path) -> None:
+def test_names_part_that_vanishes_while_another_is_read(form: str, tmp_path: Path) -> None:
     paths = cut(tmp_path, f"x.{form}", FORMS[form](os.urandom(3 << 20)), 2)
     with (
         pytest.raises(RawFileError) as refused,
@@ -542,21 +542,21 @@ def test_a_part_that_vanishes_while_another_is_read_is_an_error_about_it(form: s
 
 
 @pytest.mark.parametrize("form", ["tar", "tar.gz"])
-def test_a_tar_without_its_end_mark_is_cut_short(form: str, tmp_path: Path) -> None:
+def test_rejects_tar_without_end_mark(form: str, tmp_path: Path) -> None:
     whole = tar_of({"a.csv": CSV, "b.csv": CSV})
     first = 512 + len(CSV) + -len(CSV) % 512
     pack = gzip.compress if form == "tar.gz" else bytes
     for ends in (first, first + 100, 2 * first, 2 * first + 511):
         path = write(tmp_path, f"x.{form}", pack(whole[:ends]))
         assert "(the archive ends without its end mark)" in refusal([path], form).what
-    # Whoever wrote one of the two blocks of zeros had written all files.
+    # The first of the two blocks of zeros follows the last file, so the archive is complete.
     path = write(tmp_path, f"x.{form}", pack(whole[: 2 * first + 512]))
     assert contents([path], form) == {"a.csv": CSV, "b.csv": CSV}
     path = write(tmp_path, f"x.{form}", pack(whole[:first] + bytes(512) + whole[first:]))
     assert "more data after the end of the archive" in refusal([path], form).what
 
 
-def test_two_tars_in_one_file_are_refused(tmp_path: Path) -> None:
+def test_rejects_concatenated_tars(tmp_path: Path) -> None:
     path = write(
         tmp_path, "x.tar.gz", gzip.compress(tar_of({"a.csv": CSV})) + gzip.compress(tar_of({"b.csv": CSV}))
     )
@@ -564,13 +564,13 @@ def test_two_tars_in_one_file_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_link_that_leads_nowhere_is_refused(form: str, tmp_path: Path) -> None:
+def test_rejects_broken_link(form: str, tmp_path: Path) -> None:
     path = tmp_path / f"x.{form}"
     path.symlink_to(tmp_path / "gone")
     assert str(refusal([path], form)).startswith(f"{path}: it cannot be read (No such file or directory)")
 
 
-def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
+def test_rejects_file_without_permission(tmp_path: Path) -> None:
     path = write(tmp_path, "x.csv", CSV)
     path.chmod(0)
     if os.access(path, os.R_OK):
@@ -579,7 +579,7 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails when it is read")
-def test_a_disk_that_fails_is_an_error_about_the_file(tmp_path: Path) -> None:
+def test_names_file_on_read_error_of_disk(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.symlink_to("/proc/self/mem")
     assert str(refusal([path], "csv")).startswith(f"{path}: it cannot be read (Input/output error)")
@@ -590,7 +590,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damaged")
 
 
-# A zstd without a checksum, as pyarrow writes it, hides a flipped bit from everybody.
+# In a zstd stream without a checksum, as pyarrow writes it, a flipped bit cannot be detected.
 @settings(deadline=None, max_examples=200)
 @given(
     form=st.sampled_from([form for form in COMPRESSED if not form.endswith("zst")]),
@@ -598,7 +598,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
     tail=st.binary(max_size=20),
 )
-def test_damage_is_an_error_or_does_no_harm(
+def test_damage_is_an_error_or_changes_no_data(
     scratch: Path, form: str, ends: float, flips: list[tuple[float, int]], tail: bytes
 ) -> None:
     data = bytearray(FORMS[form](CSV))
@@ -635,7 +635,7 @@ def tar_in(tar_format: int) -> tuple[bytes, list[int], dict[str, bytes]]:
 
 
 def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
-    """What Python's own module gives of the CSVs in a tar."""
+    """The CSVs that Python's tarfile reads from a tar."""
     found = {}
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for info in archive:
@@ -647,9 +647,7 @@ def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("tar_format", TAR_FORMATS)
-def test_each_damaged_byte_of_a_tar_header_is_an_error_or_does_no_harm(
-    tar_format: int, tmp_path: Path
-) -> None:
+def test_damaged_byte_of_tar_header_is_an_error_or_changes_no_data(tar_format: int, tmp_path: Path) -> None:
     tar, blocks, csvs = tar_in(tar_format)
     names = [block for block in blocks if tar[block + 257 : block + 262] == b"ustar"]
     for place in (block + within for block in names for within in range(0, 500, 7)):
@@ -683,7 +681,7 @@ def test_each_damaged_byte_of_a_tar_header_is_an_error_or_does_no_harm(
         max_size=3,
     ),
 )
-def test_a_tar_with_any_headers_is_refused_or_read_as_tarfile_does(
+def test_rejects_tar_or_reads_it_as_tarfile_does(
     scratch: Path, tar_format: int, which: int, changes: list[tuple[tuple[int, int], float, bytes]]
 ) -> None:
     tar, blocks, _ = tar_in(tar_format)

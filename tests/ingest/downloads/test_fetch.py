@@ -32,7 +32,7 @@ from tracehouse.ingest.downloads.locations import Download
 from tracehouse.ingest.downloads.plan import FetchRequest, plan_downloads
 
 TRACES = list(all_traces().values())
-# The others come by hand.
+# Users download the others by hand.
 FETCHED = [trace for trace in TRACES if locations.downloads(trace)]
 QUICK = RetryPolicy(attempts=3, pause_s=0.001, longest_pause_s=2, silence_s=20)
 CONTENT = b"job_id,submission_time,duration,num_gpu\n" + b"1,0,600,1\n" * 30_000
@@ -72,8 +72,8 @@ def download(
         download_file(Client(session, mirrors(site), policy), url, path, size, sha256, on_bytes)
 
 
-def refused(site: Publisher, path: Path, **known: object) -> str:
-    """What is said of a file that does not come; nothing is left under its name."""
+def error_of(site: Publisher, path: Path, **known: object) -> str:
+    """The error of a download that fails; no file of its name remains."""
     with pytest.raises(SourceError) as error:
         download(site, path, **known)  # type: ignore[arg-type]
     assert not path.exists()
@@ -85,7 +85,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "itp" / "cluster01.csv"
 
 
-def left_beside(path: Path) -> set[str]:
+def other_files(path: Path) -> set[str]:
     return {other.name for other in path.parent.iterdir()} - {path.name}
 
 
@@ -93,7 +93,7 @@ def left_beside(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
-def test_every_trace_has_download_locations_or_is_fetched_by_hand(trace: Trace) -> None:
+def test_every_trace_has_download_locations_or_instructions(trace: Trace) -> None:
     assert locations.downloads(trace) or "by hand" in trace.download
 
 
@@ -118,7 +118,7 @@ def test_locations_name_files_of_the_tables(trace: Trace) -> None:
 
 
 def test_every_table_has_a_location() -> None:
-    """But for those of telemetry, which the server lists, and of traces that are fetched by hand."""
+    """Except telemetry, which the server lists, and traces that users download by hand."""
     for trace in FETCHED:
         names = [download.path.rpartition("/")[2] for download in locations.downloads(trace)]
         for table in trace.tables:
@@ -152,11 +152,11 @@ def test_sizes_match_real_files(real_raw: Path) -> None:
 
 
 def test_downloads_file_atomically(site: Publisher, path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    download(site, path, on_bytes=lambda *counted: told.append(counted))
+    reported: list[tuple[int, int]] = []
+    download(site, path, on_bytes=lambda *counted: reported.append(counted))
     assert path.read_bytes() == CONTENT
-    assert told[-1] == (len(CONTENT), len(CONTENT))
-    assert left_beside(path) == set()
+    assert reported[-1] == (len(CONTENT), len(CONTENT))
+    assert other_files(path) == set()
     [headers] = site.asked_for(PATH)
     assert headers["Accept-Encoding"] == "identity"
 
@@ -166,13 +166,13 @@ def test_resumes_after_cut_connection(site: Publisher, path: Path) -> None:
     download(site, path, sha256=SHA256)
     assert path.read_bytes() == CONTENT
     assert site.ranges(PATH) == [None, "bytes=50000-", "bytes=120000-"]
-    assert left_beside(path) == set()
+    assert other_files(path) == set()
 
 
 def test_next_run_resumes(site: Publisher, path: Path) -> None:
     site.answers[PATH] = [publisher.cut(50_000), publisher.status(500), publisher.status(502)]
-    assert "tried 3 times" in refused(site, path)
-    assert left_beside(path) == {f"{path.name}.part", f".{path.name}.part.json"}
+    assert "tried 3 times" in error_of(site, path)
+    assert other_files(path) == {f"{path.name}.part", f".{path.name}.part.json"}
     download(site, path)
     assert path.read_bytes() == CONTENT
     assert site.ranges(PATH)[-1] == "bytes=50000-"
@@ -196,7 +196,7 @@ def test_gives_up_without_progress(site: Publisher, path: Path) -> None:
 
     site.files[PATH] = CONTENT * 20
     site.answers[PATH] = [cut_whole] * 20
-    assert "the connection broke off" in refused(site, path)
+    assert "the connection broke off" in error_of(site, path)
     assert len(site.asked) < 8
 
 
@@ -209,7 +209,7 @@ def test_restarts_when_server_ignores_range(site: Publisher, path: Path) -> None
 
 def test_restarts_when_file_changed(site: Publisher, path: Path) -> None:
     site.answers[PATH] = [publisher.cut(50_000), publisher.status(500), publisher.status(500)]
-    refused(site, path)
+    error_of(site, path)
     site.files[PATH] = OTHER
     download(site, path)
     assert path.read_bytes() == OTHER
@@ -241,7 +241,7 @@ def test_restarts_when_range_is_not_satisfiable(site: Publisher, path: Path) -> 
 
 
 def test_weak_etag_is_not_resumed(site: Publisher, path: Path) -> None:
-    """A weak ETag does not say that the bytes are the same."""
+    """A weak ETag does not guarantee equal bytes."""
 
     def cut_unversioned(handler: publisher.Handler, content: bytes) -> None:
         handler.head(200, Content_Length=len(content), ETag='W/"1"')
@@ -267,18 +267,18 @@ def test_last_modified_is_resumed(site: Publisher, path: Path) -> None:
 
 
 def test_partial_file_of_another_url_is_not_resumed(site: Publisher, path: Path) -> None:
-    """Two servers may call different bytes by one name."""
+    """Two servers may have different files of one name."""
     backup = "/data/backup.csv"
     site.files[backup] = OTHER
     site.answers[PATH] = [publisher.cut(50_000), publisher.status(403)]
-    refused(site, path)
+    error_of(site, path)
     download(site, path, url=URL.replace("cluster01", "backup"))
     assert path.read_bytes() == OTHER
     assert site.ranges(backup) == [None]
 
 
 def test_complete_partial_file_is_not_requested_again(site: Publisher, path: Path) -> None:
-    """A run that was killed before the file got its name."""
+    """The previous run was killed before it renamed the file."""
     path.parent.mkdir()
     path.with_name(f"{path.name}.part").write_bytes(CONTENT)
     note = {"url": site.url + PATH, "validator": '"1"', "bytes": len(CONTENT)}
@@ -299,7 +299,7 @@ def test_damaged_version_record_restarts(site: Publisher, path: Path, note: str)
 
 def test_damaged_partial_file_is_fetched_again(site: Publisher, path: Path) -> None:
     site.answers[PATH] = [publisher.cut(50_000), publisher.status(500), publisher.status(500)]
-    refused(site, path, sha256=SHA256)
+    error_of(site, path, sha256=SHA256)
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(b"!" + part.read_bytes()[1:])
     download(site, path, sha256=SHA256)
@@ -308,16 +308,18 @@ def test_damaged_partial_file_is_fetched_again(site: Publisher, path: Path) -> N
 
 
 def test_wrong_checksum_is_removed(site: Publisher, path: Path) -> None:
-    said = refused(site, path, sha256="0" * 64)
-    assert said == f"{site.url}{PATH}: the received file does not have the published checksum and was removed"
-    assert left_beside(path) == set()
+    error = error_of(site, path, sha256="0" * 64)
+    assert (
+        error == f"{site.url}{PATH}: the received file does not have the published checksum and was removed"
+    )
+    assert other_files(path) == set()
     assert len(site.asked) == 1
 
 
 def test_wrong_size_is_refused_before_transfer(site: Publisher, path: Path) -> None:
-    said = refused(site, path, size=5)
-    assert said == f"{site.url}{PATH}: it has {len(CONTENT):,} bytes instead of the expected 5"
-    assert left_beside(path) == set()
+    error = error_of(site, path, size=5)
+    assert error == f"{site.url}{PATH}: it has {len(CONTENT):,} bytes instead of the expected 5"
+    assert other_files(path) == set()
 
 
 def test_checksum_overrides_size(site: Publisher, path: Path) -> None:
@@ -326,7 +328,7 @@ def test_checksum_overrides_size(site: Publisher, path: Path) -> None:
 
 
 def chunked(handler: publisher.Handler, content: bytes, ends: bool = True) -> None:
-    """The file without its length in the head."""
+    """Send the file without Content-Length."""
     handler.head(200, Transfer_Encoding="chunked")
     for start in range(0, len(content), 60_000):
         block = content[start : start + 60_000]
@@ -341,19 +343,19 @@ def test_incomplete_chunked_response_is_retried(site: Publisher, path: Path) -> 
     site.files[PATH] = OTHER
     site.answers[PATH] = [chunked]
     path.unlink()
-    assert f"received {len(OTHER):,} bytes instead of the expected {len(CONTENT):,}" in refused(
+    assert f"received {len(OTHER):,} bytes instead of the expected {len(CONTENT):,}" in error_of(
         site, path, size=len(CONTENT)
     )
-    assert left_beside(path) == set()
+    assert other_files(path) == set()
 
 
-def test_unknown_length_is_refused(site: Publisher, path: Path) -> None:
+def test_rejects_unknown_length(site: Publisher, path: Path) -> None:
     def endless(handler: publisher.Handler, content: bytes) -> None:
         handler.head(200)
         handler.wfile.write(content)
 
     site.answers[PATH] = [endless]
-    assert "the server does not send the length" in refused(site, path)
+    assert "the server does not send the length" in error_of(site, path)
     for known in ({"size": len(CONTENT)}, {"sha256": SHA256}):
         site.answers[PATH] = [endless]
         download(site, path, **known)  # type: ignore[arg-type]
@@ -367,7 +369,7 @@ def test_unknown_length_is_refused(site: Publisher, path: Path) -> None:
 )  # fmt: skip
 def test_refusal_is_not_retried(site: Publisher, path: Path, code: int, what: str) -> None:
     site.answers[PATH] = [publisher.status(code)]
-    assert refused(site, path) == f"{site.url}{PATH}: {what}"
+    assert error_of(site, path) == f"{site.url}{PATH}: {what}"
     assert len(site.asked) == 1
 
 
@@ -382,7 +384,7 @@ def test_honours_retry_after(site: Publisher, path: Path, monkeypatch: pytest.Mo
 
 def test_gives_up_on_long_retry_after(site: Publisher, path: Path) -> None:
     site.answers[PATH] = [publisher.status(429, Retry_After=3600)]
-    assert refused(site, path).endswith("the server is not ready (429); the server asks to wait 3,600 s")
+    assert error_of(site, path).endswith("the server is not ready (429); the server asks to wait 3,600 s")
 
 
 @pytest.mark.parametrize("answer", [publisher.trickles, publisher.falls_silent])
@@ -396,9 +398,9 @@ def test_retries_slow_server(site: Publisher, path: Path, answer: publisher.Answ
 def test_names_unreachable_server(site: Publisher, path: Path) -> None:
     with publisher.publishing() as gone:
         pass
-    said = refused(gone, path)
-    assert said.startswith(f"{gone.url}{PATH}: no connection (")
-    assert said.endswith("refused); tried 3 times")
+    error = error_of(gone, path)
+    assert error.startswith(f"{gone.url}{PATH}: no connection (")
+    assert error.endswith("refused); tried 3 times")
 
 
 PAGE = b"<!DOCTYPE html><html><body>Quota exceeded</body></html>"
@@ -425,8 +427,8 @@ def test_refuses_other_content(
 ) -> None:
     path = tmp_path / name
     site.answers[PATH] = [answer]
-    assert what in refused(site, path)
-    assert left_beside(path) == set()
+    assert what in error_of(site, path)
+    assert other_files(path) == set()
 
 
 def test_archive_with_content_encoding_is_kept_as_sent(site: Publisher, tmp_path: Path) -> None:
@@ -453,17 +455,17 @@ def test_follows_git_lfs_pointer(site: Publisher, path: Path) -> None:
     media = "/media.githubusercontent.com/media/owner/repository/HEAD/data/cluster01.csv"
     site.files["/github.com/owner/repository/raw/HEAD/data/cluster01.csv"] = pointer(CONTENT)
     site.files[media] = OTHER
-    assert "does not have the published checksum" in refused(site, path, url=url)
+    assert "does not have the published checksum" in error_of(site, path, url=url)
     site.files[media] = CONTENT
     download(site, path, url=url)
     assert path.read_bytes() == CONTENT
-    assert left_beside(path) == set()
+    assert other_files(path) == set()
 
 
 def test_refuses_git_lfs_pointer_outside_github(site: Publisher, path: Path) -> None:
     site.files[PATH] = pointer(CONTENT)
-    assert "this is a Git LFS pointer, not the data" in refused(site, path)
-    assert left_beside(path) == set()
+    assert "this is a Git LFS pointer, not the data" in error_of(site, path)
+    assert other_files(path) == set()
 
 
 def test_reports_full_disk_before_transfer(
@@ -473,20 +475,20 @@ def test_reports_full_disk_before_transfer(
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     with pytest.raises(UserError, match=r"the disk is full \(300,040 bytes needed, 1,000 free\)"):
         download(site, path)
-    assert left_beside(path) == set()
+    assert other_files(path) == set()
 
 
 # All files of traces.
 
 
-def place_of(url: str) -> str:
-    """Where a file lies on the site that stands for all publishers."""
+def path_of(url: str) -> str:
+    """The path of a file on the local server, which replaces all publishers."""
     return "/" + url.removeprefix("https://")
 
 
 @pytest.fixture
 def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch) -> Publisher:
-    """A site that holds a synthetic dump where the publishers hold their files, those of PAI in parts only.
+    """A server with a synthetic dump at the publishers' paths, with PAI's files in parts only.
 
     The ledgers hold what is true of these files, instead of what is of the publishers'.
     """
@@ -505,12 +507,12 @@ def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch
                 continue
             sha256 = hashlib.sha256(content).hexdigest() if trace.name == "pai" else ""
             ours[trace.name].append(replace(download, bytes=len(content), sha256=sha256))
-            site.files[place_of(download.urls[0])] = content
+            site.files[path_of(download.urls[0])] = content
             if download.parts:
-                del site.files[place_of(download.urls[0])]
+                del site.files[path_of(download.urls[0])]
                 step = -(-len(content) // len(download.parts))
                 for number, part in enumerate(download.parts):
-                    site.files[place_of(part)] = content[number * step : (number + 1) * step]
+                    site.files[path_of(part)] = content[number * step : (number + 1) * step]
     monkeypatch.setattr(locations, "downloads", lambda trace: tuple(ours[trace.name]))
     return site
 
@@ -521,7 +523,7 @@ def joined(path: Path) -> bytes:
 
 
 def _hold_telemetry(site: Publisher, folder: Path, download: Download) -> None:
-    """The files of a folder, and the Hub's list of them on two pages, with other things in it."""
+    """Add the files of a folder, and the Hub's listing of them on two pages, with other entries."""
     place = download.urls[0].rpartition("/")[0]
     in_hub = download.path.rpartition("/")[0]
     entries: list[dict[str, object]] = [
@@ -534,8 +536,8 @@ def _hold_telemetry(site: Publisher, folder: Path, download: Download) -> None:
         entries.append(
             {"type": "file", "path": f"{in_hub}/{path.name}", "size": len(content), "oid": "3", "lfs": lfs}
         )
-        site.files[place_of(f"{place}/{path.name}")] = content
-    listing = place_of(f"https://huggingface.co/api/datasets/Qinghao/AcmeTrace/tree/main/{in_hub}")
+        site.files[path_of(f"{place}/{path.name}")] = content
+    listing = path_of(f"https://huggingface.co/api/datasets/Qinghao/AcmeTrace/tree/main/{in_hub}")
     following = f"{listing}?cursor=2".removeprefix("/huggingface.co")
     link = f'<https://huggingface.co{following}>; rel="next"'
     site.answers[listing] = [publisher.says(json.dumps(entries[:5]).encode(), Link=link)] * 9
@@ -562,9 +564,9 @@ def test_discovery_finds_fetched_files(published: Publisher, tmp_path: Path) -> 
 def test_second_run_fetches_nothing(published: Publisher, tmp_path: Path) -> None:
     first, _ = run(published, tmp_path, "pai", "itp")
     asked = len(published.asked)
-    second, said = run(published, tmp_path, "pai", "itp")
+    second, messages = run(published, tmp_path, "pai", "itp")
     assert (second.fetched, second.kept) == (0, first.fetched)
-    assert said == []
+    assert messages == []
     assert len(published.asked) == asked
 
 
@@ -573,11 +575,11 @@ def test_fetches_parts_when_whole_file_is_missing(published: Publisher, tmp_path
     folder.mkdir(parents=True)
     (folder / "pai_instance_table.tar.gz.part").write_bytes(b"of the whole, when it was there")
     [instance] = [d for d in locations.downloads(all_traces()["pai"]) if "instance_table.tar" in d.path]
-    published.answers[place_of(instance.parts[20])] = [publisher.status(404)]
+    published.answers[path_of(instance.parts[20])] = [publisher.status(404)]
     outcome, _ = run(published, tmp_path, "pai")
     assert len(outcome.failures) == 1
     outcome, _ = run(published, tmp_path, "pai")
-    assert len(published.asked_for(place_of(instance.parts[0]))) == 1
+    assert len(published.asked_for(path_of(instance.parts[0]))) == 1
     assert not (folder / "pai_instance_table.tar.gz.part").exists()
     assert all(headers["Accept-Encoding"] == "identity" for _, headers in published.asked)
     assert len(list(folder.glob("pai_instance_table.tar.gz.part*"))) == 23
@@ -587,7 +589,7 @@ def test_fetches_parts_when_whole_file_is_missing(published: Publisher, tmp_path
 
 def test_removes_parts_with_wrong_checksum(published: Publisher, tmp_path: Path) -> None:
     [job] = [d for d in locations.downloads(all_traces()["pai"]) if "job_table.tar" in d.path]
-    published.files[place_of(job.parts[1])] += b"!"
+    published.files[path_of(job.parts[1])] += b"!"
     outcome, _ = run(published, tmp_path, "pai")
     [failure] = outcome.failures
     assert (failure.trace.name, failure.path) == ("pai", "data/pai_job_table.tar.gz")
@@ -604,36 +606,36 @@ def test_renames_file_that_differs_from_published(published: Publisher, tmp_path
     true = [sized.read_bytes(), summed.read_bytes()]
     sized.write_bytes(b"cut")
     summed.write_bytes(b"!" + true[1][1:])
-    outcome, said = run(published, tmp_path, "pai", "itp")
+    outcome, messages = run(published, tmp_path, "pai", "itp")
     assert outcome.fetched == 2
     assert [sized.read_bytes(), summed.read_bytes()] == true
     assert sized.with_name("raw-traces.tar.gz.wrong").read_bytes() == b"cut"
-    assert len([line for line in said if "is not the published file" in line]) == 2
+    assert len([line for line in messages if "is not the published file" in line]) == 2
 
 
 def test_replaces_existing_lfs_pointer(
     published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a clone without Git LFS leaves it, of a file whose size is not known."""
+    """A clone without Git LFS has a pointer; the size of the real file is unknown."""
     downloads = [replace(d, bytes=None) for d in locations.downloads(all_traces()["acme"]) if not d.cluster]
     monkeypatch.setattr(locations, "downloads", lambda _: tuple(downloads))
     path = tmp_path / "acme" / downloads[-1].path
     path.parent.mkdir(parents=True)
     path.write_bytes(pointer(CONTENT))
-    outcome, said = run(published, tmp_path, "acme")
+    outcome, messages = run(published, tmp_path, "acme")
     assert (outcome.fetched, outcome.kept) == (3, 0)
-    assert "is not the published file: renamed to trace_seren.csv.wrong" in "".join(said)
+    assert "is not the published file: renamed to trace_seren.csv.wrong" in "".join(messages)
     assert run(published, tmp_path, "acme")[0].kept == 3
 
 
 def test_failure_does_not_stop_other_files(published: Publisher, tmp_path: Path) -> None:
     first, second = locations.downloads(all_traces()["itp"])
-    published.answers[place_of(first.urls[0])] = [publisher.status(403)]
-    outcome, said = run(published, tmp_path, "itp")
+    published.answers[path_of(first.urls[0])] = [publisher.status(403)]
+    outcome, messages = run(published, tmp_path, "itp")
     assert (outcome.fetched, len(outcome.failures)) == (1, 1)
-    assert said[0] == f"itp/{first.path}: failed"
-    assert said[1].startswith(f"itp/{second.path}: ")
-    place = f"{published.url}{place_of(first.urls[0])}"
+    assert messages[0] == f"itp/{first.path}: failed"
+    assert messages[1].startswith(f"itp/{second.path}: ")
+    place = f"{published.url}{path_of(first.urls[0])}"
     assert list(map(str, outcome.failures)) == [
         f"itp/{first.path} could not be fetched\n    {place}: access is refused (403)"
     ]
@@ -642,8 +644,8 @@ def test_failure_does_not_stop_other_files(published: Publisher, tmp_path: Path)
 def test_falls_back_to_second_url(published: Publisher, tmp_path: Path) -> None:
     downloads = locations.downloads(all_traces()["acme"])
     [summary] = [download for download in downloads if "summary" in download.path]
-    content = published.files.pop(place_of(summary.urls[0]))
-    published.files[place_of(summary.urls[1])] = content
+    content = published.files.pop(path_of(summary.urls[0]))
+    published.files[path_of(summary.urls[1])] = content
     outcome, _ = run(published, tmp_path, "acme")
     assert outcome.failures == ()
     assert (tmp_path / "acme" / summary.path).read_bytes() == content
@@ -675,7 +677,7 @@ def test_fetches_telemetry_only_on_request(published: Publisher, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("traces", "wish", "what"),
+    ("traces", "options", "what"),
     [
         (["nope"], {}, "no trace is called nope"),
         (["acme"], {"metrics": ["NOPE"]}, "no telemetry is called NOPE. Known: CPU_D_Power, DRAM_ACTIVE"),
@@ -684,10 +686,10 @@ def test_fetches_telemetry_only_on_request(published: Publisher, tmp_path: Path)
     ],
 )
 def test_unknown_names_are_usage_errors(
-    published: Publisher, tmp_path: Path, traces: list[str], wish: dict, what: str
+    published: Publisher, tmp_path: Path, traces: list[str], options: dict, what: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(what)):
-        run(published, tmp_path, *traces, **wish)
+        run(published, tmp_path, *traces, **options)
 
 
 @pytest.mark.parametrize(
@@ -718,8 +720,8 @@ def test_received_bytes_need_no_space(published: Publisher, tmp_path: Path) -> N
     first, second = locations.downloads(all_traces()["itp"])
     before = needed()
     assert before == (first.bytes or 0) + (second.bytes or 0)
-    published.answers[place_of(first.urls[0])] = [publisher.cut(2000)] + [publisher.status(500)] * 2
-    published.answers[place_of(second.urls[0])] = [publisher.status(404)]
+    published.answers[path_of(first.urls[0])] = [publisher.cut(2000)] + [publisher.status(500)] * 2
+    published.answers[path_of(second.urls[0])] = [publisher.status(404)]
     run(published, tmp_path, "itp")
     assert needed() == before - 2000
 
@@ -766,7 +768,7 @@ def options(site: Publisher) -> list[str]:
 def real_site(site: Publisher, real_raw: Path) -> Publisher:
     for name in ("itp", "dlrm"):
         for download in locations.downloads(all_traces()[name]):
-            site.files[place_of(download.urls[0])] = (real_raw / name / download.path).read_bytes()
+            site.files[path_of(download.urls[0])] = (real_raw / name / download.path).read_bytes()
     return site
 
 
@@ -788,7 +790,7 @@ def test_command_fetches_and_ingest_reads(real_site: Publisher, tmp_path: Path) 
 
 
 def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of docs/fetch.md, in this process: the ledgers are those of what the site holds."""
+    """The commands of docs/fetch.md run in this process, with ledgers of the server's files."""
     page = (Path(__file__).parents[3] / "docs" / "fetch.md").read_text()
     monkeypatch.chdir(tmp_path)
     for command in re.findall(r"^    traces (.*)$", page, re.M):
@@ -810,9 +812,9 @@ def test_command_lists_failures(site: Publisher, tmp_path: Path) -> None:
     first, second = (download.urls[0] for download in locations.downloads(all_traces()["itp"]))
     assert ended.stderr.splitlines() == [
         "error: itp/data/raw-traces.tar.gz could not be fetched",
-        f"    {site.url}{place_of(first)}: not found (404)",
+        f"    {site.url}{path_of(first)}: not found (404)",
         "error: itp/data/elasticflow-traces.tar.gz could not be fetched",
-        f"    {site.url}{place_of(second)}: not found (404)",
+        f"    {site.url}{path_of(second)}: not found (404)",
         "error: 2 of 2 files were not fetched. Run the command again to resume, or download them by hand:",
         f"    itp: {homepage}",
     ]
@@ -837,8 +839,8 @@ def test_dry_run_makes_no_requests(site: Publisher, tmp_path: Path) -> None:
 def test_dry_run_without_network(tmp_path: Path) -> None:
     with publisher.publishing() as gone:
         pass
-    wish = ("fetch", "acme", "--metric", "POWER_USAGE", "--cluster", "kalos", *options(gone))
-    ended = command_line.server().run(*wish, "--dry-run", cwd=tmp_path)
+    arguments = ("fetch", "acme", "--metric", "POWER_USAGE", "--cluster", "kalos", *options(gone))
+    ended = command_line.server().run(*arguments, "--dry-run", cwd=tmp_path)
     assert ended.faults([0]) == []
     acme = all_traces()["acme"]
     for download in locations.downloads(acme):
@@ -859,7 +861,7 @@ def test_mirror_without_host_is_usage_error(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_received_bytes(real_site: Publisher, tmp_path: Path) -> None:
     first, _ = locations.downloads(all_traces()["itp"])
-    place = place_of(first.urls[0])
+    place = path_of(first.urls[0])
 
     def until_interrupted(handler: publisher.Handler, content: bytes) -> None:
         handler.head(200, Content_Length=len(content), ETag=publisher.etag(content))
@@ -879,7 +881,7 @@ def test_ctrl_c_keeps_received_bytes(real_site: Publisher, tmp_path: Path) -> No
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen) -> None:
-    """Wait until something holds, as long as the process runs."""
+    """Wait until a condition holds, while the process runs."""
     while not holds():
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.02)
@@ -895,7 +897,7 @@ def test_full_disk_keeps_received_bytes(real_site: Publisher, tmp_path: Path) ->
     assert (tmp_path / part).stat().st_size == 2_000_000
     assert command_line.server().run(*arguments, cwd=tmp_path).faults([0]) == []
     _, second = locations.downloads(all_traces()["itp"])
-    assert real_site.ranges(place_of(second.urls[0])) == [None, "bytes=2000000-"]
+    assert real_site.ranges(path_of(second.urls[0])) == [None, "bytes=2000000-"]
 
 
 def test_missing_package_names_extra(tmp_path: Path) -> None:

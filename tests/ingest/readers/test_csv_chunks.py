@@ -1,4 +1,4 @@
-"""What is read fast is what is read carefully: the same rows, the same rejects, or it is not read fast."""
+"""The fast parser returns the rows and rejects of the careful one, or leaves the chunk to it."""
 
 import io
 import random
@@ -29,7 +29,7 @@ Read = tuple[list[tuple[str, ...]], list[Reject]]
 
 
 def fast(data: bytes, columns: Sequence[Column] = COLUMNS) -> list[tuple[object, ...]] | None:
-    """The rows of one chunk, None where it is left to the careful way."""
+    """The rows of one chunk; None if the fast parser leaves it to the careful one."""
     rows = ChunkParser(tuple(columns), True, "t.csv").parse_plain(Chunk(1, data, data.count(b"\n")))
     return None if rows is None else [tuple(row.values()) for row in rows.to_pylist()]
 
@@ -46,7 +46,7 @@ def read(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES)
 
 
 def read_carefully(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
-    """What Arrow's parser reads, which must be what conversion from texts reads."""
+    """The result of Arrow's parser, which must equal that of conversion from texts."""
     with patch.object(ChunkParser, "parse_plain", return_value=None):
         typed = read(data, columns, chunk_bytes)
         with patch.object(ChunkParser, "parse_typed", return_value=None):
@@ -54,7 +54,7 @@ def read_carefully(data: bytes, columns: Sequence[Column], chunk_bytes: int = CH
     return typed
 
 
-def test_plain_lines_are_read_fast() -> None:
+def test_fast_parser_reads_plain_lines() -> None:
     lines = "a,1,0.5\nb,-2,1e-3\n,,\né😀,+3,\n#c,007,.5\n".encode()
     assert fast(lines) == [
         ("a", 1, 0.5),
@@ -73,7 +73,7 @@ def test_plain_lines_are_read_fast() -> None:
         ("-0", 0, -0.0),
         ("9223372036854775807", 2**63 - 1, 2.0**63),
         ("-9223372036854775808", -(2**63), -(2.0**63)),
-        # Left to the careful way: as invalid, or as other notations that it knows.
+        # Left to the careful parser, which rejects them or knows their notation.
         ("1.5", None, 1.5),
         ("1.0", None, 1.0),
         ("1e5", None, 1e5),
@@ -85,7 +85,7 @@ def test_plain_lines_are_read_fast() -> None:
         ("9223372036854775808", None, 2.0**63),
         ("1 ", None, None),
         (" 1", None, None),
-        # To Polars, these are NULL.
+        # Polars reads these as NULL.
         (" ", None, None),
         ("\t", None, None),
         ("\v1", None, None),
@@ -93,7 +93,7 @@ def test_plain_lines_are_read_fast() -> None:
         ("١", None, None),
     ],
 )
-def test_a_number_is_read_as_the_careful_way_reads_it_or_left_to_it(
+def test_reads_number_as_careful_parser_does_or_leaves_it(
     place: int, text: str, as_integer: int | None, as_float: float | None
 ) -> None:
     expected = as_integer if place == 1 else as_float
@@ -117,10 +117,10 @@ LONG = (b"x,1,2,\n", b"x,1,2,3\n", b",,,\n")
 
 @pytest.mark.parametrize("line", [*SHORT, *LONG])
 @pytest.mark.parametrize("other", [b"y,1,1\n", b"y,1,\n", b",,\n"])
-def test_a_line_with_too_few_or_too_many_fields_is_never_filled_up_or_cut(line: bytes, other: bytes) -> None:
+def test_never_pads_or_truncates_lines(line: bytes, other: bytes) -> None:
     for before in (0, 1, 70_000):
         assert fast(other * before + line + other * 30) is None
-    # What one line lacks, another has too much.
+    # One line has a field too few, the other one too many.
     assert fast(b"y,1,1\n" * 9 + b"x,1\n" + b"x,1,2,3\n") is None
     if line != b"\n":
         rows, [reject] = read(other * 20 + line + other * 20, COLUMNS)
@@ -143,13 +143,13 @@ def test_a_line_with_too_few_or_too_many_fields_is_never_filled_up_or_cut(line: 
         b"\x28\xb5\x2f\xfd,1,1\n",
     ],
 )
-def test_what_polars_reads_in_its_own_way_is_left_to_the_careful_way(data: bytes) -> None:
+def test_leaves_notations_that_polars_reads_differently(data: bytes) -> None:
     assert fast(data) is None
     many = data + b"y,1,1\n" * 20
     assert read(many, COLUMNS) == read_carefully(many, COLUMNS)
 
 
-def test_a_required_value_that_is_missing_is_left_to_the_careful_way() -> None:
+def test_leaves_missing_required_value_to_careful_parser() -> None:
     columns = (NAME, replace(COUNT, required=True))
     assert fast(b"a,1\n,2\n", columns) == [("a", 1), (None, 2)]
     assert fast(b"a,1\na,\n", columns) is None
@@ -164,7 +164,7 @@ def test_a_required_value_that_is_missing_is_left_to_the_careful_way() -> None:
         (NAME, replace(COUNT, null_texts=("-",))),
     ],
 )
-def test_columns_that_polars_does_not_read_as_they_are_meant(columns: tuple[Column, ...]) -> None:
+def test_leaves_columns_that_polars_reads_differently(columns: tuple[Column, ...]) -> None:
     data = b",".join([b""] * len(columns)) + b"\n"
     assert fast(data * 20, columns) is None
 
@@ -182,7 +182,7 @@ good = {
 
 
 def lines_of(columns: Sequence[Column], odd: int) -> st.SearchStrategy[list[str]]:
-    """Lines that fit, and seldom ones that may not."""
+    """Lines that fit, and a few that may not."""
 
     def line(of: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
         return st.tuples(*(of[column.type] for column in columns)).map(",".join)
@@ -209,17 +209,17 @@ files = st.tuples(tables, st.sampled_from([1, 9])).flatmap(
     ends=st.booleans(),
 )
 @example(file=((NAME, COUNT), ["a, ", "b,1"]), chunk_bytes=CHUNK_BYTES, newline="\n", ends=True)
-def test_a_small_csv_is_read_alike_both_ways(
+def test_both_parsers_agree_on_small_csv(
     file: tuple[tuple[Column, ...], list[str]], chunk_bytes: int, newline: str, ends: bool
 ) -> None:
     columns, lines = file
-    # Enough that fits for the rest to be rejected, and not the whole file.
+    # Enough valid lines that the reader rejects the others instead of the whole file.
     filler = [",".join("" for _ in columns)] * (10 * len(lines) + 10)
     data = (newline.join([*lines, *filler]) + newline * ends).encode()
     assert read(data, columns, chunk_bytes) == read_carefully(data, columns, chunk_bytes)
 
 
-def test_a_damaged_file_is_read_alike_both_ways() -> None:
+def test_both_parsers_agree_on_damaged_file() -> None:
     rng = random.Random(7)
     clean = b"".join(b"job-%d,%d,%.3f\n" % (n, n, n / 7) for n in range(200))
     read_fast = 0

@@ -1,4 +1,4 @@
-"""JSON lines: every line is kept or rejected, as Python's own reader and each type's rules say."""
+"""JSON lines: each line is kept or rejected according to Python's json module and the rules of the types."""
 
 import gzip
 import importlib
@@ -95,7 +95,7 @@ def test_each_line_is_a_row(newline: str, end: str, chunk_bytes: int) -> None:
         (FIRST.encode().replace(b'"a"', b'"\xff"'), "invalid UTF-8"),
     ],
 )
-def test_a_line_that_does_not_fit_is_rejected_and_said(line: str | bytes, reason: str) -> None:
+def test_rejects_invalid_line_with_reason(line: str | bytes, reason: str) -> None:
     rows, [reject] = read_among_good(line)
     assert rows == []
     assert reject.line == 2
@@ -104,19 +104,19 @@ def test_a_line_that_does_not_fit_is_rejected_and_said(line: str | bytes, reason
 
 
 @pytest.mark.parametrize("text", ["1.50", "1e400", "123456789012345678901234567890", "-0.0", '"\\u00e9"'])
-def test_no_digit_of_a_json_value_is_lost(text: str) -> None:
+def test_keeps_every_digit_of_json_value(text: str) -> None:
     [row], rejects = read_among_good(FIRST.replace("1.50", text))
     assert rejects == []
     assert row[4] == f'{{"n": {text}}}'.replace("\\u00e9", "é")
 
 
 @pytest.mark.parametrize("data", ["id,tokens\na,1\n", '{"id": "a"}\n', "[]\n", "\n"])
-def test_a_file_of_something_else_is_refused(data: str) -> None:
+def test_rejects_file_of_another_format(data: str) -> None:
     with pytest.raises(RawFileError, match=r"^request\.jsonl"):
         read(data)
 
 
-def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused() -> None:
+def test_rejects_file_with_more_than_a_tenth_bad_lines() -> None:
     with pytest.raises(RawFileError, match="more than a tenth"):
         read("\n".join([FIRST] * 8 + ["{}"]))
 
@@ -132,7 +132,7 @@ values = st.recursive(
 @given(
     found=st.lists(values, min_size=1, max_size=5), is_ascii=st.booleans(), chunk_bytes=st.integers(1, 500)
 )
-def test_json_is_kept_as_python_reads_it(found: list[object], is_ascii: bool, chunk_bytes: int) -> None:
+def test_keeps_json_as_python_reads_it(found: list[object], is_ascii: bool, chunk_bytes: int) -> None:
     lines = [
         json.dumps({"id": "a", "tokens": 1, "at": 0, "models": [], "detail": value}, ensure_ascii=is_ascii)
         for value in found
@@ -158,7 +158,7 @@ NODE = Table(
     name="node", comment="Nodes", grain="one row per name", source="here", file_name=r"node\\\\.csv",
     archive_stem="probe", columns=(Column("name", "VARCHAR", "Node"), Column("sizes", "BIGINT[]", "Sizes")),
 )
-TRACE = Trace("probe", "Probe", "Nobody", "", "", "", "", (REQUEST, NODE))
+TRACE = Trace("probe", "Probe", "Publisher", "", "", "", "", (REQUEST, NODE))
 """
 REQUESTS = (
     b'{"id": "b", "at": 1662858720.5, "wall": "2022-09-11 01:12:00", "ok": true,'
@@ -174,7 +174,7 @@ PROBE_ROWS = [
 
 @pytest.fixture
 def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A trace more, of JSON lines and a CSV that come in one archive."""
+    """An additional trace: JSON lines and a CSV in one archive."""
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "probe.py").write_text(textwrap.dedent(PROBE).replace("\\\\", "\\"))
     monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
@@ -194,7 +194,7 @@ DUMPS = {
 
 @pytest.mark.parametrize("dump", DUMPS)
 @pytest.mark.usefixtures("probe")
-def test_tables_of_one_archive_are_read_and_stored_with_their_types(dump: str, tmp_path: Path) -> None:
+def test_stores_tables_of_one_archive_with_their_types(dump: str, tmp_path: Path) -> None:
     outcome = ingest(tmp_path, DUMPS[dump])
     assert (outcome.problems, outcome.unrecognised, outcome.notes) == ((), (), ())
     with duckdb.connect() as connection:
@@ -208,7 +208,7 @@ def test_tables_of_one_archive_are_read_and_stored_with_their_types(dump: str, t
 
 
 @pytest.mark.usefixtures("probe")
-def test_an_archive_of_known_name_that_holds_nothing_of_its_tables_is_an_error(tmp_path: Path) -> None:
+def test_rejects_archive_of_known_name_without_its_tables(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"probe.tar.gz": tar_gz({"other.csv": b"a,b\n1,2\n"})})
     assert outcome.conversions == ()
     [problem] = outcome.problems

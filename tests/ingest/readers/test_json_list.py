@@ -1,4 +1,4 @@
-"""A JSON list of objects becomes the rows of several tables, and what does not fit is told with its place."""
+"""A JSON list of objects becomes the rows of several tables; rejects have line and reason."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def test_a_list_may_be_empty(table: Table) -> None:
     assert read(table, " [ ]\n") == ([], [])
 
 
-def test_elements_stand_on_their_lines_as_they_are_written() -> None:
+def test_elements_have_their_lines_and_texts() -> None:
     text = b'\n[\n {"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"} ,\n\n[2] , 17,"x"\n]'
     for chunk_bytes in (1, 2, 3, 1000):
         found = [each for part in elements(io.BytesIO(text), "log", chunk_bytes) for each in part]
@@ -136,7 +136,9 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
         ),
     ],
 )
-def test_what_does_not_fit_is_told(table: Table, wrong: object, reasons: list[str], kept: int) -> None:
+def test_rejects_invalid_value_with_reason(
+    table: Table, wrong: object, reasons: list[str], kept: int
+) -> None:
     good = json.dumps(FIRST)
     text = "[" + ",\n".join([good, json.dumps(wrong), *[good] * 40]) + "]"
     rows, rejects = read(table, text)
@@ -153,7 +155,7 @@ def test_what_does_not_fit_is_told(table: Table, wrong: object, reasons: list[st
         (b'{"id": "a", "id": "b", "at": null}', "an object that has a name twice"),
     ],
 )
-def test_an_object_that_is_no_strict_json_is_one_reject(wrong: bytes, reason: str) -> None:
+def test_object_that_is_not_strict_json_is_one_reject(wrong: bytes, reason: str) -> None:
     good = json.dumps(FIRST).encode()
     rows, rejects = read(JOB, b"[" + b",\n".join([good, wrong, *[good] * 20]) + b"]")
     assert len(rows) == 21
@@ -197,21 +199,21 @@ CUT = "the file ends before its list does: it is truncated"
         ("[" * 100_000, 1, "JSON that is nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_list_is_not_read(text: str, line: int, what: str, chunk_bytes: int) -> None:
-    with pytest.raises(RawFileError) as told:
+def test_rejects_file_without_list(text: str, line: int, what: str, chunk_bytes: int) -> None:
+    with pytest.raises(RawFileError) as error:
         read(JOB, text, max(chunk_bytes, len(text) // 1000))
     before = 1 if len(text) > len(GOOD) and text[1:].startswith(GOOD) else int(text[2:3] == "1")
     after = f", after object {before} of the list" if before else ""
-    assert (told.value.line, told.value.what) == (line, f"{what}{after}")
+    assert (error.value.line, error.value.what) == (line, f"{what}{after}")
 
 
-def test_a_value_without_end_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stops_reading_value_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_list, "LONGEST_RECORD_BYTES", 1000)
     with pytest.raises(RawFileError, match=r"log, line 2: a value does not end"):
         read(JOB, '[\n"' + 100_000 * "x", 100)
 
 
-def test_another_file_of_that_name_is_known_by_its_misfits() -> None:
+def test_rejects_other_file_of_that_name() -> None:
     with pytest.raises(
         RawFileError,
         match=r"1 of its 1 rows do not fit, more than a tenth; the first: object 1 of the list: no value for",
@@ -219,7 +221,7 @@ def test_another_file_of_that_name_is_known_by_its_misfits() -> None:
         read(JOB, '[{"id": "a"}]')
 
 
-def test_only_a_part_is_held_at_a_time() -> None:
+def test_holds_only_part_of_list_in_memory() -> None:
     text = ("[" + ",".join([json.dumps(FIRST)] * 40_000) + "]").encode()
     tracemalloc.start()
     count = sum(len(part) for part in elements(io.BytesIO(text), "log", 1 << 16))

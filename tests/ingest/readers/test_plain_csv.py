@@ -66,7 +66,7 @@ def read(
 def read_among_good(
     data: str | bytes, table: Table = TABLE, chunk_bytes: int = CHUNK_BYTES
 ) -> tuple[list[Row], list[Reject]]:
-    """What is read of lines that are less than a tenth of their file: behind them come rows of nothing."""
+    """The result for lines that are less than a tenth of their file: empty rows follow them."""
     data = data.encode() if isinstance(data, str) else data
     good = 10 * (1 + data.count(b"\n") + data.count(b"\r"))
     rows, rejects = read(data + good * (b"," * (len(table.columns) - 1) + b"\n"), table, chunk_bytes)
@@ -103,13 +103,13 @@ FORMS = {
 
 @pytest.mark.parametrize("chunk_bytes", CHUNK_SIZES)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_way_to_write_a_csv_gives_the_same_rows(form: str, chunk_bytes: int) -> None:
+def test_every_csv_dialect_gives_the_same_rows(form: str, chunk_bytes: int) -> None:
     assert read(FORMS[form], UNENDED, chunk_bytes) == (ROWS, [])
 
 
 @pytest.mark.parametrize("chunk_bytes", CHUNK_SIZES)
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_quoted_fields_hold_what_they_like_on_their_line(newline: str, chunk_bytes: int) -> None:
+def test_quoted_field_may_contain_anything_except_line_ends(newline: str, chunk_bytes: int) -> None:
     texts = ["comma, comma", 'say ""x""', "", " spaces ", "ünï, çødé", '""', '"",""', "'"]
     data = newline.join(f'"{text}",1,,' for text in texts)
     rows, rejects = read(f"{HEADER}{newline}{data}{newline}", chunk_bytes=chunk_bytes)
@@ -125,8 +125,8 @@ MISPLACED = "a quote that is not closed on its line, or that is inside a field"
 @pytest.mark.parametrize(
     "line", ['"a,1,,', 'a,1,,"', 'a,"1,,', '5" pipe,1,,', '"a"b,1,,', 'lines",1,,', '"""a"",1,,']
 )
-def test_a_quote_out_of_place_costs_its_line_and_no_other(line: str, newline: str, chunk_bytes: int) -> None:
-    # Once, two of them made one row of all that lay between.
+def test_misplaced_quote_rejects_only_its_line(line: str, newline: str, chunk_bytes: int) -> None:
+    # Two such quotes must not join all lines between them.
     lines = [
         HEADER,
         "before,1,,",
@@ -141,7 +141,7 @@ def test_a_quote_out_of_place_costs_its_line_and_no_other(line: str, newline: st
     assert rejects == [Reject(3, MISPLACED, line), Reject(102, MISPLACED, line)]
 
 
-def test_a_field_of_several_lines_is_no_row() -> None:
+def test_rejects_field_of_several_lines() -> None:
     rows, rejects = read_among_good(f'{HEADER}\n"two\nlines",1,,\n"four\n\nmore\n",2,,\n')
     assert rows == []
     assert [(reject.line, reject.raw_text) for reject in rejects] == [
@@ -160,7 +160,7 @@ def test_a_lone_quote_does_not_slow_down_a_long_file() -> None:
 
 
 @pytest.mark.parametrize("newline", ["", "\n"])
-def test_an_empty_field_is_null_and_a_quoted_one_is_not(newline: str) -> None:
+def test_empty_field_is_null_unless_quoted(newline: str) -> None:
     assert read(f'"x",\n,"y"\n"",""\n"z",{newline}', TEXTS)[0] == [
         ("x", None),
         (None, "y"),
@@ -169,7 +169,7 @@ def test_an_empty_field_is_null_and_a_quoted_one_is_not(newline: str) -> None:
     ]
 
 
-def test_columns_may_come_in_another_order() -> None:
+def test_accepts_other_order_of_columns() -> None:
     assert read(f"at,share,count,name\n{TIME},0.5,1,a\n") == ([("a", 1, 0.5, INSTANT)], [])
 
 
@@ -182,7 +182,7 @@ def test_column_without_header_name_is_read_by_its_empty_field() -> None:
     )
 
 
-def test_optional_columns_that_are_missing_are_null() -> None:
+def test_missing_optional_columns_are_null() -> None:
     table = table_of(optional=frozenset({"share", "at"}))
     assert read("name,count\na,1\n", table) == ([("a", 1, None, None)], [])
     assert "the header is name,share,at; expected" in str(refusal("name,share,at\na,1,\n", table))
@@ -190,12 +190,12 @@ def test_optional_columns_that_are_missing_are_null() -> None:
 
 @pytest.mark.parametrize("chunk_bytes", CHUNK_SIZES)
 @pytest.mark.parametrize("header", ["", f"{HEADER}\n", f"\n{HEADER}\r\n"])
-def test_a_csv_without_a_header_may_have_one_all_the_same(header: str, chunk_bytes: int) -> None:
+def test_accepts_header_where_publisher_has_none(header: str, chunk_bytes: int) -> None:
     data = header + f"a,1,0.5,{TIME}\n"
     assert read(data, table_of(has_header=False), chunk_bytes) == ([("a", 1, 0.5, INSTANT)], [])
 
 
-def test_null_texts_are_the_publishers_own_in_their_column() -> None:
+def test_null_texts_apply_to_their_column_only() -> None:
     words = {"name": ("nan",), "count": ("nan", "-"), "share": ("nan",), "at": ("-",)}
     table = table_of([replace(column, null_texts=words[column.name]) for column in COLUMNS])
     rows, rejects = read_among_good(
@@ -208,7 +208,7 @@ def test_null_texts_are_the_publishers_own_in_their_column() -> None:
     ]
 
 
-def test_a_row_without_a_required_value_is_rejected() -> None:
+def test_rejects_row_without_required_value() -> None:
     table = table_of([COLUMNS[0], replace(COLUMNS[1], required=True)])
     rows, rejects = read("name,count\n,1\na,\n" + "b,2\n" * 20, table)
     assert (len(rows), rejects) == (21, [Reject(3, "column count (BIGINT): it is empty", "a,")])
@@ -235,9 +235,9 @@ def test_a_header_without_rows_is_an_empty_table() -> None:
         ("-9223372036854775808.0", -(2**63)),
     ],
 )
-def test_whole_numbers_are_kept_exactly(text: str, number: int) -> None:
+def test_keeps_whole_numbers_exactly(text: str, number: int) -> None:
     assert read(f"{HEADER}\na,{text},,\n") == ([("a", number, None, None)], [])
-    # Whatever else stands in the column.
+    # Other notations in the column do not change that.
     rows, rejects = read_among_good(
         f"{HEADER}\na,{text},,\nb,1.0,,\nc,2,,\nd,,,\ne,9007199254740993,,\nf,oops,,\n"
     )
@@ -248,7 +248,7 @@ def test_whole_numbers_are_kept_exactly(text: str, number: int) -> None:
 INVALID = "invalid value"
 INFINITE = "not a finite number:"
 HUGE = "1" * 400
-# What is written, and what it is as a BIGINT and as a DOUBLE: a number, or why it is none.
+# A text, and its value or the reason of its rejection as a BIGINT and as a DOUBLE.
 NUMBERS: list[tuple[str, int | str, float | str]] = [
     ("007", 7, 7.0),
     ("-0", 0, -0.0),
@@ -309,13 +309,13 @@ NUMBERS: list[tuple[str, int | str, float | str]] = [
 
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize("column", [1, 2], ids=["BIGINT", "DOUBLE"])
-def test_what_is_a_number_of_a_trace_and_what_is_none(column: int, quote: str) -> None:
+def test_reads_or_rejects_numbers(column: int, quote: str) -> None:
     def line(text: str) -> str:
         return ",".join(f"{quote}{text}{quote}" if place == column else "" for place in range(4))
 
     for text, *expected in NUMBERS:
         value = expected[column - 1]
-        # Alone, as the parser sees it at first; and among others, as it is sifted.
+        # Alone, and among other rows, where the reader separates rejects from rows.
         for others in ("", "".join(line(text) + "\n" for text, *_ in NUMBERS)):
             rows, rejects = read_among_good(f"{HEADER}\n{line(text)}\n{others}")
             if isinstance(value, str):
@@ -326,7 +326,7 @@ def test_what_is_a_number_of_a_trace_and_what_is_none(column: int, quote: str) -
                 assert all(reject.line > 2 for reject in rejects)
 
 
-def test_a_sum_that_overflows_is_no_infinity() -> None:
+def test_overflow_is_not_infinity() -> None:
     assert read(f"{HEADER}\n,,1e308,\n,,1.5e308,\n")[0] == [(None, None, x, None) for x in (1e308, 1.5e308)]
     assert read("a,b\n" + "1e308,\n,1e308\n" * 2, table_of([Column(n, "DOUBLE", "") for n in "ab"]))[1] == []
 
@@ -379,7 +379,7 @@ NO_TIME = "not a time from 1970 to 2099:"
     ],
 )
 @pytest.mark.parametrize("offset_name", ["", "offset"])
-def test_what_is_no_instant_of_a_trace_is_rejected(text: str, reason: str, offset_name: str) -> None:
+def test_rejects_invalid_instants(text: str, reason: str, offset_name: str) -> None:
     table = table_of([COLUMNS[0], replace(COLUMNS[3], offset_name=offset_name)])
     data = f"name,at\na,{text}\nb,{TIME}\n" + ",\n" * 20
     [batch] = plain_csv.read(Content(io.BytesIO(data.encode()), table, "t.csv"))
@@ -387,7 +387,7 @@ def test_what_is_no_instant_of_a_trace_is_rejected(text: str, reason: str, offse
     assert batch.rejects == (Reject(2, f"column at (TIMESTAMPTZ): {reason} '{text}'", f"a,{text}"),)
 
 
-def test_the_first_and_the_last_instant_are_kept() -> None:
+def test_keeps_first_and_last_instant() -> None:
     texts = ["1970-01-01 00:00:00Z", "1969-12-31 20:00:00-04:00", "2099-12-31 23:59:59.999999Z"]
     assert len(read(f"{HEADER}\n" + "".join(f",,,{text}\n" for text in texts))[0]) == 3
 
@@ -421,13 +421,13 @@ def test_rejects_have_their_line_reason_and_text(newline: str, chunk_bytes: int)
     ]
 
 
-def test_a_row_that_is_no_utf8_is_rejected() -> None:
+def test_rejects_row_that_is_not_utf8() -> None:
     rows, rejects = read_among_good(HEADER.encode() + b"\ncaf\xe9,1,,\nb,2,,\n")
     assert [row[0] for row in rows] == ["b"]
     assert rejects == [Reject(2, "column name (VARCHAR): invalid UTF-8", r"caf\xe9,1,,")]
 
 
-def test_a_row_with_a_zero_byte_is_rejected() -> None:
+def test_rejects_row_with_zero_byte() -> None:
     rows, rejects = read_among_good(HEADER.encode() + b"\na\0,1,,\nb,2,,\n")
     assert [row[0] for row in rows] == ["b"]
     assert rejects == [Reject(2, "column name (VARCHAR): a zero byte", "a\0,1,,")]
@@ -435,7 +435,7 @@ def test_a_row_with_a_zero_byte_is_rejected() -> None:
 
 @pytest.mark.parametrize("data", ["", "\n", "\r\n\r\n\n", "\ufeff"])
 @pytest.mark.parametrize("table", [TABLE, TEXTS], ids=["header", "no header"])
-def test_an_empty_file_is_refused(data: str, table: Table) -> None:
+def test_rejects_empty_file(data: str, table: Table) -> None:
     assert "the file is empty" in str(refusal(data, table))
 
 
@@ -453,20 +453,20 @@ def test_an_empty_file_is_refused(data: str, table: Table) -> None:
     ],
     ids=["other", "more", "fewer", "twice", "upper case", "json", "long", "control characters"],
 )
-def test_a_wrong_header_is_refused(header: str, found: str) -> None:
+def test_rejects_wrong_header(header: str, found: str) -> None:
     error = refusal(f"\n{header}\na,1,,\n")
     assert error.line == 2
     assert error.what == f"the header is {found}; expected {HEADER}"
     assert error.do.startswith("Fetch the file again")
 
 
-def test_a_wrong_number_of_columns_is_refused_where_there_is_no_header() -> None:
+def test_rejects_wrong_number_of_columns_without_header() -> None:
     error = refusal("a,1,2\nb,1,2\n", table_of(has_header=False))
     assert error.line == 1
     assert error.what == f"the line has 3 columns; expected 4: {HEADER}"
 
 
-def test_binary_data_is_refused() -> None:
+def test_rejects_binary_data() -> None:
     error = refusal(bytes(range(256)) * 2000)
     assert "the header is" in error.what
     assert str(error).isprintable()
@@ -478,21 +478,19 @@ CUT = "the file ends here without a newline: it may be truncated"
 @pytest.mark.parametrize("chunk_bytes", CHUNK_SIZES)
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", ["b,123", "b,123,,", "b,123,,x", '"b', " "])
-def test_a_last_line_without_an_end_may_be_cut_and_is_rejected(
-    last: str, newline: str, chunk_bytes: int
-) -> None:
+def test_rejects_last_line_without_line_end(last: str, newline: str, chunk_bytes: int) -> None:
     good = f"a,12345,,{newline}" * 20
     rows, rejects = read(f"{HEADER}{newline}{good}{newline}{last}", chunk_bytes=chunk_bytes)
     assert (len(rows), rejects) == (20, [Reject(23, CUT, last)])
 
 
-def test_a_last_line_without_an_end_is_a_row_where_the_publisher_has_it_so() -> None:
+def test_keeps_last_line_without_line_end_if_declared() -> None:
     assert read(f"{HEADER}\na,123,,", UNENDED) == ([("a", 123, None, None)], [])
     rows, rejects = read(f"{HEADER}\n" + "a,1,,\n" * 20 + "b,1", UNENDED)
     assert (len(rows), rejects) == (20, [Reject(22, "2 columns; expected 4", "b,1")])
 
 
-def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_record_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracehouse.ingest.readers.lines.LONGEST_RECORD_BYTES", 1000)
     rest = "x" * 5000
     assert "line 3: the line does not end" in str(refusal(f"{HEADER}\na,1,,\n{rest}", chunk_bytes=100))
@@ -504,7 +502,7 @@ def test_a_record_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     [(1, 0, True), (1, 8, True), (1, 9, False), (1000, 1, True), (1001, 9009, False), (1002, 9008, True)],
 )
 @pytest.mark.parametrize("bad_first", [True, False])
-def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused(
+def test_rejects_file_with_more_than_a_tenth_bad_rows(
     bad: int, good: int, refused: bool, bad_first: bool
 ) -> None:
     parts = ["a,x,,\n" * bad, "b,1,,\n" * good]
@@ -521,7 +519,7 @@ def test_a_file_of_which_more_than_a_tenth_is_rejected_is_refused(
         assert (len(rows), len(rejects)) == (good, bad)
 
 
-def test_bad_rows_may_all_come_first() -> None:
+def test_accepts_file_whose_bad_rows_come_first() -> None:
     data = f"{HEADER}\n" + "a,x,,\n" * 15_000 + "b,1,,\n" * 135_000
     batches = list(plain_csv.read(Content(io.BytesIO(data.encode()), TABLE, "t.csv", chunk_bytes=64 << 10)))
     assert sum(batch.rows.num_rows for batch in batches) == 135_000
@@ -529,7 +527,7 @@ def test_bad_rows_may_all_come_first() -> None:
 
 
 class Endless(io.RawIOBase):
-    """A header, and one bad row for ever."""
+    """A header, and an endless repetition of one bad row."""
 
     def __init__(self, line: bytes):
         self.begun = False
@@ -545,7 +543,7 @@ class Endless(io.RawIOBase):
 @pytest.mark.parametrize(
     "line", [b"x\n", b"a,x,,\n", b"a,x,," + b"y" * 100_000 + b"\n"], ids=["short", "bad", "long"]
 )
-def test_a_wrong_file_is_refused_before_its_end(line: bytes) -> None:
+def test_rejects_wrong_file_before_its_end(line: bytes) -> None:
     with pytest.raises(
         RawFileError, match=r"of at most .* rows so far do not fit, more than a tenth"
     ) as refused:
@@ -554,7 +552,7 @@ def test_a_wrong_file_is_refused_before_its_end(line: bytes) -> None:
 
 
 def processor_s(data: bytes) -> float:
-    """What reading takes at its quickest: other processes only ever add to it."""
+    """The shortest of several times: other processes can only add to it."""
     costs = []
     for _ in range(3):
         begun = time.process_time()
@@ -571,7 +569,7 @@ def test_bad_rows_cost_little_more_than_good_ones(bad: str) -> None:
     lines = [f"job-{n},{n},{n / 8},{TIME}" for n in range(50_000)]
     good_s = processor_s("\n".join([HEADER, *lines, ""]).encode())
     lines[::12] = [bad] * len(lines[::12])
-    # A thousand times as much, once.
+    # An earlier version took a thousand times as long.
     assert processor_s("\n".join([HEADER, *lines, ""]).encode()) < 5 * good_s + 0.2
 
 
@@ -581,12 +579,12 @@ def test_blank_lines_cost_no_more_than_rows(newline: bytes) -> None:
     begun = time.process_time()
     rows, rejects = read(HEADER.encode() + b"\n" + blank + b"a,1,,\n" + blank)
     assert (rows, rejects) == ([("a", 1, None, None)], [])
-    # Three seconds a megabyte, once.
+    # An earlier version took three seconds per megabyte.
     assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("data", ["a,b\n1,2\n", "\ufeffa,b", '\r\n"a",b\r\n1,2', "a,b\r1,2\r"])
-def test_a_header_is_read_alone(data: str) -> None:
+def test_reads_header_alone(data: str) -> None:
     assert read_header(io.BytesIO(data.encode()), "t.csv") == ["a", "b"]
 
 
@@ -600,7 +598,7 @@ table_rows = st.lists(st.tuples(texts, integers, floats, instants), min_size=1, 
 
 
 def line_of(row: Sequence[object]) -> str:
-    """A row as Python's csv module writes it, which quotes what the end of a line is made of."""
+    """A row as Python's csv module writes it, with line ends quoted."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().removesuffix("\r\n")
@@ -627,7 +625,7 @@ def as_python_reads(text: str) -> list[Row]:
 
 
 def exactly(rows: Sequence[Row]) -> list[list[str]]:
-    """Rows so that equal text means equal values: NaN like NaN, -0.0 unlike 0.0, instants in UTC."""
+    """Rows as texts, equal if the values are: NaN equals NaN, -0.0 differs from 0.0, instants are in UTC."""
     return [
         [cell.astimezone(UTC).isoformat() if isinstance(cell, datetime) else repr(cell) for cell in row]
         for row in rows
@@ -644,7 +642,7 @@ def exactly(rows: Sequence[Row]) -> list[list[str]]:
     mark=st.sampled_from(["", "\ufeff"]),
     ends=st.booleans(),
 )
-def test_what_pythons_csv_module_writes_is_read_as_it_reads_it(
+def test_reads_csv_as_python_does(
     rows: list[Row], chunk_bytes: int, point_zero: bool, separator: str, newline: str, mark: str, ends: bool
 ) -> None:
     cells = [as_cells(row, point_zero, separator) for row in rows]
@@ -676,9 +674,7 @@ corruptions = st.sampled_from(
     ),
     chunk_bytes=st.integers(1, 200) | st.just(CHUNK_BYTES),
 )
-def test_rows_that_are_corrupted_are_rejected_and_no_other(
-    rows: list[tuple[Row, object]], chunk_bytes: int
-) -> None:
+def test_rejects_exactly_the_corrupted_rows(rows: list[tuple[Row, object]], chunk_bytes: int) -> None:
     lines = []
     for row, corrupt in rows:
         cells = as_cells(row, point_zero=False, separator=" ")
@@ -692,7 +688,7 @@ def test_rows_that_are_corrupted_are_rejected_and_no_other(
 
 @settings(deadline=None)
 @given(lines=st.lists(st.text('ab,"') | st.text('ab,,"'), max_size=20), chunk_bytes=st.integers(1, 50))
-def test_any_line_is_split_as_pythons_csv_module_splits_it(lines: list[str], chunk_bytes: int) -> None:
+def test_splits_any_line_as_python_does(lines: list[str], chunk_bytes: int) -> None:
     rows, rejects = read_among_good("first,row\n" + "\n".join([*lines, ""]), TEXTS, chunk_bytes)
     expected = [record for line in lines if len(record := as_strictly_split(line)) == 2]
     assert [[cell or "" for cell in row] for row in rows[1:]] == expected
@@ -700,7 +696,7 @@ def test_any_line_is_split_as_pythons_csv_module_splits_it(lines: list[str], chu
 
 
 def as_strictly_split(line: str) -> list[str]:
-    """A line's fields; none where a quote is left open or stands where it may not."""
+    """A line's fields; none if a quote is open or misplaced."""
     try:
         [record] = csv.reader([line], strict=True) if line else [[]]
     except csv.Error:
@@ -729,7 +725,7 @@ plain_texts = st.text("ab é'", max_size=5)
 
 
 def as_read_alone(text: str, kind: str) -> object:
-    """A cell's value, or ValueError: by Python's own numbers, and by Arrow's times one at a time."""
+    """A cell's value, from Python's numbers and Arrow's times, one at a time; or a ValueError."""
     if not text or kind == "VARCHAR":
         return text or None
     if kind == "TIMESTAMPTZ":
@@ -756,7 +752,7 @@ def as_read_alone(text: str, kind: str) -> object:
     chunk_bytes=st.integers(1, 500) | st.just(CHUNK_BYTES),
     quoted=st.sets(st.integers(0, 3)),
 )
-def test_rows_are_kept_as_each_cell_is_read_alone(
+def test_rows_equal_cells_read_one_by_one(
     lines: list[tuple[str, ...]], chunk_bytes: int, quoted: set[int]
 ) -> None:
     kept, rejected = [], []
@@ -790,7 +786,7 @@ any_bytes = st.binary() | st.lists(pieces, max_size=60).map(b"".join)
 @given(
     data=any_bytes, chunk_bytes=st.integers(1, 50), types=st.sampled_from([(0, 1), (0, 2), (1, 2), (2, 3)])
 )
-def test_any_bytes_are_read_or_refused_at_any_chunk_size(
+def test_any_bytes_give_the_same_result_at_any_chunk_size(
     data: bytes, chunk_bytes: int, types: tuple[int, ...]
 ) -> None:
     table = table_of([COLUMNS[n] for n in types], has_header=False)
@@ -809,7 +805,7 @@ def test_any_bytes_are_read_or_refused_at_any_chunk_size(
 
 
 def damaged(rng: random.Random, lines: int) -> bytes:
-    """A CSV with some bytes changed, taken out or put in, seldom enough that it is read all the same."""
+    """A CSV with a few bytes changed, removed or inserted, so few that the file is not rejected."""
     end = rng.choice([b"\n", b"\r\n", b"\r"])
     texts = (
         f"job-{n},{rng.randrange(10**6)},{rng.random()},{TIME}" if n % 7 else f'"a, ""b""",{n}.0,1e5,'
@@ -839,7 +835,7 @@ pieces_of_damage = [
 ]
 
 
-def test_each_line_of_a_damaged_file_is_kept_or_rejected() -> None:
+def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
     """TRACEHOUSE_FUZZED_ROWS=1000000 takes some minutes."""
     rng, kept, rejected, refused = random.Random(FUZZ_SEED), 0, 0, 0
     while kept + rejected < FUZZED_ROWS:
@@ -864,17 +860,17 @@ def test_each_line_of_a_damaged_file_is_kept_or_rejected() -> None:
 
 
 def lines_in(data: bytes) -> int:
-    """The lines that are not blank, counted as simply as can be."""
+    """The number of lines that are not blank, by a simple count."""
     return sum(bool(line) for line in re.split(rb"[\r\n]", data.removeprefix(b"\xef\xbb\xbf")))
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, CHUNK_BYTES])
-def test_a_byte_order_mark_is_one_at_the_beginning_of_the_file_only(chunk_bytes: int) -> None:
+def test_byte_order_mark_counts_only_at_start_of_file(chunk_bytes: int) -> None:
     data = "\ufeff\ufeffa,\n\ufeff,\n\ufeffb,c\n"
     assert read(data, TEXTS, chunk_bytes) == ([("\ufeffa", None), ("\ufeff", None), ("\ufeffb", "c")], [])
 
 
-def test_an_offset_is_kept_as_it_was_written() -> None:
+def test_keeps_offset_as_written() -> None:
     table = Table(
         name="t",
         comment="",

@@ -1,4 +1,4 @@
-"""Philly's files as its publisher writes them: without endings, in an archive or loose, with their traps."""
+"""Philly's files as published: without extensions, in an archive or loose, with their irregularities."""
 
 import io
 import json
@@ -143,7 +143,7 @@ def of_table(outcome: IngestResult) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("archived", [False, True], ids=["loose", "archive"])
-def test_the_publisher_s_examples_are_read(tmp_path: Path, archived: bool) -> None:
+def test_reads_publishers_examples(tmp_path: Path, archived: bool) -> None:
     raw = write(tmp_path / "raw", archived)
     if not archived:
         (raw / "philly" / "Makefile").write_text("all:")
@@ -157,13 +157,13 @@ def test_the_publisher_s_examples_are_read(tmp_path: Path, archived: bool) -> No
     assert not again.converted and len(again.unchanged) == len(ROWS)
 
 
-def test_an_archive_beside_its_files_is_read_once(tmp_path: Path) -> None:
+def test_reads_archive_and_its_files_once(tmp_path: Path) -> None:
     raw = write(tmp_path / "raw")
     write(tmp_path / "packed", archived=True)
     (tmp_path / "packed" / "philly" / "trace-data.tar.gz").rename(raw / "philly" / "trace-data.tar.gz")
     outcome = ingested(raw, tmp_path / "warehouse")
     assert not outcome.problems
-    # What is passed over is a conversion without rows.
+    # A skipped copy is a conversion without rows.
     assert sum(conversion.rows for conversion in outcome.conversions) == sum(ROWS.values())
 
 
@@ -171,7 +171,7 @@ def answers(tmp_path: Path, **changed: str) -> duckdb.DuckDBPyConnection:
     return raw_dumps.ingested(write(tmp_path / "raw", **changed), tmp_path / "warehouse")
 
 
-def test_times_of_use_are_instants_and_those_of_jobs_are_not(tmp_path: Path) -> None:
+def test_times_of_utilisation_are_instants_and_times_of_jobs_are_local(tmp_path: Path) -> None:
     twice = "".join(f"2017-11-05 01:30:00 {zone},m29,{use}\n" for zone, use in (("PDT", 1.5), ("PST", "NA")))
     with answers(tmp_path, cluster_cpu_util=f"time,machine_id,cpu_util\n{twice}") as connection:
         connection.execute("set timezone = 'UTC'")
@@ -187,7 +187,7 @@ def test_times_of_use_are_instants_and_those_of_jobs_are_not(tmp_path: Path) -> 
         ]
 
 
-def test_machines_keep_their_spaces_and_their_disagreement(tmp_path: Path) -> None:
+def test_inventory_keeps_memory_and_gpu_counts_of_both_sources(tmp_path: Path) -> None:
     with answers(tmp_path) as connection:
         listed = connection.sql("select machine_id, number_of_gpus, single_gpu_mem from philly.machine")
         assert listed.fetchall() == [("m31", 8, " 24GB"), ("m47", 2, " 12GB")]
@@ -200,7 +200,7 @@ def test_machines_keep_their_spaces_and_their_disagreement(tmp_path: Path) -> No
     ]
 
 
-def test_a_job_is_its_attempts(tmp_path: Path) -> None:
+def test_job_sums_its_attempts(tmp_path: Path) -> None:
     with answers(tmp_path) as connection:
         job = connection.sql("from philly.job_run").to_arrow_table().to_pylist()[0]
     run = (datetime(2017, 10, 9, 6, 53, 12) - datetime(2017, 10, 7, 1, 12, 9)).total_seconds()
@@ -210,7 +210,7 @@ def test_a_job_is_its_attempts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("no_time", [None, "", "None"])
-def test_a_time_may_be_missing_in_three_ways(tmp_path: Path, no_time: str | None) -> None:
+def test_reads_three_notations_of_missing_time(tmp_path: Path, no_time: str | None) -> None:
     first, last = JOB["attempts"]
     log = [JOB | {"attempts": [first, last | {"end_time": no_time}]}, JOB | {"jobid": "b", "attempts": []}]
     with answers(tmp_path, cluster_job_log=json.dumps(log)) as connection:
@@ -220,7 +220,7 @@ def test_a_time_may_be_missing_in_three_ways(tmp_path: Path, no_time: str | None
     assert rows == [(None, None, None, 0, False), (30, None, 8 * 74, 2, True)]
 
 
-def test_bad_lines_and_objects_are_rejected_with_their_places(tmp_path: Path) -> None:
+def test_rejects_bad_lines_and_objects_with_line_and_object(tmp_path: Path) -> None:
     use = FILES["cluster_gpu_util"].splitlines()[1]
     first = JOB["attempts"][0]
     log = [JOB | {"jobid": f"j{number}"} for number in range(30)]
@@ -261,7 +261,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:2037\nsize 105
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told", "kept"),
+    ("name", "text", "expected", "kept"),
     [
         ("cluster_job_log", POINTER, "this is a Git LFS pointer, not the data", 4),
         ("cluster_gpu_util", POINTER, "this is a Git LFS pointer, not the data", 6),
@@ -282,17 +282,17 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:2037\nsize 105
         ),
     ],
 )
-def test_a_broken_file_is_told_and_the_others_are_read(
-    tmp_path: Path, name: str, text: str, told: str, kept: int
+def test_reports_broken_file_and_reads_the_others(
+    tmp_path: Path, name: str, text: str, expected: str, kept: int
 ) -> None:
     outcome = ingested(write(tmp_path / "raw", **{name: text}), tmp_path / "warehouse")
     assert len(outcome.conversions) == kept
     assert outcome.problems
     for problem in outcome.problems:
-        assert f"{name}" in str(problem) and told in str(problem)
+        assert f"{name}" in str(problem) and expected in str(problem)
 
 
-def test_the_archive_s_pointer_is_told(tmp_path: Path) -> None:
+def test_reports_lfs_pointer_of_archive(tmp_path: Path) -> None:
     (tmp_path / "philly").mkdir()
     (tmp_path / "philly" / "trace-data.tar.gz").write_text(POINTER)
     outcome = ingested(tmp_path, tmp_path / "warehouse")
@@ -300,7 +300,7 @@ def test_the_archive_s_pointer_is_told(tmp_path: Path) -> None:
     assert "lfs pull --include trace-data.tar.gz" in str(outcome.problems[0])
 
 
-def test_a_cut_archive_is_told(tmp_path: Path) -> None:
+def test_reports_truncated_archive(tmp_path: Path) -> None:
     raw = write(tmp_path / "raw", archived=True)
     path = raw / "philly" / "trace-data.tar.gz"
     path.write_bytes(path.read_bytes()[:-200])
@@ -311,12 +311,12 @@ def test_a_cut_archive_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("header_ends_in_comma", [False, True])
-def test_a_comma_at_the_end_is_no_field(tmp_path: Path, newline: str, header_ends_in_comma: bool) -> None:
+def test_trailing_comma_is_not_a_field(tmp_path: Path, newline: str, header_ends_in_comma: bool) -> None:
     values = ["1.5", *["NA"] * 6]
     rows = [("", None), ("2", 2.0)]
     lines = [GPU_HEADER + "," * header_ends_in_comma]
     for minute, (last, _) in enumerate(rows):
-        # With the comma behind the last field, and without it.
+        # With a comma after the last field, and without it.
         for end, machine in ((",", "a"), ("", "b")):
             fields = ",".join([f"2017-10-03 00:0{minute}:00 PDT", machine, *values, last])
             lines.append(fields + end)
