@@ -1,7 +1,7 @@
 """Check the wording of documents, messages, comments and names.
 
 Run `python -m tracehouse.docs.wording [PATH...]`. It prints file, line, phrase and a plain replacement.
-Without a path it checks everything except PENDING.
+Without a path it checks the whole repository.
 """
 
 import re
@@ -14,17 +14,10 @@ REPOSITORY = Path(__file__).parents[1]
 SUFFIXES = {"", ".cff", ".css", ".csv", ".ipynb", ".j2", ".md", ".py", ".sql", ".toml", ".txt"}
 # The list and its test, the licence text, and a page generated from ledgers that are checked themselves.
 EXCLUDED = ("docs/wording.py", "tests/docs/test_wording.py", "LICENSE", "docs/verified.md")
-# Not reworded yet. Remove an entry when `python -m tracehouse.docs.wording ENTRY` finds nothing.
-PENDING = (
-    "tests/publish",
-    "tests/spark",
-    "tests/twins",
-    "tests/views",
-)
 # Phrases that other software or a file format requires.
 REQUIRED = {
     "ingest/column_types.py": {"traps"},
-    "ingest/store/manifest.py": {"beside", "passed_over"},
+    "ingest/store/manifest.py": {"beside"},
     "tests/ingest/convert/test_raw_file.py": {"trap"},
 }
 # Regular expressions of phrases, and what to write instead. Spaces also match line breaks.
@@ -76,13 +69,12 @@ def findings(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def files(paths: list[str]) -> Iterator[Path]:
-    """Yield the files of the repository to check: those below the paths, or all except PENDING."""
+    """Yield the files of the repository to check: those below the paths, or all."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths]
     listed = subprocess.check_output(command, cwd=REPOSITORY, text=True)
-    skipped = EXCLUDED if paths else (*EXCLUDED, *PENDING)
     for name in listed.splitlines():
         path = REPOSITORY / name
-        checked = path.suffix in SUFFIXES and not any(Path(name).is_relative_to(part) for part in skipped)
+        checked = path.suffix in SUFFIXES and not any(Path(name).is_relative_to(part) for part in EXCLUDED)
         if checked and path.is_file():
             yield path
 

@@ -29,9 +29,9 @@ def test_reports_file_line_phrase_and_replacement(
     assert 'tests/docs/test_wording.py:11: "anew": write again' in capsys.readouterr().out
 
 
-def test_skips_pending_folders_only_without_paths() -> None:
-    checked = set(wording.files([]))
-    assert not any(
-        path.is_relative_to(wording.REPOSITORY / part) for path in checked for part in wording.PENDING
-    )
-    assert wording.REPOSITORY / "docs/cite.md" in set(wording.files(["docs"]))
+def test_accepts_phrases_that_a_file_requires() -> None:
+    assert [phrase for phrases in wording.REQUIRED.values() for phrase in phrases]
+    assert wording.main(list(wording.REQUIRED)) == 0
+    for name, phrases in wording.REQUIRED.items():
+        text = (wording.REPOSITORY / name).read_text()
+        assert phrases == {phrase for _, phrase, _ in wording.findings(text)}

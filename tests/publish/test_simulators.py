@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.write import database
 
 Export = Callable[..., Path]
 OPENDC_OPTIONS = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
-HELIOS_OPTIONS = ("--default-user", "nobody", "--default-cpus", 2, "--default-state", "COMPLETED")
+HELIOS_OPTIONS = ("--default-user", "unknown", "--default-cpus", 2, "--default-state", "COMPLETED")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_swf_of_real_jobs(trace: str, export: Export, real_warehouse: Path, real
 def test_swf_of_sample(trace: str, export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     jobs = getattr(raw_frames, f"unified_{trace}")(sample_raw)
     jobs = in_order(jobs[(jobs["requested_gpus"] > 0) & jobs["submit_s"].notna()])
-    # Times that run backwards are those of test_simulators_traps.py: here nothing may hide them.
+    # Another module tests times that run backwards; these samples must have none.
     assert not ((jobs["run_s"] < 0) | (jobs["wait_s"] < 0)).any()
     folder = export(sample_warehouse, "swf", trace, "--processors-per-gpu", 100)
     check_swf(folder, jobs, processors_per_gpu=100)
@@ -265,7 +265,7 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
     expected = used.fillna(jobs["requested_cpus"].fillna(0).replace(0, 3) * 2000)
     assert np.allclose(fragments["cpu_usage"].to_numpy(), expected)
     assert origins(folder, "fragments.parquet", "cpu_usage")["derived"] == used.notna().sum() > 0
-    # A task may use more than it asked for, and does: that is kept, and said.
+    # A task may use more than it requested, and some do: the export keeps and reports it.
     for resource in ("cpu", "gpu"):
         use = fragments[f"{resource}_usage"].to_pandas().to_numpy()
         above = (use > found[f"{resource}_capacity"].to_numpy() * (1 + 1e-9)).sum()
@@ -314,7 +314,7 @@ def test_helios_without_dates_or_waits_reports_options(export: Export, real_ware
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["opendc", "itp", "--cpu-mhz", 1], "Set them: --default-cpus … --default-mem-mib …"),
         (
@@ -339,10 +339,10 @@ def test_helios_without_dates_or_waits_reports_options(export: Export, real_ware
     ],
 )
 def test_missing_values_need_an_option(
-    arguments: list[object], said: str, sample_warehouse: Path, tmp_path: Path
+    arguments: list[object], message: str, sample_warehouse: Path, tmp_path: Path
 ) -> None:
     run = exported(sample_warehouse, *arguments, "--out", tmp_path / "new")
-    assert run.code == 2 and said in run.stderr
+    assert run.code == 2 and message in run.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""What an export could lose, double or misname without a word, over raw files of a few lines with such traps.
+"""Rows that an export could lose, duplicate or mislabel silently, in raw files of a few lines.
 
 What is expected is counted by hand.
 """
@@ -80,7 +80,7 @@ HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("traps")
+    folder = tmp_path_factory.mktemp("edge_cases")
     lines = {name: "".join(f"{line}\n" for line in rows).encode() for name, rows in FILES.items()}
     outcome = database.ingest([write(folder / "raw", lines)], folder / "warehouse", [], quiet, stored=False)
     assert not outcome.problems
@@ -228,9 +228,9 @@ def test_job_with_unknown_gpus_is_left_out(
     options: tuple[object, ...], warehouse: Path, tmp_path: Path
 ) -> None:
     name, *more = options
-    said = report(written(warehouse, tmp_path, name, "philly", *more))
-    assert said["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1}]
-    assert said["jobs"] == 1
+    losses = report(written(warehouse, tmp_path, name, "philly", *more))
+    assert losses["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1}]
+    assert losses["jobs"] == 1
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o700), (0o002, 0o775)])

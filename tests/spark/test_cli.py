@@ -101,7 +101,7 @@ def test_a_picture(sample_warehouse: Path, tmp_path: Path) -> None:
 
 @in_full
 @pytest.mark.parametrize("way", ["timeout", "SIGINT"])
-def test_it_ends_when_it_is_told_to(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
+def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     long = "select sum(a.start_time * b.end_time) from pai.instance a cross join pai.instance b"

@@ -74,7 +74,7 @@ def test_materialized_views_of_workers_are_the_same(
     made = sorted(path.relative_to(here) for path in here.glob("stored/*/*/*.parquet"))
     assert made == sorted(path.relative_to(there) for path in there.glob("stored/*/*/*.parquet"))
     assert len(made) > 15
-    # Rows that compare equal stand in any order, so the bytes may differ.
+    # The order of equal rows is not defined, so the bytes may differ.
     for path in made:
         one, other = (duckdb.read_parquet(str(place / path)) for place in (here, there))
         assert one.except_(other).fetchall() == other.except_(one).fetchall() == []

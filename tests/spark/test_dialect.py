@@ -291,9 +291,9 @@ def in_spark(spark: "SparkSession", sql: str) -> list[list[Any]]:
     return rows(spark.sql(to_spark(parsed(sql), PLACE)).toArrow())
 
 
-def alike(one: Any, other: Any) -> bool:
+def are_equal(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(alike(*pair) for pair in zip(one, other, strict=True))
+        return len(one) == len(other) and all(are_equal(*pair) for pair in zip(one, other, strict=True))
     if is_number(one) and is_number(other):
         both_nan = math.isnan(one) and math.isnan(other)
         return both_nan or math.isclose(one, other, rel_tol=RELATIVE)
@@ -305,7 +305,7 @@ def is_number(value: Any) -> bool:
 
 
 def assert_equal(on_spark: Sequence[Any], here: Sequence[Any]) -> None:
-    assert alike(on_spark, here), f"Spark gives {on_spark}, DuckDB {here}"
+    assert are_equal(on_spark, here), f"Spark gives {on_spark}, DuckDB {here}"
 
 
 def test_every_rewrite_has_statements() -> None:
@@ -333,7 +333,7 @@ def test_it_gives_the_same(sql: str, duck: DuckDBPyConnection, spark: "SparkSess
     assert_equal(in_spark(spark, sql), here)
 
 
-def assert_alike_with_a_parameter(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
+def assert_equal_with_a_parameter(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
     carried = to_spark(parsed(sql), PLACE, ["p"])
     assert "arguments" in carried
     duck.execute(f"create or replace temp macro asked(p := 2) as table {sql}")
@@ -348,7 +348,7 @@ def assert_alike_with_a_parameter(sql: str, duck: DuckDBPyConnection, spark: "Sp
 def test_parameters_inside_aggregates_are_values(
     sql: str, duck: DuckDBPyConnection, spark: "SparkSession"
 ) -> None:
-    assert_alike_with_a_parameter(sql, duck, spark)
+    assert_equal_with_a_parameter(sql, duck, spark)
 
 
 @pytest.mark.parametrize(

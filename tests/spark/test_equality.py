@@ -53,7 +53,7 @@ def both(
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0] if ALL else "chosen")
-def test_it_answers_alike(
+def test_spark_and_duckdb_return_equal_rows(
     names: Sequence[str],
     both: "tuple[duckdb.DuckDBPyConnection, SparkSession]",
     count: Count,

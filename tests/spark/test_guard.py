@@ -213,7 +213,7 @@ def test_what_is_no_one_query_is_refused(text: str, check_statement: OfText) -> 
         "select \"reflect\"('java.lang.Math', 'random')",
     ],
 )
-def test_what_is_no_sql_is_told_in_one_line(text: str, check_statement: OfText) -> None:
+def test_reports_invalid_sql_in_one_line(text: str, check_statement: OfText) -> None:
     with pytest.raises(UsageError, match=r"\Athis is not a single query in Spark SQL: [^\n]+\Z"):
         check_statement(text)
 

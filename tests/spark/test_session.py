@@ -173,7 +173,7 @@ def test_java_without_execute_permission_is_named(fake_java: Callable[[str], Pat
     assert f"which was not found. {ADVICE}" in str(refusal(LOCAL, tmp_path))
 
 
-def test_a_java_that_says_more_is_told_in_one_line(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+def test_reports_failure_of_java_in_one_line(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
     fake_java("echo 'a machine' >&2; echo 'for coffee' >&2")
     refusal(LOCAL, tmp_path)
 
@@ -228,7 +228,7 @@ def test_a_master_that_is_silent_says_what_to_do(
     assert "--master, or omit it to use this machine" in str(error)
 
 
-def test_a_port_that_is_none_is_told(java: None, tmp_path: Path) -> None:
+def test_reports_invalid_port(java: None, tmp_path: Path) -> None:
     assert "99999999999999999999" in str(refusal("spark://localhost:99999999999999999999", tmp_path))
 
 
@@ -287,9 +287,7 @@ def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
         ("select * from parquet.`/nowhere`", "/nowhere"),
     ],
 )
-def test_a_statement_that_fails_is_told_in_one_line(
-    statement: str, lines: str, spark: "SparkSession"
-) -> None:
+def test_reports_failed_statement_in_one_line(statement: str, lines: str, spark: "SparkSession") -> None:
     with pytest.raises(UserError) as failed, explain_errors():
         spark.sql(statement).toArrow()
     assert lines in str(failed.value)
@@ -304,7 +302,7 @@ def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
 
 
 @in_full
-def test_a_worker_that_fails_is_told_in_one_line(spark: "SparkSession") -> None:
+def test_reports_error_of_worker_in_one_line(spark: "SparkSession") -> None:
     assert (
         in_a_worker(spark, lambda x: 1 / x) == "a worker of Spark failed: ZeroDivisionError: division by zero"
     )
@@ -314,7 +312,7 @@ def test_a_worker_that_fails_is_told_in_one_line(spark: "SparkSession") -> None:
 
 
 @in_full
-def test_a_worker_that_dies_is_told(spark: "SparkSession") -> None:
+def test_reports_death_of_worker(spark: "SparkSession") -> None:
     assert "An error occurred while calling" not in in_a_worker(spark, lambda _: os._exit(1))
 
 

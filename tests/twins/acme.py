@@ -311,7 +311,7 @@ def server_power_share(raw: Path) -> pd.DataFrame:
 
 
 def xid_onset(raw: Path) -> pd.DataFrame:
-    """An error is new where a device had none at the time before, whoever else was written then."""
+    """An error is new if its device had none at the time before, regardless of other devices."""
     onsets = []
     for (cluster, node, gpu), rows in of_metric(attributed(raw), "XID_ERRORS").groupby(DEVICE, dropna=False):
         values = dict(zip(rows["time"], rows["value"], strict=True))
@@ -871,7 +871,7 @@ def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
         rows = rows[rows["server_group"].isin(CURVE_SERVERS[quantity])]
         values, samples = rows["Sys_Total_Power"].dropna(), 1
     else:
-        # A curve of other samples than the files have, or of another cluster, has nothing beside it.
+        # A curve of samples or of a cluster that the files lack cannot be compared.
         metric, factor = CURVE_METRICS.get(quantity, ("", 1))
         rows = of_metric(metric_histogram(raw), metric)
         rows = rows[rows["cluster"] == cluster]

@@ -181,7 +181,7 @@ def node_class(raw: Path) -> pd.DataFrame:
 
 
 def fragmentation_left_by(residual: pd.DataFrame, variant: str, classes: list[tuple]) -> pd.DataFrame:
-    """Per node the GPUs expected to be of no use to the next pod; nodes as they are, whatever their type."""
+    """The expected number of GPUs of each node that the next pod cannot use, for nodes of all types."""
     known: dict[Residual, float] = {}
     rows = []
     for sn, gpus in residual.groupby("sn"):
@@ -219,7 +219,7 @@ def unscheduled(pods: pd.DataFrame) -> pd.DataFrame:
 
 
 def takes(nodes: pd.DataFrame, one: tuple) -> pd.Series:
-    """Whether each node, while empty, has room for a pod of the class."""
+    """Whether each node, while empty, can hold a pod of the class."""
     fits = nodes["gpus"].ge(one.num_gpu) & nodes["cpu_milli"].ge(one.cpu_milli)
     fits &= nodes["memory_mib"].ge(one.memory_mib)
     return fits if one.gpu_spec is None else fits & nodes["model"].isin(one.gpu_spec.split("|"))

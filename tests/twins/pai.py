@@ -458,7 +458,7 @@ def machines(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     )
     sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
     total = pd.DataFrame([{"gpu_type": "all", **sums}])
-    # A total stands behind the rows that it takes together: without any there is none.
+    # A total follows the rows that it sums; without rows there is no total.
     has_total = with_total and len(types)
     rows = pd.concat([types.reset_index(), *([total] if has_total else [])], ignore_index=True)
     rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])

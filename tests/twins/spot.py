@@ -165,7 +165,7 @@ QUERIES = {
     "spot.demand_by_day()": (demand_by_day, (["HP", "Spot"],), ["day_start_s", "gpu_model"]),
     "spot.demand_by_day(on_job_type := 'Spot')": (demand_by_day, (["Spot"],), ["day_start_s", "gpu_model"]),
 }
-# The jobs are not at hand.
+# The real jobs are not available.
 ON_REAL_FILES = ["spot.cluster_capacity_v1", "spot.capacity_by_model()"]
 ON_REAL_FILES += ["spot.capacity_by_model(with_total := true)"]
 

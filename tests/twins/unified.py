@@ -299,7 +299,7 @@ AGAINST = ["trace", "cluster", "measure", "measured", "published", "difference"]
 
 
 def summary_against_published(raw: Path) -> pd.DataFrame:
-    """Every line of the published table that jobs here can stand beside."""
+    """Each line of the published table for which there are jobs to compare."""
     printed = raw_frames.acme_summary(raw).set_index("id")
     rows = []
     mine = {(row["trace"], row["cluster"]): row for row in summary_rows(raw)}
@@ -626,7 +626,7 @@ def placed_in_time(raw: Path, in_trace: str, offered: bool) -> pd.DataFrame:
 
 
 def hours_of_events(jobs: pd.DataFrame) -> range:
-    """From the first submission, start or end of any job of the trace to the last, whatever its cluster."""
+    """The hours from the first submission, start or end of any job to the last, over all clusters."""
     events = jobs[["submit_s", "start", "stop", "waits_to"]]
     return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
 
@@ -647,7 +647,7 @@ def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: 
 
 
 def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool) -> int | None:
-    """A job's partition without a name is none of those that the capacity is told of."""
+    """The capacity's partitions do not include a job's partition without a name."""
     rows = capacity(raw).fillna({"cluster": ""})
     rows = rows[(rows["trace"] == names["trace"]) & (rows["cluster"] == (names["cluster"] or ""))]
     if by_partition:

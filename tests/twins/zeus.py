@@ -98,7 +98,7 @@ SAVING = [
 
 
 def saving(raw: Path) -> pd.DataFrame:
-    """Without a baseline there is nothing to save from, so nothing is said but how many there are."""
+    """Without a baseline there is no saving, so only the number of runs is known."""
     rows = []
     for names, configs in pareto(raw).groupby(["gpu", *WORKLOAD]):
         row = dict(zip(["gpu", *WORKLOAD], names, strict=True))
@@ -537,7 +537,7 @@ QUERIES_OF_GPUS_AT_HAND = {
         ["dataset"],
     ),
 }
-# Of two GPUs power is not among the real files at hand.
+# The power files of two GPUs are not available.
 OTHER_GPU_QUERIES = {
     "zeus.cheapest(on_gpu := 'p100')": (cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (cheapest, ("rtx6000", 0.9), ["dataset"]),

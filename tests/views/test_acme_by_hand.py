@@ -77,7 +77,7 @@ def test_duration_audit(seren: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_an_unknown_end_stands_last(seren: duckdb.DuckDBPyConnection) -> None:
+def test_sorts_unknown_end_last(seren: duckdb.DuckDBPyConnection) -> None:
     by_outcome = "acme.states(by_outcome := true, preempted_fails := true)"
     shares = f"select final_state, jobs, round(gpu_h * 3600, 9) from {by_outcome}"
     assert rows(seren, shares) == [

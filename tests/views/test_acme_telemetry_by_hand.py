@@ -65,7 +65,7 @@ def seconds(moment: datetime) -> float:
 # Samples at 0, 15, 30, 45 and 60 s, and one of an unknown device at 37 s: all devices were asked then.
 CODES = [
     *each_15_s("plain-0", 0, 43, 43),
-    # At 37 s it is not listed, so that the code at 45 s comes up anew.
+    # It is not listed at 37 s, so the code at 45 s is a new error.
     *each_15_s("plain-0", 43, 43, first=3),
     *each_15_s("cleared-0", 0, 43, 0, 0, 31),
     # Whatever was before its first sample, the code at 0 s is no onset; an empty cell ends it.
@@ -452,8 +452,8 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
     power = [("GPU_AB", at(0), 500.0, None, None, None), ("GPU_C", at(0), 1500.0, None, None, None)]
     power += [("CPU_D", at(0), 550.0, None, None, None), ("CPU_D", at(0), None, None, None, None)]
     points = [
-        # The curve rises from 0 to 50 at 0: both fit. 10 points too many stand at 75.0, in whose place is
-        # nothing; 75.0012 and 75.0014 are one; and at the end the curve is where it should be.
+        # The curve rises from 0 to 50 at 0: both fit. The value 75.0 is 10 percentage points too high and has
+        # no counterpart; 75.0012 and 75.0014 are one value; the last point agrees.
         *[("memory", 0, 0.0), ("memory", 45, 0.0), ("memory", 60, 75.0), ("memory", 70, 75.0014)],
         ("memory", 100, 75.42),
     ]

@@ -1,4 +1,4 @@
-"""GenAI's traps: whoever reads a column that holds one is told, and with the numbers that the files give."""
+"""GenAI's caveats: readers of an affected column get them, with the numbers of the files."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ TELEMETRY = [
         ("requests from genai.request_shape", "requests_name_no_container"),
     ],
 )
-def test_whoever_reads_a_column_is_told_its_trap(read: str, caveat: str, sample_warehouse: Path) -> None:
+def test_readers_of_column_get_its_caveat(read: str, caveat: str, sample_warehouse: Path) -> None:
     environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
     run = command_line.server().run("sql", "--caveats", f"select {read} limit 1", environment=environment)
     assert run.code == 0
@@ -65,8 +65,8 @@ def test_inference_is_longer_than_the_whole(raw: Path) -> None:
     stems = ("pipeline_inference_data_anon", "model_predict_data_anon")
     whole, part = (table(raw, stem).set_index(["timestamp_anon", "container_ip"])["value"] for stem in stems)
     ratio = (part / whole).dropna()
-    said = f"longer in {(ratio > 1).sum():,} of the {len(ratio):,} minutes of a container that have both"
-    assert said in TEXTS["inference_longer_than_end_to_end"]
+    sentence = f"longer in {(ratio > 1).sum():,} of the {len(ratio):,} minutes of a container that have both"
+    assert sentence in TEXTS["inference_longer_than_end_to_end"]
     assert f"{ratio.median():.2f} times as long" in TEXTS["inference_longer_than_end_to_end"]
 
 
@@ -80,8 +80,8 @@ def test_memory_is_a_fraction(raw: Path) -> None:
 def test_a_file_of_requests_is_undocumented_and_repeats(raw: Path) -> None:
     assert "data_trace_processed" not in (raw / "genai" / "README.md").read_text()
     rows = table(raw, "data_trace_processed")
-    said = f"{rows.duplicated().sum():,} of the {len(rows):,} repeat an earlier one"
-    assert said in TEXTS["processed_is_undocumented"]
+    sentence = f"{rows.duplicated().sum():,} of the {len(rows):,} repeat an earlier one"
+    assert sentence in TEXTS["processed_is_undocumented"]
 
 
 def test_rows_lack_containers(raw: Path) -> None:

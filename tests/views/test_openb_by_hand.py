@@ -116,7 +116,7 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
         ) as placed (sn, model, gpu_number, free_cpu_milli, free_gpu_milli)
         """
     )
-    # Half a GPU fits on node a, beside a sliver of 0.3; nothing else fits anywhere: 1.3 and 0.8 are lost.
+    # Half a GPU fits on node a and leaves 0.3; nothing else fits anywhere: 1.3 and 0.8 are lost.
     fragmented = (10 * (0.3 + 0.8) + 9 * (1.3 + 0.8)) / 19
     [found] = two_nodes.execute("from openb.fragmentation_of('placed')").fetchall()
     assert found == ("default", 3, pytest.approx(fragmented), 6, pytest.approx(100 * fragmented / 6))
@@ -125,7 +125,7 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
     assert found[2] == pytest.approx(0.3 + 0.8)
 
 
-def test_pods_that_were_never_scheduled_are_counted_beside_the_waits(
+def test_counts_unscheduled_pods_next_to_waits(
     two_nodes: duckdb.DuckDBPyConnection,
 ) -> None:
     waits = "select pods, never_scheduled_pods, median_wait_s from openb.waits({})"
@@ -151,11 +151,11 @@ def test_a_caveat_counts_the_rows_that_repeat_others(real: duckdb.DuckDBPyConnec
     with_two = real.execute(repeated.format(request)).fetchall()
     assert with_all_times == [("default", 22), ("gpushare40", 1_827)]
     assert with_two == [("default", 42), ("gpushare40", 1_846)]
-    ((said,),) = real.execute(
+    ((text,),) = real.execute(
         "select what_goes_wrong from catalog.caveats where caveat = 'openb.variants_are_resampled'"
     ).fetchall()
-    assert "in gpushare40 1,827 rows" in said and "in default 22;" in said
-    assert "without scheduled_time 1,846 and 42" in said
+    assert "in gpushare40 1,827 rows" in text and "in default 22;" in text
+    assert "without scheduled_time 1,846 and 42" in text
 
 
 def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPyConnection) -> None:

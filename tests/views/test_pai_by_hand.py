@@ -166,7 +166,7 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
     assert savings == [pytest.approx((6, *means, 100 * saved / if_whole, 0.75, 1), rel=1e-12)]
 
 
-def test_tasks_that_never_started_are_counted_beside_the_waits(tmp_path: Path) -> None:
+def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
     tasks = (
         ("short", 100.0, 50.0, "T4"),
         ("long", 100.0, 100.0, "T4"),
@@ -229,10 +229,10 @@ def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> 
         # Left out: no start, no time, and no instance.
         ("g", "p", 0, 300, 99.0, 99.0, 99.0),
         ("h", "p", 300, 300, 99.0, 99.0, 99.0),
-        ("nobody", "p", 100, 300, 99.0, 99.0, 99.0),
+        ("unlisted", "p", 100, 300, 99.0, 99.0, 99.0),
     )
     names = "worker_name machine start_time end_time machine_cpu machine_gpu machine_load_1"
-    launches = [(worker[0],) for worker in workers if worker[0] != "nobody"]
+    launches = [(worker[0],) for worker in workers if worker[0] != "unlisted"]
     machines = (("p", "P100", 2), ("m", "MISC", 8), ("m2", "MISC", 8), ("cpu", "CPU", 0))
     with made(
         tmp_path,
@@ -327,7 +327,7 @@ def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> Non
     with made(tmp_path, **MEETING) as connection:
         counts = {view: len(connection.execute(f"from {view}").fetchall()) for view in views}
         clock = connection.execute("select hour, weekday, hour_of_day from pai.demand_hourly_v1").fetchall()
-    # A worker alone shares its GPU with nobody.
+    # A single worker does not share its GPU.
     assert counts == dict.fromkeys(views, 1) | {"pai.gpu_sharing_v1": 0}
     # The least start of the trace reads as 01:18:39 on Wednesday, 7 January 1970.
     assert clock == [(137, 3, 1)]
@@ -363,7 +363,7 @@ def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyC
         ("pai.demand_hourly_v1", "hour", []),
     ],
 )
-def test_what_is_said_of_no_rows(
+def test_result_without_rows(
     call: str, columns: str, rows: list[tuple[object, ...]], no_rows: duckdb.DuckDBPyConnection
 ) -> None:
     assert no_rows.execute(f"select {columns} from {call}").fetchall() == rows

@@ -89,7 +89,7 @@ def test_every_finite_time_has_an_hour_and_a_weekday(acme: duckdb.DuckDBPyConnec
     assert hours and all(0 <= hour < 24 for (hour,) in hours)
 
 
-def test_jobs_of_usual_times_are_counted_beside_the_others(acme: duckdb.DuckDBPyConnection) -> None:
+def test_counts_jobs_with_times_in_range(acme: duckdb.DuckDBPyConnection) -> None:
     overlap = "select jobs, failed_jobs, cast(first_submit as varchar), cast(last_end as varchar)"
     assert rows(acme, f"{overlap} from acme.overlap()") == [(len(TIMES), len(TIMES), "-infinity", "infinity")]
     usual = "select day, energy_kwh from acme.power_by_day() where year(day) = 2023"

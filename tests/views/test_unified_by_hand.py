@@ -104,13 +104,13 @@ def test_summary_counts_what_one_instance_of_a_task_has(connection: duckdb.DuckD
     }
 
 
-def test_summary_stands_beside_the_published_lines(connection: duckdb.DuckDBPyConnection) -> None:
+def test_compares_summary_with_published_lines(connection: duckdb.DuckDBPyConnection) -> None:
     rows = rows_of(
         connection,
         "trace, cluster, measure, measured, published, difference",
         "unified.summary_against_published()",
     )
-    # There are lines of Seren and Kalos too, and no jobs of theirs.
+    # The published lines of Seren and Kalos have no jobs here.
     assert len(rows) == 27
     pairs = {row[:3]: row[3:] for row in rows}
     assert pairs["pai", None, "jobs"] == (4, 5, -1)

@@ -186,7 +186,7 @@ def test_the_summary_of_cpu_jobs(few: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_without_outcomes_there_is_no_share(real: duckdb.DuckDBPyConnection) -> None:
-    told = rows(
+    shares = rows(
         real,
         """
         select count(*), count(completed_share), count(completed_gpu_s), count(failed_gpu_time_share),
@@ -194,10 +194,10 @@ def test_without_outcomes_there_is_no_share(real: duckdb.DuckDBPyConnection) -> 
         from unified.summary where trace = 'itp'
         """,
     )
-    assert told == [(10, 0, 0, 0, 0, 0, 69_351)]
+    assert shares == [(10, 0, 0, 0, 0, 0, 69_351)]
 
 
-def test_summary_beside_the_published_one(few: duckdb.DuckDBPyConnection) -> None:
+def test_compares_summary_with_published_one(few: duckdb.DuckDBPyConnection) -> None:
     every = rows(few, "from unified.summary_against_published()")
     # Philly's jobs are not here; Kalos and PAI are not in this summary.
     assert {row[:2] for row in every} == {("acme", "seren")} and len(every) == 27
@@ -210,7 +210,7 @@ def test_summary_beside_the_published_one(few: duckdb.DuckDBPyConnection) -> Non
     assert found["failed_gpu_s"] == (410.0, 400.0, 10.0)
 
 
-def test_each_measure_is_set_beside_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_compares_each_measure_with_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
     """A sample's summary is that of its jobs, but that Kalos's published runs hold the queue."""
     for measure, measured, published in rows(
         synthetic,
@@ -415,7 +415,7 @@ def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_what_the_end_of_openb_cuts_off_is_said(real: duckdb.DuckDBPyConnection) -> None:
+def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection) -> None:
     """32 pods, which ran to the end, hold over half of the time; 19 pods came 110 days before the others."""
     censored = (
         "select count(*) from unified.jobs where trace = 'openb' and is_right_censored and requested_gpus > 0"

@@ -128,7 +128,7 @@ def test_epochs_by_target(zeus: duckdb.DuckDBPyConnection) -> None:
     assert epochs == [(84, 10, 9, pytest.approx(90 / 9)), (85, 10, 10, 50)]
 
 
-def test_groups_beside_pai(zeus: duckdb.DuckDBPyConnection) -> None:
+def test_matches_groups_with_pai(zeus: duckdb.DuckDBPyConnection) -> None:
     assert rows(zeus, "from zeus.group_match order by group_id") == [
         ("g", "squad", 2, 50, 200, 2, True),
         ("h", "imagenet", 1, 10, 20, 0, False),

@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
-PATIENCE_MS = 120_000
+TIMEOUT_MS = 120_000
 QUIET = "() => !document.querySelector('[data-test=loading-indicator], .loading')"
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.goto(f"{url}/login/")
         page.fill("#username", "admin")
         page.fill("#password", "admin")

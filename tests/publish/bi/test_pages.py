@@ -38,9 +38,9 @@ def test_the_page_installs_the_superset_that_is_tested() -> None:
     variables = dict(re.findall(r"^(\w+) := (.*)$", makefile, re.M))
     installed = variables["SUPERSET"].replace("$(OLDER_DUCKDB)", variables["OLDER_DUCKDB"])
     page = (REPOSITORY / "docs" / "superset.md").read_text()
-    [told] = re.findall(r"^    pip install (.*)$", page, re.M)
-    # What drives the browser is for the test alone.
-    assert f"{told} playwright" == installed
+    [printed] = re.findall(r"^    pip install (.*)$", page, re.M)
+    # Only the test needs the package that drives the browser.
+    assert f"{printed} playwright" == installed
 
 
 def test_the_page_names_the_clients_that_are_tested() -> None:

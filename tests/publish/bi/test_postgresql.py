@@ -1,4 +1,4 @@
-"""What is published to a real PostgreSQL is what the warehouse has, and takes the place of ours alone."""
+"""A real PostgreSQL has the tables of the warehouse; publishing replaces only schemas of Tracehouse."""
 
 import os
 import re
@@ -69,7 +69,7 @@ def small(request: pytest.FixtureRequest, server: Server, small_warehouse: Path)
 
 
 def everything(server: Server, database_name: str) -> str:
-    """What there is: schemas, and the identity of each relation."""
+    """All schemas, and the identity of each relation."""
     return server.psql(
         """
         select n.nspname, c.relname, c.oid
@@ -136,7 +136,7 @@ def test_commands_of_page_run(server: Server, small_warehouse: Path, tmp_path: P
         assert end(opened) == 0
     with terminal(*create_database.split(), **place) as opened:
         assert end(opened) == 0
-    # As whoever reads the page: the server of the machine, on its usual port.
+    # As a reader of the page does: with the local server on its usual port.
     mine = {**os.environ, "PGPORT": str(server.port), "TRACES_WAREHOUSE": str(small_warehouse)}
     done = command_line.by_itself(*publish.split()[1:], env=mine)
     assert done.code == 0, done.stderr

@@ -187,7 +187,7 @@ def test_superset_imports_bundle(imported: Superset, shown: Path) -> None:
     for kind, path in (("datasets", "dataset"), ("charts", "chart"), ("dashboards", "dashboard")):
         in_bundle = [name for name in names if f"/{kind}/" in name]
         assert imported.call(f"/{path}/")["count"] == len(in_bundle) > 2
-    # A second time, it meets what is there.
+    # The second import finds the objects of the first.
     before = imported.call("/chart/")["count"]
     imported.run("import-dashboards", "--path", shown / "dashboards.zip", "--username", "admin")
     assert imported.call("/chart/")["count"] == before
@@ -215,7 +215,7 @@ def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: P
         assert len(found["statuses"]) >= charts and set(found["statuses"]) == {200}, slug
         assert "Read before you cite" in found["text"]
         assert "No data" not in found["text"] and "No results" not in found["text"], slug
-        # `all` asks for every chart of ours, and names no folder.
+        # `all` requests every chart of the bundle and is not a folder.
         if (folder := os.environ.get("TRACEHOUSE_PICTURES", "")) and Path(folder).is_dir():
             shutil.copy(tmp_path / f"{slug}.png", folder)
             shutil.copy(tmp_path / f"{slug}-whole.png", folder)
