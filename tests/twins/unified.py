@@ -35,7 +35,7 @@ def share(part: float, whole: float) -> float | None:
 
 
 def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
-    """The traces with raw files whose twins have something of a name."""
+    """The traces with raw files whose reference implementations define a name."""
     for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
         twin = importlib.import_module(f"twins.{found.name}")
         if hasattr(twin, name) and (raw / found.name).is_dir():
@@ -43,7 +43,7 @@ def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
 
 
 def of_trace(trace: str, jobs: pd.DataFrame) -> pd.DataFrame:
-    """A trace's jobs with the columns that all traces compute alike."""
+    """A trace's jobs with the columns that are computed the same way for all traces."""
     hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
     return jobs.assign(
         trace=trace,
