@@ -1,4 +1,4 @@
-"""Errors for the user, which say what is wrong, where, and what to do."""
+"""Errors for the user, with location, cause and advice."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path

@@ -17,8 +17,8 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
 from tracehouse.ingest.discovery.packing import whole_name
-from tracehouse.ingest.discovery.raw_files import Claim, Found, Group, find
 from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
 

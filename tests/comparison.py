@@ -22,7 +22,7 @@ _TWINS = [
 
 
 def with_later_versions(twins: dict, names: Iterable[str]) -> dict:
-    """Twins of views, and for each version without a twin of its own that of the version before.
+    """The twin of each view; a version without one has the twin of the previous version.
 
     Such a version differs in the last digits only, within what a comparison allows.
     """

@@ -1,4 +1,4 @@
-"""Databases of few definitions, for tests of how they are built and not of what is in them."""
+"""Databases with few definitions, for tests of the build that need no contents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -40,7 +40,7 @@ STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
 
 
 def main() -> None:
-    """Answer requests until there are no more; in a child, become the command line."""
+    """Serve requests until the input ends; run each in a child process, which becomes the command line."""
     all_traces()
     read_all_sql()
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""A PostgreSQL on loopback with a data folder of its own, for as long as a block lasts."""
+"""A PostgreSQL server on loopback with a temporary data folder, as a context manager."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ OWNER, PASSWORD = "owner", "it's: a/se?cr%et@"
 
 @dataclass(frozen=True)
 class Server:
-    """Where it listens, and how to get in."""
+    """The server's address and credentials."""
 
     port: int
 

@@ -15,7 +15,7 @@ Answer = Callable[["Handler", bytes], None]
 
 @dataclass
 class Publisher:
-    """What a server holds, by path, and how it answers: as `answers` say, one after another, and then well.
+    """The files of a server by path. Requests get its `answers`, one after another, and then the file.
 
     `asked` are the requests so far, path and headers.
     """

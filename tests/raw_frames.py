@@ -1,4 +1,4 @@
-"""What the raw files say, read and computed by pandas alone: the other side of every comparison.
+"""Reference values, read and computed from the raw files by pandas only.
 
 Nothing here goes through the package under test. The first half reads the publishers' formats; the second
 half computes what each view claims to hold, from its comments and the publishers' descriptions.
@@ -65,7 +65,7 @@ def csv_members(archive: bytes) -> dict[str, bytes]:
 
 
 def remembered(read: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-    """What a function read before, for a folder that it was given before; a copy, as it may be changed."""
+    """A copy of the cached result of a function for a folder; callers may change it."""
     cached = lru_cache(maxsize=8)(read)
 
     @wraps(read)
@@ -280,7 +280,7 @@ def happened(times: pd.Series) -> pd.Series:
 
 
 def pai_instance_spans(raw: Path) -> pd.DataFrame:
-    """First start and last end of each task's instances, and how long all of them held what they had.
+    """The first start and last end of each task's instances, and the time for which they held resources.
 
     An instance that never started has no end.
     """

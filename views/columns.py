@@ -1,4 +1,4 @@
-"""Follow columns through SQL: which ones a query reads, and from which ones it computes each of its own."""
+"""Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

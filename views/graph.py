@@ -14,7 +14,7 @@ Reads = Mapping[str, Collection[str]]
 
 
 def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
-    """List objects and all that they read, directly or through others, each after what it reads."""
+    """List objects and their dependencies, direct and indirect, each after its own dependencies."""
     # A dictionary as an ordered set. An object that is being visited has no place yet.
     found: dict[str, None] = {}
     visited: set[str] = set()
@@ -37,7 +37,7 @@ def sources(names: Iterable[str], reads: Reads) -> set[str]:
 
 
 def sort(reads: Reads) -> tuple[list[str], list[str]]:
-    """Sort objects so that each comes after what it reads.
+    """Sort objects so that each comes after its dependencies.
 
     Returns the sorted objects, without those in a circle or above one, and a circle, empty if there is none.
     """
@@ -56,7 +56,7 @@ def sort(reads: Reads) -> tuple[list[str], list[str]]:
 
 
 def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[ViewFile]":
-    """Sort views so that each comes after what it reads. `tables` are the names that exist before any view.
+    """Sort views so that each comes after its dependencies. `tables` names the existing tables.
 
     Raises DefinitionError if a view reads something that does not exist, a view without its version, or
     itself through other views.
@@ -78,6 +78,6 @@ def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[
 
 
 def view_dependencies(view: "ViewFile", views: "Mapping[str, ViewFile]") -> "list[ViewFile]":
-    """A view and all views that it reads, directly or through others, each after what it reads."""
+    """A view and its dependencies, direct and indirect, each after its own dependencies."""
     reads = {name: one.references for name, one in views.items()}
     return [views[name] for name in with_dependencies([view.versioned], reads) if name in views]

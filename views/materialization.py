@@ -16,7 +16,7 @@ _FORM = re.compile(r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: b
 
 @dataclass(frozen=True)
 class Storing:
-    """How rows of a view are stored: those of a CTE, or of the whole view if empty, sorted by columns."""
+    """The stored rows of a view: those of a CTE, or of the whole view if empty, with sort columns."""
 
     cte: str
     order: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the columns of tables and views mean: declared once, and inherited by lineage.
+"""Comments, units and provenance of columns: declared once, and inherited by lineage.
 
 `ingest/traces` declares the columns of base tables. A view file comments on the columns that it computes.
 Every other column of a view has the comment of the first of these that has one:
@@ -81,7 +81,7 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relat
 def of_view(
     view: ViewFile, relations: Relations, comments: Mapping[str, str], columns: Iterable[str]
 ) -> dict[str, Column]:
-    """The columns of a view, given what it reads and the comments that are not inherited by lineage."""
+    """The columns of a view, given its inputs and the comments that it does not inherit."""
     passed = passed_on(view.tree.expression, view.references, relations, view.path)
     units = quantities(view.schema)
     found = {}
@@ -113,6 +113,6 @@ def _declared(column: declarations.Column) -> Column:
 
 
 def _comments_of_versions(view: ViewFile, versions: Mapping[str, ViewFile]) -> dict[str, str]:
-    """The comments of a view file on columns, and those of the versions before where it has none."""
+    """The column comments of a view file; a column without one has the comment of an earlier version."""
     before = versions.get(f"{view.alias}_v{view.version - 1}")
     return {**(_comments_of_versions(before, versions) if before else {}), **view.column_comments}

@@ -47,7 +47,7 @@ _ON_COLUMN = re.compile("comment on column ")
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a reader of a view relies on: a hash of each part, and of the comments one for each wording."""
+    """Hashes of the parts of a view that its readers rely on, with one for each wording of the comments."""
 
     statement: str
     comments: tuple[str, ...]
@@ -103,7 +103,7 @@ def declared(traces: Iterable[Trace]) -> dict[str, str]:
 
 
 def read_by(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> dict[str, str]:
-    """Those of `columns` that a view reads, itself or through the views that it references.
+    """The subset of `columns` that a view reads, directly or through other views.
 
     A column counts as read if the SQL references its table and contains its name. That needs no parser, so
     every version of sqlglot finds the same, and it may find too many. A new column counts only if the SQL
@@ -146,7 +146,7 @@ def meaning(
 
 
 def relations_of(files: Sequence[ViewFile]) -> Relations:
-    """What the columns of tables and of some views mean. A view may read another that is missing."""
+    """The meanings of the columns of tables and of some views. A view may read another that is missing."""
     views = {view.versioned: view for view in across_traces.expanded(files)}
     in_order, _ = sort({name: view.references for name, view in views.items()})
     return of_views([views[name] for name in in_order], files, of_tables(all_traces().values()))
@@ -190,7 +190,7 @@ def release(names: Sequence[str]) -> None:
 
 
 def record_editorial(names: Sequence[str]) -> list[str]:
-    """Record the new wording of comments that mean what they meant: of the views named, or of all.
+    """Record editorial changes of comments, of the named views or of all.
 
     Returns the views whose comments changed. Raises SystemExit if a view is not released, or if anything else
     of a released view was changed.

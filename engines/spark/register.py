@@ -167,7 +167,7 @@ def _in_utc(session: "SparkSession") -> Iterator[None]:
 
 
 def _there(session: "SparkSession") -> Mapping[str, bool]:
-    """What the session knows already, and whether it is a view."""
+    """The objects that the session already has, and whether each is a view."""
     found = {}
     for (database,) in session.sql("show databases").collect():
         for row in session.sql(f"show tables in `{database}`").collect():
@@ -178,6 +178,6 @@ def _there(session: "SparkSession") -> Mapping[str, bool]:
 
 
 def _drop_other_kind(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
-    """Drop what has a name already, unless it is a view that another replaces. No file is removed."""
+    """Drop the object of a name, unless it is a view that another view replaces. No file is removed."""
     if name in there and not (for_view and there[name]):
         session.sql(f"drop {'view' if there[name] else 'table'} {name}")

@@ -8,8 +8,10 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.raw_input import Held, RawInput
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, Member
-from tracehouse.ingest.discovery.raw_files import Claim, RawFile, differing_parts
-from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
+from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.raw_files import RawFile, differing_parts
+from tracehouse.ingest.discovery.raw_stream import explained, open_raw, sha256_of
+from tracehouse.ingest.discovery.unpack import data_members
 
 
 def compare_raw_files(claim: Claim, other: Claim) -> list[str]:

@@ -13,7 +13,7 @@ from tracehouse.ingest.convert.copies import compare_raw_files
 from tracehouse.ingest.convert.previous import is_up_to_date, read_indexes, relocate
 from tracehouse.ingest.convert.raw_file import convert
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
-from tracehouse.ingest.discovery.raw_files import Claim, Group
+from tracehouse.ingest.discovery.claims import Claim, Group
 from tracehouse.ingest.store import integrity, journal
 from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
 

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.declarations import Wide
-from tracehouse.ingest.discovery.raw_files import Claim, RawFile
+from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.raw_files import RawFile
+from tracehouse.ingest.discovery.raw_stream import sha256_of
 from tracehouse.ingest.discovery.synthetic import is_marked
-from tracehouse.ingest.discovery.unpack import sha256_of
 from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import journal
 from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
@@ -53,7 +54,7 @@ def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
 
 
 def relocate(conversion: Conversion, claim: Claim) -> Conversion:
-    """The conversion of an unchanged raw file with the place and the parts where it is now."""
+    """The conversion of an unchanged raw file, with its current path and parts."""
     raw = claim.raw
     checksum = compare_checksum(claim, conversion.sha256)
     sources = (

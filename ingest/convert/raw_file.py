@@ -15,8 +15,10 @@ from tracehouse.ingest.convert.sorted_parquet import write_runs
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import Member
-from tracehouse.ingest.discovery.raw_files import Claim, RawFile
-from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw
+from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.raw_files import RawFile
+from tracehouse.ingest.discovery.raw_stream import explained, open_raw
+from tracehouse.ingest.discovery.unpack import data_members
 from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
 from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type

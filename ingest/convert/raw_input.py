@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.discovery.raw_files import Claim, RawFile
+from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.raw_files import RawFile
 from tracehouse.ingest.store.manifest import Conversion, Key
 
 

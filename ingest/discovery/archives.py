@@ -41,7 +41,7 @@ def none_is_data(_: str) -> bool:
 
 @dataclass(frozen=True)
 class Member:
-    """A CSV, or JSON lines, inside a raw file: its own name, that of its folder, and its bytes."""
+    """A CSV or JSON lines file inside a raw file: its name, the name of its folder, and its bytes."""
 
     name: str
     folder: str

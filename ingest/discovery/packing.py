@@ -26,7 +26,7 @@ _PART = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """What the name of a part says: the name of the whole file, the style of numbering, and the number."""
+    """A part's name, parsed: the name of the whole file, the style of numbering, and the number."""
 
     whole: str
     style: str
@@ -34,7 +34,7 @@ class Part:
 
 
 def part_of(name: str) -> Part | None:
-    """What the name of a part of a file says, or None where it is a whole file."""
+    """Parse the name of a part. Returns None for the name of a whole file."""
     found = _PART.fullmatch(name)
     if not found or form_of(found["whole"]) is None:
         return None
@@ -77,13 +77,13 @@ def _number_of(letters: str) -> int:
 
 
 def whole_name(name: str) -> str:
-    """A file's name; that of a part without the part's ending."""
+    """A file's name, without the suffix of a part."""
     part = part_of(name)
     return part.whole if part else name
 
 
 def form_of(whole: str) -> Form | None:
-    """How a whole file of this name is packed; None where the name is that of no data and no archive."""
+    """The packing of a whole file by its name; None if the name is not that of data or an archive."""
     return next((form for ending, form in all_forms().items() if whole.lower().endswith(ending)), None)
 
 
@@ -110,7 +110,7 @@ def is_archive(form: Form) -> bool:
 
 
 def is_bare(name: str) -> bool:
-    """Whether a name has no ending: it says nothing of what is in the file, and may be that of anything."""
+    """Whether a name has no extension, so that it does not show the file's format."""
     return "." not in name
 
 
@@ -121,5 +121,5 @@ def plain_name(name: str) -> str | None:
 
 
 def compression_of(form: Form) -> str:
-    """How a file of this form is compressed as a whole, such as gz; empty where it is not."""
+    """The compression of files of this form, such as gz; empty if they are not compressed."""
     return form.partition(".")[2]

@@ -36,7 +36,7 @@ def _has_comment(path: Path) -> bool:
 
 
 def gzip_comment(file: BinaryIO) -> bytes | None:
-    """The comment in the header of the gzip that `file` is at the start of, or None where it has none."""
+    """The comment in the header of a gzip file opened at its start, or None."""
     fixed = file.read(10)
     if len(fixed) < 10 or fixed[:2] != _GZIP_MAGIC:
         return None

@@ -1,31 +1,14 @@
-"""Open raw files, packed or split into parts, as streams of the data files in them.
-
-The bytes are hashed while they are read, so that a checksum needs no second pass. Errors name files that are
-not data: a Git LFS pointer, a web page, a truncated archive.
-"""
+"""Unpack the data files in an open raw file."""
 
 import bz2
-import gzip
-import hashlib
 import io
 import lzma
-import os
-import re
-import shlex
-import stat
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, cast
 
 import pyarrow as pa
-from isal import igzip, isal_zlib
+from isal import igzip
 
-from tracehouse.core.errors import RawFileError, StoppedError, UserError
-from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.archives import (
     READ_BYTES,
     IsData,
@@ -35,125 +18,63 @@ from tracehouse.ingest.discovery.archives import (
     tar_members,
     zip_members,
 )
-from tracehouse.ingest.discovery.packing import (
-    Form,
-    compression_of,
-    form_of,
-    missing_part,
-    part_of,
-    whole_name,
-)
-
-LFS_FIRST_LINE = b"version https://git-lfs"
-# Longer than a bare "<", which one in 256 parts of a split archive begins with.
-_WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
-_MAGIC = {
-    "gz": b"\x1f\x8b",
-    "bz2": b"BZh",
-    "xz": b"\xfd7zXZ\x00",
-    "zst": b"\x28\xb5\x2f\xfd",
-}
-# The second is that of a zip without files.
-_ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
-_DAMAGE: Any = (
-    EOFError,
-    gzip.BadGzipFile,
-    zlib.error,
-    isal_zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
-_KINDS = {
-    stat.S_ISFIFO: "a named pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISDIR: "a folder",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
+from tracehouse.ingest.discovery.packing import Form, compression_of
+from tracehouse.ingest.discovery.raw_stream import RawStream
 
 
-class RawStream(io.RawIOBase):
-    """The bytes of a raw file's parts, one after another, hashed as they are read.
+def data_members(
+    raw: RawStream,
+    form: Form,
+    file_name: str,
+    folder: str,
+    on_skipped: Callable[[str], None] = lambda _: None,
+    is_data: IsData = none_is_data,
+) -> Iterator[Member]:
+    """Yield the CSVs in an open raw file, in order; read each before requesting the next.
 
-    Raises RawFileError where a part is not what it was when the stream was made.
+    `file_name` and `folder` are those of the CSV, if the raw file is not an archive. `on_skipped` gets the
+    name of each member that looks like a CSV but is not read, such as a link, and the reason. `is_data`
+    decides whether to read a member without an extension.
     """
-
-    def __init__(self, paths: Sequence[Path], on_bytes: Callable[[int], None]):
-        self.paths = tuple(paths)
-        self.bytes_read = 0
-        self._waiting = list(paths)
-        self._before = {path: path.stat() for path in paths}
-        self._part: io.FileIO | None = None
-        self._part_left = 0
-        self._on_bytes = on_bytes
-        self._sha256 = hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        while self._part or self._waiting:
-            if self._part is None:
-                path = self._waiting.pop(0)
-                self._part = io.FileIO(path)
-                self._part_left = self._before[path].st_size
-            count = self._part.readinto(buffer)
-            self._part_left -= count
-            # A file that grows as fast as it is read would never end.
-            if self._part_left < 0:
-                raise _changed(self._part)
-            if count:
-                self._sha256.update(memoryview(buffer)[:count])
-                self.bytes_read += count
-                self._on_bytes(count)
-                return count
-            self.check_unchanged(self._part)
-            self._part.close()
-            self._part = None
-        return 0
-
-    def check_unchanged(self, part: io.FileIO) -> None:
-        """Raises RawFileError where an open part has been written to, or replaced, since this was made."""
-        if _version(os.fstat(part.fileno())) != _version(self._before[_path(part)]):
-            raise _changed(part)
-
-    def close(self) -> None:
-        """Does nothing: a reader on top closes this stream when it goes away, perhaps before its end."""
-
-    def __exit__(self, *_: object) -> None:
-        if self._part:
-            self._part.close()
-        super().close()
-
-    def sha256_of_rest(self) -> str:
-        """Read what is left, and return the checksum of the whole file."""
-        while self.read(READ_BYTES):
-            pass
-        return self._sha256.hexdigest()
+    if form == "zip":
+        yield from _members_of_zip(raw, on_skipped, is_data)
+        return
+    unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
+    if form.startswith("tar"):
+        yield from tar_members(unpacked, on_skipped, is_data)
+    else:
+        yield Member(file_name, folder, unpacked)
 
 
-def _changed(part: io.FileIO) -> RawFileError:
-    return RawFileError(
-        _path(part),
-        "it changed while it was read",
-        "Wait until whatever writes it has finished, and run the same command again",
-    )
+def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
+    unpacked: object = packed
+    match compression:
+        case "gz":
+            unpacked = igzip.IGzipFile(fileobj=packed)
+        case "bz2":
+            unpacked = io.BufferedReader(_Decompressed(packed, bz2.BZ2Decompressor), READ_BYTES)
+        case "xz":
+            unpacked = io.BufferedReader(_Decompressed(packed, lzma.LZMADecompressor), READ_BYTES)
+        case "zst":
+            source = pa.PythonFile(packed, mode="r")
+            unpacked = io.BufferedReader(pa.CompressedInputStream(source, "zstd"), READ_BYTES)
+    return cast(BinaryIO, unpacked)
 
 
-def _path(part: io.FileIO) -> Path:
-    return Path(os.fsdecode(part.name))
-
-
-def _version(status: os.stat_result) -> tuple[int, int, int, int]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
+    # The directory of a zip is at its end, so the zip is read through its own handle, and hashed afterwards.
+    if len(raw.paths) > 1:
+        raise UnreadableArchiveError("it is a zip in parts")
+    with io.FileIO(raw.paths[0]) as file:
+        raw.check_unchanged(file)
+        packed = cast(BinaryIO, io.BufferedReader(file, READ_BYTES))
+        yield from zip_members(packed, on_skipped, is_data)
 
 
 class _Decompressed(io.RawIOBase):
     """The decompressed bytes of bz2 or xz streams, one after another.
 
-    The standard library's own files take a damaged stream after the first one for the end of the file, and
-    silently lose all that follows.
+    The standard library takes a damaged second stream for the end of the file, and silently loses the rest.
     """
 
     def __init__(
@@ -184,189 +105,9 @@ class _Decompressed(io.RawIOBase):
                 return len(unpacked)
 
     def _next_stream(self, data: bytes) -> bytes:
-        """The first bytes of the next stream, without the zeros that may pad the one before."""
+        """The first bytes of the next stream, after the zeros that may pad the previous one."""
         while not (left := data.lstrip(b"\0")):
             data = self._packed.read(READ_BYTES)
             if not data:
                 break
         return left
-
-
-def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> RawStream:
-    """Open a raw file. Raises RawFileError where its first bytes show that it is no data file."""
-    _check_parts(paths)
-    for number, path in enumerate(paths):
-        with explained((path,)):
-            _check_is_regular(path)
-            with path.open("rb") as file:
-                check_first_bytes(path, file.read(1024), number)
-    with explained(paths):
-        return RawStream(paths, on_bytes)
-
-
-def _ignore(_: str) -> None:
-    """Ignore skipped members."""
-
-
-def data_members(
-    raw: RawStream,
-    form: Form,
-    file_name: str,
-    folder: str,
-    on_skipped: Callable[[str], None] = _ignore,
-    is_data: IsData = none_is_data,
-) -> Iterator[Member]:
-    """The CSVs in an open raw file, in order; each must be read before the next is asked for.
-
-    `file_name` and `folder` are those of the CSV, where the raw file is no archive. `on_skipped` gets the
-    name of each member that may be meant as a CSV but is not read, such as a link, and the reason; `is_data`
-    says whether a member without an ending is to be read.
-    """
-    if form == "zip":
-        yield from _members_of_zip(raw, on_skipped, is_data)
-        return
-    unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
-    if form.startswith("tar"):
-        yield from tar_members(unpacked, on_skipped, is_data)
-    else:
-        yield Member(file_name, folder, unpacked)
-
-
-def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
-    unpacked: object = packed
-    match compression:
-        case "gz":
-            unpacked = igzip.IGzipFile(fileobj=packed)
-        case "bz2":
-            unpacked = io.BufferedReader(_Decompressed(packed, bz2.BZ2Decompressor), READ_BYTES)
-        case "xz":
-            unpacked = io.BufferedReader(_Decompressed(packed, lzma.LZMADecompressor), READ_BYTES)
-        case "zst":
-            source = pa.PythonFile(packed, mode="r")
-            unpacked = io.BufferedReader(pa.CompressedInputStream(source, "zstd"), READ_BYTES)
-    return cast(BinaryIO, unpacked)
-
-
-def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
-    # The directory of a zip is at its end: it is read by itself, and hashed afterwards.
-    if len(raw.paths) > 1:
-        raise UnreadableArchiveError("it is a zip in parts")
-    with io.FileIO(raw.paths[0]) as file:
-        raw.check_unchanged(file)
-        packed = cast(BinaryIO, io.BufferedReader(file, READ_BYTES))
-        yield from zip_members(packed, on_skipped, is_data)
-
-
-@contextmanager
-def explained(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn the exceptions of a decompressor or of the disk into a RawFileError about the file."""
-    try:
-        yield
-    except UnreadableArchiveError as refusal:
-        raise RawFileError(
-            paths[0],
-            f"it cannot be read as it is packed ({refusal})",
-            "Unpack it into the raw folder, and move it away",
-        ) from refusal
-    except _DAMAGE as damage:
-        raise _damaged(paths, damage) from damage
-    except OSError as refusal:
-        if refusal.errno is None:
-            # An OSError without a number comes from a decompressor, not from the system.
-            raise _damaged(paths, refusal) from refusal
-        raise RawFileError(
-            refusal.filename or paths[0],
-            f"it cannot be read ({refusal.strerror or refusal})",
-            "Make it readable, or move it out of the raw folder",
-        ) from refusal
-    except (UserError, StoppedError):
-        raise
-    except Exception as error:
-        # No content of a file may end the ingest of the others.
-        raise RawFileError(
-            paths[0],
-            f"reading it failed unexpectedly ({type(error).__name__}: {escape_name(str(error)[:200])})",
-            "Move it out of the raw folder, and report this message to the developers of Tracehouse",
-        ) from error
-
-
-def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:
-    what = escape_name(str(damage))
-    if len(paths) > 1:
-        last = paths[-1]
-        return RawFileError(
-            last,
-            f"the archive made of {len(paths)} parts is cut short or damaged ({what})",
-            f"Fetch the parts after {escape_name(last.name)}, or this one again, and check their sizes",
-        )
-    return RawFileError(
-        paths[0],
-        f"the file is cut short or damaged ({what})",
-        "Fetch it again: the download did not finish",
-    )
-
-
-def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """The checksum of a raw file, its parts joined. Raises RawFileError where it cannot be read."""
-    with explained(paths), RawStream(paths, on_bytes) as raw:
-        return raw.sha256_of_rest()
-
-
-def _check_parts(paths: Sequence[Path]) -> None:
-    parts = [part_of(path.name) for path in paths]
-    if parts[0] is None:
-        return
-    for first, second, part, next_part in zip(paths, paths[1:], parts, parts[1:], strict=False):
-        if part and next_part and part.number == next_part.number:
-            raise RawFileError(
-                second,
-                f"it and {escape_name(first)} are the same part of {escape_name(part.whole)}",
-                "Move one of the two out of the raw folders",
-            )
-    missing = missing_part([path.name for path in paths])
-    if missing:
-        raise RawFileError(
-            paths[0].with_name(missing),
-            "this part of the archive is missing",
-            f"Fetch {escape_name(missing)} into the folder of its sibling {escape_name(paths[-1].name)}",
-        )
-
-
-def _check_is_regular(path: Path) -> None:
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        # Opening a named pipe would wait for a writer.
-        kind = next((kind for is_kind, kind in _KINDS.items() if is_kind(mode)), "something else")
-        raise RawFileError(path, f"it is {kind}, not a file", "Move it out of the raw folder")
-
-
-def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
-    """Raise RawFileError where a file that begins so is not what its name says. Parts count from 0."""
-    if not first:
-        raise RawFileError(path, "the file is empty", "Fetch it again from its publisher")
-    if first.startswith(LFS_FIRST_LINE):
-        where, what = shlex.quote(str(path.parent)), shlex.quote(path.name)
-        raise RawFileError(
-            path,
-            "this is a Git LFS pointer, not the data",
-            f"Fetch the real file: git -C {escape_name(where)} lfs pull --include {escape_name(what)}",
-        )
-    if _WEB_PAGE.match(first):
-        raise RawFileError(
-            path,
-            "this is a web page (an error message, most likely), not the data",
-            "Open it in a browser to see why, then fetch the file again",
-        )
-    if part_number == 0 and not _begins_as_named(first, whole_name(path.name)):
-        raise RawFileError(
-            path,
-            "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file",
-            "Fetch it again from its publisher",
-        )
-
-
-def _begins_as_named(first: bytes, name: str) -> bool:
-    form = form_of(name)
-    if form == "zip":
-        return first.startswith(_ZIP_MAGIC)
-    return form is None or first.startswith(_MAGIC.get(compression_of(form), b""))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.ingest.discovery.packing import part_of
-from tracehouse.ingest.discovery.unpack import LFS_FIRST_LINE, check_first_bytes, sha256_of
+from tracehouse.ingest.discovery.raw_stream import LFS_FIRST_LINE, check_first_bytes, sha256_of
 from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def download_file(
 
 
 def discard_partial(path: Path) -> None:
-    """Remove what was received of a file."""
+    """Remove the partial download of a file."""
     _version_path(path).unlink(missing_ok=True)
     _part_path(path).unlink(missing_ok=True)
 

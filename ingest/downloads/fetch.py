@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import Trace
-from tracehouse.ingest.discovery.unpack import open_raw, sha256_of
+from tracehouse.ingest.discovery.raw_stream import open_raw, sha256_of
 from tracehouse.ingest.downloads.download import OnBytes, discard_partial, download_file
 from tracehouse.ingest.downloads.http import Client, SourceError
 from tracehouse.ingest.downloads.locations import Download

@@ -7,7 +7,7 @@ from pathlib import Path
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.unpack import sha256_of
+from tracehouse.ingest.discovery.raw_stream import sha256_of
 from tracehouse.ingest.store import cleanup, files, journal, manifest, view_store
 from tracehouse.ingest.store.manifest import Conversion, Manifest
 

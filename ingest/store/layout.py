@@ -66,5 +66,5 @@ def remove_staging(warehouse: Path) -> None:
 
 
 def database_mark(warehouse: Path) -> Path:
-    """Return the file that records what the database was built from."""
+    """Return the file that records the inputs of the database."""
     return warehouse / WORK_FOLDER / "database.json"

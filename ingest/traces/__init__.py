@@ -1,1 +1,1 @@
-"""The traces, one module each: what it is, where it is from, its tables and their columns."""
+"""The traces, one module each: description, source, tables and columns."""

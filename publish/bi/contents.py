@@ -1,4 +1,4 @@
-"""Select what is published of a warehouse: tables, views and answers, each as self-contained rows.
+"""Select the tables, views and results of a warehouse to publish, each as self-contained rows.
 
 Every trace with data is published, and the views and queries across traces. A view is published as its rows,
 a named query as its answer to its defaults. A table declared `wide` has one row per time and device; only

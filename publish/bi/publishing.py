@@ -14,7 +14,7 @@ from tracehouse.publish.bi.contents import LeftOut
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was published, and notes on it, as sentences."""
+    """The published objects, and notes for the user."""
 
     done: Sequence[str]
     notes: Sequence[str]

@@ -46,7 +46,7 @@ class LeftOutJobs:
 
 @dataclass(frozen=True)
 class LossReport:
-    """How many jobs were exported, and what was lost or defaulted."""
+    """The number of exported jobs, and the dropped and defaulted values."""
 
     jobs: int
     fields: Sequence[FieldOrigin]

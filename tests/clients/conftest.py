@@ -65,7 +65,7 @@ def traces() -> Path:
 
 @pytest.fixture(scope="session")
 def query_everything(run: Run) -> Ask:
-    """Asks a database everything, in a process of its own; see the script."""
+    """Run query_everything.py on a database, in a separate process."""
 
     def ask(path: Path, *options: str, python: Path = Path(sys.executable)) -> dict[str, Any]:
         script = Path(__file__).with_name("query_everything.py")
@@ -78,7 +78,7 @@ def query_everything(run: Run) -> Ask:
 def sample_answers(
     query_everything: Ask, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """What the database of the sample answers to everything, where it lies and by its own name."""
+    """The results of all queries on the sample's database, at its own path and under its own name."""
 
     def write(folder: Path) -> None:
         folder.mkdir()
@@ -93,13 +93,13 @@ def sample_answers(
 
 @pytest.fixture(scope="session")
 def some_schemas() -> list[str]:
-    """Enough of a database where only its place or name differs; one of them reads what the others hold."""
+    """The schemas to query if only the path or the name of the database differs; one reads the others."""
     return ["openb", "unified"]
 
 
 @pytest.fixture(scope="session")
 def some_sample_answers(sample_answers: dict, some_schemas: list[str]) -> dict[str, Any]:
-    """Of what the database of the sample answers, that of some schemas."""
+    """The results for `some_schemas` on the sample's database."""
     return {
         kind: {name: about for name, about in found.items() if name.split(".")[0] in some_schemas}
         for kind, found in sample_answers.items()

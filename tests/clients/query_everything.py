@@ -2,9 +2,8 @@
 
     python query_everything.py DATABASE [--attach ALIAS] [--data-root FOLDER] [--no-files] [--schemas A B]
 
-Needs nothing but DuckDB, of whatever version. Of a table or view the answer is its comment, the type and
-comment of each column, how many values that has, the least and the greatest; of a query with its defaults,
-its rows.
+Requires only DuckDB, any version. The answer for a table or view is its comment and, for each column, type,
+comment, number of values, minimum and maximum. The answer for a query is its rows with default parameters.
 """
 
 import argparse
@@ -52,7 +51,7 @@ def everything(connection: duckdb.DuckDBPyConnection, alias: str, schemas: list[
 
 
 def within(schemas: list[str], found: dict) -> dict:
-    """What is in some schemas, of all that was found; everything, if none is named."""
+    """The objects of some schemas; all objects, if no schema is named."""
     return {name: about for name, about in found.items() if not schemas or name.split(".")[0] in schemas}
 
 

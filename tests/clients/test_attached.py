@@ -145,6 +145,6 @@ def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: P
 def test_unmaterialized_file_needs_parquet(
     sample_warehouse: Path, query_everything: Callable, objects: dict
 ) -> None:
-    """What the tests above would not notice, were the rows of every database in the file itself."""
+    """Other tests would not fail if the rows of every database were in the file itself."""
     errors = query_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
     assert set(objects["base tables"]) <= set(errors)

@@ -115,7 +115,7 @@ def test_binds_parameter_of_named_query(engine: sa.Engine) -> None:
 
 
 def test_units_and_caveats_are_rows(engine: sa.Engine) -> None:
-    """What a comment cannot say to a program, the catalog does."""
+    """Programs read units and caveats from the catalog, not from comments."""
     with engine.connect() as connection:
         catalog = sa.Table("columns", sa.MetaData(), schema="catalog", autoload_with=engine)
         question = sa.select(catalog.c.unit, catalog.c.provenance).where(

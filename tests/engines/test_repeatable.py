@@ -64,7 +64,7 @@ def scope(node: exp.Expr) -> exp.Select:
 
 
 def ctes_in_sight(node: exp.Expr) -> list[exp.CTE]:
-    """The CTEs that a select can read: those of the queries around it that stand before it."""
+    """The CTEs that a select can read: the earlier ones of the enclosing queries."""
     found: list[exp.CTE] = []
     around = [node]
     while around[-1].parent is not None:
@@ -78,7 +78,7 @@ def ctes_in_sight(node: exp.Expr) -> list[exp.CTE]:
 
 
 def with_columns(select: exp.Select, columns: list[exp.Expr], *kept: str) -> str:
-    """A select with other columns, as a query of its own."""
+    """A separate query: a select with other columns."""
     other = exp.Select(expressions=[exp.alias_(c.copy(), f"c{i}") for i, c in enumerate(columns)])
     for part in ("from_", "joins", *kept):
         if select.args.get(part):

@@ -40,7 +40,7 @@ def in_header(field: bytes, offset: int, with_checksum: bool = True, *ways: Way)
 
 
 def special_member(kind: bytes, target: str = "") -> Callable:
-    """The table's CSV is no file but a link, a device or a folder."""
+    """The table's CSV is a link, a device or a folder."""
 
     def make(place: Place) -> tuple[bytes, Sequence[Way]]:
         packed = io.BytesIO()

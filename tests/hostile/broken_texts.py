@@ -12,7 +12,7 @@ A_TENTH = ROW_COUNT // 10
 
 @dataclass(frozen=True)
 class Damage:
-    """What is done to the text of a CSV, and to which: `fits` says so of a place."""
+    """A change of a CSV's text; `fits` decides whether it applies at a position."""
 
     name: str
     make: Callable[[Place], Damaged]
@@ -278,7 +278,7 @@ def huge_name(length: int) -> Callable[[Place], Damaged]:
 
 
 def time_is(text: str) -> Callable[[Place], Damaged]:
-    """A job's submission is no time of any cluster: its row is rejected."""
+    """A job's submission time is out of range: its row is rejected."""
 
     def make(place: Place) -> Damaged:
         line = line_of(place, 5).split(",")

@@ -1,4 +1,4 @@
-"""What the hostile tests share.
+"""Fixtures of the hostile tests.
 
 By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=all, all of it.
 """

@@ -48,7 +48,7 @@ class Place:
         return "/".join(filter(None, (self.folder, self.stem + ending)))
 
     def names(self, version: str, count: int = ROW_COUNT) -> list[str]:
-        """What the rows of a version are called."""
+        """The names of the rows of a version."""
         if self.is_wide:
             month = {"old": 4, "new": 5}[version]
             return [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Escape:
-    """One attempt. `network` is set where it would ask a server, had it the right."""
+    """An attempt to escape. `network` is set if it would connect to a server when permitted."""
 
     sql: str
     network: bool = False

@@ -1,4 +1,4 @@
-"""Stories: what is done to raw files and warehouses, step by step, and what must hold after it."""
+"""Sequences of changes to raw files and warehouses, with the expected state after each step."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, P
 
 @dataclass(frozen=True)
 class Ask:
-    """A call of `traces`, and what it `says`; there are `{raw}`, `{warehouse}` and `{folder}` for both."""
+    """A call of `traces`, and texts in its output; both may contain {raw}, {warehouse} and {folder}."""
 
     arguments: str
     codes: Sequence[int] = (0,)
@@ -28,7 +28,7 @@ class Do:
 
 @dataclass(frozen=True)
 class Holds:
-    """What the warehouse holds of some files: these rows and no others."""
+    """The exact rows in the warehouse of some files."""
 
     rows: Mapping[Place, Rows]
 

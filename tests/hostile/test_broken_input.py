@@ -1,4 +1,4 @@
-"""One damaged file a table, a folder of them at a time: each refused or taken, all others as they were.
+"""Folders with one damaged file for each table: ingest rejects or reads it, and does not change other tables.
 
 Cases share an ingest so that hundreds of them take minutes; where an ingest fails as a whole, its cases are
 tried one by one, and the one at fault is named.

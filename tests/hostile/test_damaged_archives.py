@@ -1,4 +1,4 @@
-"""Compressed files damaged at random: an error names the file, or its rows are those of the undamaged one."""
+"""Compressed files with random damage: an error names the file, or the damage changes no row."""
 
 import random
 import shutil

@@ -30,7 +30,7 @@ FEWEST_STEPS = 30
 
 @dataclass(frozen=True)
 class Versions:
-    """Two versions of raw files, the warehouse of each, and what is in them."""
+    """Two versions of raw files, with the warehouse and the contents of each."""
 
     raw: dict[str, Path]
     warehouse: dict[str, Path]
@@ -64,7 +64,7 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
 
 
 def faults_after(warehouse: Path, versions: Versions, may_be_missing: bool) -> list[str]:
-    """What is wrong with a warehouse whose ingest was stopped: nothing, where it is one version whole."""
+    """The faults of a warehouse whose ingest was stopped; none if it has exactly one complete version."""
     if not (warehouse / "traces.duckdb").exists():
         return [] if may_be_missing else ["the database is gone"]
     rows = dict(contents(warehouse, PLACES))
@@ -80,7 +80,7 @@ def differing(rows: dict[str, list], versions: Versions) -> dict[str, str]:
 
 
 def faults_after_the_next(warehouse: Path, versions: Versions, server: Server) -> list[str]:
-    """What is wrong once the same command has run again, undisturbed."""
+    """The faults after the same command has run again without interruption."""
     run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
     if faults := run.faults(codes=[0]):
         return faults

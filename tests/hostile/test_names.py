@@ -79,7 +79,7 @@ def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, coun
 
 
 def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
-    """What is wrong with what the warehouse holds, asked by the command line and by DuckDB itself."""
+    """The faults of the warehouse's contents, queried with the command line and with DuckDB."""
     if name.endswith("v[1]"):
         # What a glob would take for it.
         decoy = (here / name).with_name("v1") / "parquet"

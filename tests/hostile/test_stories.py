@@ -27,7 +27,7 @@ def test_story(
 
 
 def taken(step: Ask | Do | Holds, server: Server, folder: Path) -> list[str]:
-    """What went wrong in a step."""
+    """The faults of a step."""
     if isinstance(step, Do):
         try:
             step.change(folder)

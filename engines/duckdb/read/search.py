@@ -59,7 +59,7 @@ class _Entry:
     more: frozenset[str]
 
     def score(self, word: str) -> int:
-        """How well a word fits, 0 where it does not."""
+        """The score of a word's match, 0 if it does not match."""
         synonyms = _synonyms(word)
         if synonyms & _words(self.name):
             return _IN_NAME

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.packing import all_forms, form_of
-from tracehouse.ingest.discovery.unpack import data_members, explained, open_raw, sha256_of
+from tracehouse.ingest.discovery.raw_stream import explained, open_raw, sha256_of
+from tracehouse.ingest.discovery.unpack import data_members
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"

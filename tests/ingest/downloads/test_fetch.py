@@ -22,8 +22,8 @@ from publisher import Publisher
 from tracehouse import cli
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.discovery.claims import find
 from tracehouse.ingest.discovery.packing import form_of
-from tracehouse.ingest.discovery.raw_files import find
 from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.downloads import fetch, locations
 from tracehouse.ingest.downloads.download import OnBytes, download_file

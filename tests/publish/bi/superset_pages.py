@@ -1,4 +1,4 @@
-"""Opens dashboards of a Superset in headless Chromium, and tells as JSON what is on them.
+"""Open dashboards of a Superset in headless Chromium, and print their contents as JSON.
 
     superset_pages.py URL FOLDER SLUG…
 

@@ -14,7 +14,7 @@ from few_files import write, zipped
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.raw_files import Found, find
+from tracehouse.ingest.discovery.claims import Found, find
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
 ELASTICFLOW_JOB = (

@@ -1,0 +1,272 @@
+"""Match raw files to tables.
+
+The publishers' file names identify the table. If a name matches several tables, or none, the names and
+headers of the files inside decide. Files that match no table are listed as unrecognised, except hidden files
+and documents such as a README.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.discovery.archives import Member
+from tracehouse.ingest.discovery.packing import form_of, is_bare, whole_name
+from tracehouse.ingest.discovery.raw_files import (
+    Entry,
+    RawFile,
+    check_same_size,
+    group_raw_files,
+    path_below,
+    walk_folders,
+)
+from tracehouse.ingest.discovery.raw_stream import explained, open_raw
+from tracehouse.ingest.discovery.synthetic import MARKER_NAME
+from tracehouse.ingest.discovery.unpack import data_members
+from tracehouse.ingest.readers import reader_of
+from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.store.manifest import Key
+
+Group = tuple[str, str, str]
+"""Trace, table and partition, to which several raw files may contribute."""
+
+# Other files in clones and downloads, by the start of the name or the extension.
+_NO_DATA = re.compile(
+    r"(readme|licen[cs]e|copying|notice|citation|changelog|sha\d*sums|md5sums).*"
+    r"|desktop\.ini|thumbs\.db"
+    r"|.*\.(header|md|rst|pdf|bib|tex|py|ipynb|sh|png|jpe?g|gif|svg|sha\d*|md5)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A raw file and the table of its rows.
+
+    `elsewhere` names its CSVs that other tables claim.
+    """
+
+    trace: Trace
+    table: Table
+    raw: RawFile
+    header_file: Path | None
+    elsewhere: frozenset[str] = frozenset()
+
+    @property
+    def group(self) -> Group:
+        """The table, and the partition if any, of its rows."""
+        keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
+        partition = "/".join(f"{key}={keys[key]}" for key in self.table.partition_by)
+        return self.trace.name, self.table.name, partition
+
+    @property
+    def key(self) -> Key:
+        """The key of its conversion."""
+        return (*self.group, self.raw.source_name)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search of the raw folders.
+
+    `unrecognised` names the files that match no table, and `documents` the READMEs, licences and the like,
+    which are not opened. `problems` are errors of unreadable folders and files.
+    """
+
+    claims: tuple[Claim, ...]
+    unrecognised: tuple[str, ...]
+    documents: tuple[str, ...]
+    problems: tuple[RawFileError, ...]
+
+
+@dataclass(frozen=True)
+class _Owner:
+    """A table with rows in a raw file; `member_names` are its CSVs in an archive of several tables."""
+
+    trace: Trace
+    table: Table
+    member_names: frozenset[str] = frozenset()
+
+
+def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
+    """Search `raw_folders` for the files of `traces`, ignoring those of other traces in `all_traces`."""
+    wanted = {trace.name for trace in traces}
+    candidates = [(trace, table) for trace in all_traces for table in trace.tables]
+    claims: list[Claim] = []
+    problems: list[RawFileError] = []
+    entries = list(walk_folders(raw_folders, problems))
+    bare = {name for entry in entries if _is_bare_data(name := entry.path.name, candidates)}
+    unrecognised = [
+        path_below(entry.root, entry.path)
+        for entry in entries
+        if _is_unknown(entry.path.name) and entry.path.name not in bare
+    ]
+    documents = sorted(
+        path_below(entry.root, entry.path) for entry in entries if _is_document(entry.path.name)
+    )
+    for copies in group_raw_files(entries, bare):
+        raw = copies[0]
+        named = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
+        if named and wanted.isdisjoint(trace.name for trace, _ in named):
+            continue
+        try:
+            owners = _owners(raw, named, candidates)
+            if not owners:
+                unrecognised += [path_below(raw.root, path) for copy in copies for path in copy.paths]
+            elif any(owner.trace.name in wanted for owner in owners):
+                check_same_size(copies)
+                claims += [
+                    claim
+                    for copy in copies
+                    for claim in _claims(copy, owners, entries)
+                    if claim.trace.name in wanted
+                ]
+        except RawFileError as problem:
+            problems.append(problem)
+    return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(documents), tuple(problems))
+
+
+def _is_unknown(name: str) -> bool:
+    """Whether a name is neither that of a data file nor that of a document."""
+    return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
+
+
+def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
+    """Whether a name without an extension is that of a table's files."""
+    return is_bare(name) and any(table.has_name(name) for _, table in candidates)
+
+
+def _is_document(name: str) -> bool:
+    """Whether a file of this name is a document. Header files are not, because they are read."""
+    return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
+
+
+def _header_file(raw: RawFile, entries: Sequence[Entry]) -> Path | None:
+    """The `.header` file of a raw file: the one in its folder, otherwise the first of that name anywhere."""
+    name = f"{raw.stem}.header"
+    named = [entry.path for entry in entries if entry.path.name == name]
+    in_folder = [path for path in named if path.parent == raw.paths[0].parent]
+    return next(iter(in_folder + named), None)
+
+
+def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[Entry]) -> list[Claim]:
+    open_raw(raw.paths)
+    header_file = _header_file(raw, entries)
+    return [
+        Claim(
+            owner.trace,
+            owner.table,
+            raw,
+            header_file,
+            # A CSV that several tables share belongs to each of them.
+            frozenset(name for other in owners if other is not owner for name in other.member_names)
+            - owner.member_names,
+        )
+        for owner in owners
+    ]
+
+
+def _owners(
+    raw: RawFile, named: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
+) -> list[_Owner]:
+    """The tables of a raw file, by its name, its header, or the CSVs in it."""
+    if len(named) == 1:
+        return [_Owner(*named[0])]
+    if raw.is_archive:
+        # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
+        return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
+    if all(reader_of(table, raw.file_name).read_names is None for _, table in named):
+        return [_Owner(*each) for each in named]
+    return [_owner_by_header(raw, named)]
+
+
+def _named_for(raw: RawFile, table: Table) -> bool:
+    if raw.is_archive:
+        return bool(table.archive_stem and re.fullmatch(table.archive_stem, raw.stem))
+    return table.key_values(raw.file_name, raw.folder) is not None
+
+
+def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
+    with open_raw(raw.paths) as stream, explained(raw.paths):
+        member = next(data_members(stream, raw.form, raw.file_name, raw.folder))
+        header = _read_names(member, str(raw.paths[0]), named)
+    for trace, table in named:
+        if reader_of(table, member.name).names_fit(table, header):
+            return _Owner(trace, table)
+    expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
+    raise RawFileError(
+        raw.paths[0],
+        f"the header is {shown(header)}; expected {expected}",
+        "Fetch the file again from its publisher, or move it out of the raw folder",
+        line=1,
+    )
+
+
+def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
+    """The tables of the CSVs in an archive, by their names and headers."""
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
+    try:
+        with open_raw(raw.paths) as stream, explained(raw.paths):
+            members = data_members(
+                stream,
+                raw.form,
+                raw.file_name,
+                raw.folder,
+                is_data=lambda name: any(table.has_name(name) for _, table in candidates),
+            )
+            for member in members:
+                for trace, table in _owners_of_member(member, candidates):
+                    names[trace.name, table.name].add(member.name)
+    except RawFileError:
+        # Reading it for one of the tables found so far reports the damage.
+        pass
+    owners = [
+        _Owner(trace, table, frozenset(names[trace.name, table.name]))
+        for trace, table in candidates
+        if (trace.name, table.name) in names
+    ]
+    for owner in owners:
+        _check_is_one_partition(raw, owner.trace, owner.table)
+    return owners
+
+
+def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]]) -> list[tuple[Trace, Table]]:
+    named = [
+        (trace, table)
+        for trace, table in candidates
+        if table.key_values(member.name, member.folder) is not None
+    ]
+    without_names = [
+        (trace, table) for trace, table in named if reader_of(table, member.name).read_names is None
+    ]
+    if without_names or not named:
+        return without_names
+    try:
+        names = _read_names(member, member.name, named)
+    except RawFileError:
+        return []
+    fitting = [
+        (trace, table)
+        for trace, table in named
+        if not table.has_header or reader_of(table, member.name).names_fit(table, names)
+    ]
+    return fitting[:1]
+
+
+def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]]) -> list[str]:
+    """The columns' names in a data file. Formats that share an extension have them in the same place."""
+    readers = (reader_of(table, member.name) for _, table in named)
+    read_names = next(reader.read_names for reader in readers if reader.read_names)
+    return read_names(member.stream, file)
+
+
+def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:
+    if raw.is_archive and table.partition_by:
+        raise RawFileError(
+            raw.paths[0],
+            f"it is an archive of {trace.name}.{table.name}, whose files are read one by one",
+            "Unpack it into the raw folder, with the folders that are in it",
+        )
