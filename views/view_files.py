@@ -199,6 +199,8 @@ def parsed(sql: str, text: str, path: Path) -> exp.Expr:
     """Parse SQL that is part of a file's text. Raises DefinitionError with the line."""
     try:
         return sqlglot.parse_one(sql, dialect="duckdb")
+    except RecursionError:
+        raise DefinitionError(f"{path}: is nested too deeply") from None
     except SqlglotError as error:
         if not isinstance(error, ParseError) or not error.errors:
             raise DefinitionError(f"{path}: {error}") from error

@@ -99,9 +99,15 @@ def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macr
         if not whole and name.partition(".")[0] not in empty
     ]
     catalog_tables = list(_catalog(connection))
+    failing = {left.name: left for left in _failing_local_views(connection, relations)}
+    relations = [relation for relation in relations if not {relation.name, relation.same_as} & failing.keys()]
+    left_out += failing.values()
     names = {relation.name for relation in (*relations, *catalog_tables)}
     callable_queries = []
     for relation, reads in _answers(connection, empty):
+        if failure := _failure_of_local(connection, relation):
+            left_out.append(failure)
+            continue
         relations.append(relation)
         if names.issuperset(reads):
             callable_queries.append(relation.name)
@@ -110,6 +116,26 @@ def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macr
             left_out.append(LeftOut(f"{relation.name}(…)", reason))
     relations += catalog_tables
     return Contents(tuple(relations), tuple(left_out), tuple(callable_queries))
+
+
+def _failing_local_views(
+    connection: duckdb.DuckDBPyConnection, relations: Iterable[Relation]
+) -> Iterator[LeftOut]:
+    for relation in relations:
+        if not relation.same_as and (failure := _failure_of_local(connection, relation)):
+            yield failure
+
+
+def _failure_of_local(connection: duckdb.DuckDBPyConnection, relation: Relation) -> LeftOut | None:
+    """Compute one of the user's own views or queries. Returns why it is left out if it fails, or None."""
+    if relation.schema in {*all_traces(), "unified", "catalog"}:
+        return None
+    try:
+        for _ in connection.execute(relation.sql).to_arrow_reader():
+            pass
+    except duckdb.Error as error:
+        return LeftOut(relation.name, f"it fails ({str(error).splitlines()[0]})")
+    return None
 
 
 def describe_contents(contents: Contents, counts: Sequence[int]) -> list[Relation]:

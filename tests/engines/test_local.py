@@ -1,5 +1,6 @@
 """The user's own views and queries: created, reported where they fail, and without effect on the rest."""
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -197,3 +198,41 @@ def test_sums_of_fractions_are_exact(warehouse: Path) -> None:
     text = "create view mine.sums_v1 as select fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"
     assert built_with(warehouse, {"views/mine/sums.v1.sql": text}).problems == []
     assert "fsum" not in str(asked(warehouse, "select sql from duckdb_views() where view_name = 'sums_v1'"))
+
+
+def test_deeply_nested_file_and_named_pipe_are_reported(warehouse: Path) -> None:
+    nested = f"create view mine.deep_v1 as select {'(' * 5000}1{')' * 5000} as one;"
+    (warehouse / "local" / "views" / "mine").mkdir(parents=True)
+    os.mkfifo(warehouse / "local" / "views" / "mine" / "pipe.v1.sql")
+    built = built_with(warehouse, {"views/mine/deep.v1.sql": nested, "views/mine/big.v1.sql": BIG})
+    errors = {problem.name: problem.error for problem in built.problems}
+    assert errors.keys() == {"mine.deep", "mine.pipe"}
+    assert "nested" in errors["mine.deep"] and "not a regular file" in errors["mine.pipe"]
+    assert asked(warehouse, "from mine.big") == [("a", 1, 1.0)]
+
+
+def test_refused_file_does_not_hide_the_built_in_view_of_its_name(warehouse: Path) -> None:
+    nodes = "create view mine.nodes_v1 as select count(*) as nodes from openb.capacity;"
+    taken = "create view openb.capacity_v9 as select 1 as one;"
+    files = {"views/mine/nodes.v1.sql": nodes, "views/openb/capacity.v9.sql": taken}
+    [problem] = built_with(warehouse, files).problems
+    assert problem.name == "openb.capacity" and "reserved" in problem.error
+    assert asked(warehouse, "select nodes from mine.nodes")
+
+
+def test_publish_leaves_out_local_view_that_fails(warehouse: Path, tmp_path: Path) -> None:
+    fails = "create view mine.fails_v1 as select cast(sn as integer) as number from openb.node;"
+    reads = "-- Numbers\ncreate macro mine.numbers() as table select sum(number) as sum from mine.fails;"
+    files = {
+        "views/mine/fails.v1.sql": fails,
+        "views/mine/big.v1.sql": BIG,
+        "sql/mine/numbers.sql": reads,
+    }
+    assert built_with(warehouse, files).problems == []
+    run = command_line.server().run(
+        "publish", "--out", tmp_path / "published.duckdb", "--warehouse", warehouse
+    )
+    assert run.code == 0, run.stderr
+    assert "it fails (Conversion Error: " in run.stderr and "mine.fails" in run.stderr
+    with duckdb.connect(str(tmp_path / "published.duckdb"), read_only=True) as connection:
+        assert connection.execute("from mine.big").fetchall() == [("a", 1, 1.0)]

@@ -41,6 +41,11 @@ class Problem:
     name: str
     error: str
 
+    @property
+    def schema(self) -> str:
+        """The schema of the view or query."""
+        return self.name.partition(".")[0]
+
 
 def hash_files(folder: Path) -> list[str]:
     """Return a text for each file that `create` would read, which changes with the file's content."""
@@ -49,9 +54,16 @@ def hash_files(folder: Path) -> list[str]:
 
 def _hash_content(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
+        return hashlib.sha256(_read_bytes(path)).hexdigest()
+    except (DefinitionError, OSError) as error:
         return str(error)
+
+
+def _read_bytes(path: Path) -> bytes:
+    # Opening a named pipe would wait for a writer.
+    if path.exists() and not path.is_file():
+        raise DefinitionError(f"{path}: not a regular file")
+    return path.read_bytes()
 
 
 def create(
@@ -62,7 +74,8 @@ def create(
     `relations` describe the columns of Tracehouse's tables and views, `held` are the views' caveats. Returns
     the failed files, sorted, and enters them in `catalog.not_built`.
     """
-    found, problems = _read(folder, _schemas(connection))
+    reserved = _schemas(connection)
+    found, problems = _read(folder, reserved)
     of_views, meant = dict(held), dict(relations)
     aliases = newest([one for one in found if isinstance(one, ViewFile)])
     by_path = {str(one.path): one for one in found}
@@ -70,7 +83,7 @@ def create(
     for one in (by_path[path] for path in in_order):
         try:
             connection.begin()
-            _check_reads(one, problems)
+            _check_reads(one, [problem for problem in problems if problem.schema not in reserved])
             if isinstance(one, ViewFile):
                 _create_view(connection, one, aliases, meant, of_views)
             else:
@@ -118,7 +131,7 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
     if parts[1] in reserved:
         raise DefinitionError(f"{path}: the schema {parts[1]} is reserved. Use {FOLDER} or another name")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from None
     one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)
