@@ -1,26 +1,28 @@
 """Tracehouse: a columnar warehouse of public GPU-cluster traces.
 
-`tracehouse.open("warehouse")` gives the warehouse in a folder to ask; see `tracehouse.python`.
+`tracehouse.open("warehouse")` opens a warehouse; see `tracehouse.python`.
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tracehouse.core.errors import UsageError, UserError
+
 if TYPE_CHECKING:
     from tracehouse.python import Warehouse
 
-__all__ = ["open"]
+__all__ = ["UsageError", "UserError", "open"]
 
 
 def open(  # noqa: A001
     folder: "str | Path" = "warehouse", timeout_s: float | None = None, memory_limit: str = ""
 ) -> "Warehouse":
-    """Open the warehouse in a folder, to ask it.
+    """Open the warehouse in a folder.
 
-    A question may take `timeout_s` seconds, None for as long as it takes, and `memory_limit`, a size as
-    `4GB`, by default half of the machine's. Raises UserError where there is no database.
+    `timeout_s` limits the seconds of a query, and `memory_limit` its memory, a size such as `4GB`; the
+    default is half of the machine's. Raises UserError where there is no database.
     """
-    # Only here: what starts the command line imports this package too.
+    # The command line imports this package too, and must start fast.
     from tracehouse.python import Warehouse
 
     return Warehouse(folder, timeout_s, memory_limit)

@@ -1,15 +1,15 @@
 """The Python interface: open a warehouse, query it, and show answers with their caveats and sources.
 
-    warehouse = tracehouse.open("warehouse")
-    warehouse.query("itp.gpu_hours", min_gpus=8)
+    with tracehouse.open("warehouse") as warehouse:
+        warehouse.query("itp.gpu_hours", min_gpus=8)
 
-Queries run at once, and answers are Arrow tables in memory. Errors are `UserError`, and `UsageError` for
-invalid names, parameters and values, with the messages of the command line.
+Queries run at once, and answers are Arrow tables in memory. Errors are `tracehouse.UserError`, and its
+subclass `tracehouse.UsageError` for invalid names, parameters and values.
 """
 
 import datetime as dt
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 import pyarrow as pa
 
+from tracehouse.core.arguments import check_number, check_path, check_text, check_whole_number
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
@@ -46,9 +47,10 @@ _MOST_ROWS_SHOWN = 20
 class Answer:
     """An answer: its rows, caveats and sources.
 
-    `name` is the query, view or table, empty for SQL, and `values` are the given parameters. `sources` has a
-    row for each raw file behind it: file, checksum, rows read, kept and rejected, and whether it is
-    synthetic.
+    It is an Arrow stream: `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and
+    `duckdb.from_arrow(answer)` read it. Iterating over it gives a dictionary for each row. `name` is the
+    query, view or table, empty for SQL, and `values` are the given parameters. `sources` has a row for each
+    raw file behind it: file, checksum, rows read, kept and rejected, and whether it is synthetic.
     """
 
     name: str
@@ -82,14 +84,37 @@ class Answer:
         """
         from tracehouse.publish.plot import pictures
 
-        size = pictures.parse_size(width_mm, font_size)
+        width = None if width_mm is None else check_number("width_mm", width_mm)
+        font = None if font_size is None else check_number("font_size", font_size)
+        size = pictures.parse_size(width, font)
         given = _texts(self.values)
         return self._warehouse._run(
             lambda connection: pictures.build_query_picture(connection, self.name, given, size)
         )
 
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return self._table.column_names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self._table.shape
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows as a PyCapsule with an Arrow stream."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        for batch in self._table.to_batches():
+            yield from batch.to_pylist()
+
     def __len__(self) -> int:
         return self._table.num_rows
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return "\n".join([str(self.pl()), *notes.summarize(self.caveats)])
@@ -144,30 +169,45 @@ class Warehouse:
         `timeout_s` limits the seconds of a query, and `memory_limit` its memory, a size such as `4GB`; the
         default is half of the machine's. Raises UserError where there is no database.
         """
-        self.folder = Path(folder)
-        self._limits = Limits(timeout_s, memory_limit)
+        self.folder = check_path("folder", folder)
+        timeout = None if timeout_s is None else check_number("timeout_s", timeout_s)
+        self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
         self._run(lambda connection: None)
+
+    def __enter__(self) -> "Warehouse":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing: no query leaves the database open."""
 
     def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
         """Run a named query, or read a view or base table, with at most `limit` rows.
 
         Raises UsageError for an unknown name or parameter, and for an invalid value; it lists the valid ones.
         """
+        check_text("name", name)
+        limit = None if limit is None else check_whole_number("limit", limit)
+        texts = _texts(parameters)
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            query = answer.run(connection, bind_query(connection, name, _texts(parameters), limit))
+            query = answer.run(connection, bind_query(connection, name, texts, limit))
             rows = _rows(connection, query)
             return Answer(name, parameters, query.notes, notes.sources(connection, [name]), rows, self)
 
         return self._run(work)
 
-    def sql(self, statement: str) -> Answer:
-        """Run one SQL statement. Raises UserError unless it only reads, and where it fails."""
+    def sql(self, statement: str, values: Mapping[str, Value] | None = None) -> Answer:
+        """Run one SQL statement, with `values` for its parameters, which it writes `$name`.
+
+        Raises UserError unless the statement only reads, and where it fails.
+        """
+        check_text("statement", statement)
+        given = {key: _plain(key, value) for key, value in (values or {}).items()}
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            query = bind_statement(connection, statement)
+            query = bind_statement(connection, statement, values=given)
             rows = _rows(connection, query)
-            return Answer("", {}, query.notes, notes.sources(connection, query.reads), rows, self)
+            return Answer("", given, query.notes, notes.sources(connection, query.reads), rows, self)
 
         return self._run(work)
 
@@ -175,6 +215,8 @@ class Warehouse:
         """List traces, tables, views or queries; of one trace, or those that match all words, best first."""
         import polars
 
+        for argument, value in (("kind", kind), ("trace", trace), ("search", search)):
+            check_text(argument, value)
         if kind not in set(Kind):
             raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
         rows = self._run(
@@ -191,6 +233,7 @@ class Warehouse:
 
         from tracehouse.publish import description
 
+        check_text("name", name)
         found = self._run(lambda connection: describe.describe(connection, name))
         grids = {
             grid.title: polars.DataFrame(list(grid.rows), schema=list(grid.names), orient="row")
@@ -212,9 +255,16 @@ def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
 
 def _text(key: str, value: Value) -> str:
     """A parameter's value as the command line takes it."""
+    return exact(_plain(key, value))
+
+
+def _plain(key: str, value: object) -> Value:
+    """A parameter's value; of a NumPy scalar, its value in Python."""
+    if not isinstance(value, Value) and hasattr(value, "item"):
+        value = value.item()
     if not isinstance(value, Value):
         raise UsageError(f"{key} must be a string, a number, a date or a boolean, not {value!r}")
-    return exact(value)
+    return value
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:

@@ -1,10 +1,15 @@
 """Tests of the Python interface."""
 
+import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import command_line
+import duckdb
+import numpy as np
+import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
@@ -89,6 +94,63 @@ def test_checks_parameters_as_command_line(warehouse: Warehouse) -> None:
         assert message in str(raised.value)
     by_publisher = warehouse.query("acme.totals", by_publisher=True)
     assert not by_publisher.pl().equals(warehouse.query("acme.totals", by_publisher=False).pl())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda house: house.query(None), "name must be a string, not None"),
+        (lambda house: house.query("itp.job", limit="5"), "limit must be a whole number, not '5'"),
+        (lambda house: house.query("itp.job", limit=1.5), "limit must be a whole number, not 1.5"),
+        (lambda house: house.query("itp.job", limit=True), "limit must be a whole number, not True"),
+        (lambda house: house.sql(5), "statement must be a string, not 5"),
+        (lambda house: house.sql("select $n", {"n": [1]}), "n must be a string, a number, a date or a"),
+        (lambda house: house.describe(b"x"), "name must be a string, not b'x'"),
+        (lambda house: house.list(5), "kind must be a string, not 5"),
+        (lambda house: house.list("views", 5), "trace must be a string, not 5"),
+        (lambda house: house.list("views", search=5), "search must be a string, not 5"),
+        (lambda _: tracehouse.open(None), "folder must be a path, not None"),
+        (lambda house: tracehouse.open(house.folder, timeout_s="x"), "timeout_s must be a number, not 'x'"),
+        (lambda house: tracehouse.open(house.folder, timeout_s=math.nan), "timeout_s must be a number"),
+        (lambda house: tracehouse.open(house.folder, memory_limit=5), "memory_limit must be a string, not 5"),
+        (lambda house: house.query("itp.gpu_hours").plot(width_mm="x"), "width_mm must be a number, not 'x'"),
+        (lambda house: house.query("itp.gpu_hours").plot(font_size="x"), "font_size must be a number"),
+        (lambda house: house.query("unified.run_cdf", min_run_s="1_000"), "must be of type DOUBLE"),
+    ],
+)
+def test_wrong_types_are_usage_errors_that_name_the_argument(
+    call: Callable[[Warehouse], object], message: str, warehouse: Warehouse
+) -> None:
+    with pytest.raises(tracehouse.UsageError) as raised:
+        call(warehouse)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("value", [8, 8.0, "8", np.int64(8), np.float32(8)])
+def test_whole_numbers_of_any_type_are_integers(warehouse: Warehouse, value: object) -> None:
+    expected = warehouse.query("itp.gpu_hours", min_gpus=8)
+    assert warehouse.query("itp.gpu_hours", min_gpus=value, limit=np.int64(99)).arrow() == expected.arrow()
+
+
+def test_answer_is_an_arrow_stream_and_a_sequence_of_rows(sample_warehouse: Path) -> None:
+    with tracehouse.open(sample_warehouse) as warehouse:
+        answer = warehouse.query("itp.gpu_hours")
+    frame = answer.df()
+    assert polars.DataFrame(answer).equals(answer.pl())
+    assert pd.DataFrame.from_arrow(answer).equals(frame)
+    assert duckdb.from_arrow(answer).fetchall() == list(frame.itertuples(index=False, name=None))
+    assert list(answer) == frame.to_dict("records")
+    assert answer.columns == list(frame.columns)
+    assert answer.shape == frame.shape == (len(answer), 6)
+    assert repr(answer) == str(answer)
+
+
+def test_sql_takes_parameters(warehouse: Warehouse) -> None:
+    answer = warehouse.sql("select count(*) as jobs from itp.job where requested_gpus >= $n", {"n": 8})
+    expected = warehouse.sql("select count(*) as jobs from itp.job where requested_gpus >= 8")
+    assert answer.arrow() == expected.arrow() and next(iter(answer))["jobs"] > 0
+    with pytest.raises(UserError, match="n"):
+        warehouse.sql("select $n")
 
 
 def test_unknown_names_get_close_matches(warehouse: Warehouse) -> None:

@@ -32,13 +32,13 @@ def read_address(text: str) -> Address:
 
     Parsed here first, because libpq prints parts of a URL that it cannot parse, which may contain a password.
     """
-    parts = urlsplit(text)
-    if parts.scheme not in _SCHEMES:
-        raise UsageError("--to takes a URL such as postgresql://user@host:5432/database")
     try:
+        parts = urlsplit(text)
         port = parts.port
     except ValueError:
         raise _invalid_url() from None
+    if parts.scheme not in _SCHEMES:
+        raise UsageError("--to takes a URL such as postgresql://user@host:5432/database")
     outside = parts.path + parts.query + parts.fragment
     if parts.netloc.count("@") > 1 or "@" in outside or parts.fragment or _BAD_PERCENT.search(text):
         raise _invalid_url()

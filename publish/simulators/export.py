@@ -47,7 +47,10 @@ def export(
     folder = folder.absolute()
     _check_is_new(folder)
     staging = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-    staging.mkdir()
+    try:
+        staging.mkdir()
+    except OSError as error:
+        raise UserError(f"{folder}: the folder cannot be written ({error.strerror})") from None
 
     def remove() -> None:
         shutil.rmtree(staging, ignore_errors=True)

@@ -346,6 +346,14 @@ def test_missing_values_need_an_option(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folder_that_cannot_be_created_is_named(sample_warehouse: Path) -> None:
+    run = command_line.server().run(
+        "export", "swf", "itp", "--out", "/proc/x", "--warehouse", sample_warehouse
+    )
+    assert run.code == 1
+    assert run.stderr.startswith("error: /proc/x: the folder cannot be written (")
+
+
 def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "mine").write_text("mine")

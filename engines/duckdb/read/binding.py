@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 20
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+_WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -127,12 +128,20 @@ def bind_query(
 
 
 def bind_statement(
-    connection: duckdb.DuckDBPyConnection, sql: str, limit: int | None = None, explain: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    limit: int | None = None,
+    explain: bool = False,
+    values: Mapping[str, Any] | None = None,
 ) -> BoundQuery:
-    """Bind a SQL statement of the user. Raises UserError unless it only reads."""
+    """Bind a SQL statement of the user, with the values for its `$name`.
+
+    Raises UserError unless it only reads.
+    """
     statement = reading_statement(connection, sql)
     return BoundQuery(
         statement.query,
+        values or {},
         # The user's own EXPLAIN shows the plan of the statement as it is.
         limit=None if statement.explain else limit,
         explain=statement.explain or ("explain" if explain else ""),
@@ -236,8 +245,8 @@ def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Param
 
 def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
     """A text as a value of a SQL type; None where it is not one."""
-    if kind in _INTEGERS and not re.fullmatch(r"[+-]?\d+", text):
-        # A cast would round 1.5 to 2.
+    # A cast would round 1.5 to 2, and read 1_000 as 1000.
+    if (kind in _INTEGERS and not _WHOLE.fullmatch(text)) or (kind == "DOUBLE" and "_" in text):
         return None
     # fetchall, as DuckDB 2.0 starts no other query on a connection while a result is half read.
     [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()

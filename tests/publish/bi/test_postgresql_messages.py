@@ -7,6 +7,7 @@ from pathlib import Path
 import command_line
 import pytest
 
+from tracehouse.core.errors import UsageError
 from tracehouse.publish.bi import postgresql
 from tracehouse.publish.bi.postgresql_address import read_address
 
@@ -41,6 +42,12 @@ ANSWERS = "\tIs the server running on that host and accepting TCP/IP connections
 def test_reason_keeps_lines(text: str, reason: str) -> None:
     address = read_address("postgresql://me:se%25cret@db/traces")
     assert postgresql._reason(address, text) == reason
+
+
+@pytest.mark.parametrize("url", ["postgresql://[::1/x", "postgresql://me@db:port/x", "https://db/x"])
+def test_rejects_invalid_url(url: str) -> None:
+    with pytest.raises(UsageError, match="URL"):
+        read_address(url)
 
 
 def test_unreachable_server_is_named(sample_warehouse: Path) -> None:
