@@ -1,9 +1,11 @@
 """Philly's views and queries, computed by pandas from the files in its archive alone."""
 
 import io
+import itertools
 import json
 import math
 import tarfile
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +99,21 @@ def job_run(raw: Path) -> pd.DataFrame:
             row["is_censored"] = math.isnan(last["end_s"])
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+@remembered
+def attempt_wait(raw: Path) -> pd.DataFrame:
+    submitted = {
+        job["jobid"]: time_of(job["submitted_time"]) for job in json.loads(content(raw, "cluster_job_log"))
+    }
+    rows = []
+    for job_id, attempts in attempt_run(raw).groupby("job_id"):
+        queued_from_s = submitted[job_id]
+        for attempt in attempts.sort_values("attempt").itertuples():
+            wait_s = attempt.start_s - queued_from_s
+            rows.append((job_id, attempt.attempt, attempt.allocated_gpus, queued_from_s, wait_s))
+            queued_from_s = attempt.end_s
+    return pd.DataFrame(rows, columns=["job_id", "attempt", "allocated_gpus", "queued_from_s", "wait_s"])
 
 
 def standard_job(raw: Path) -> pd.DataFrame:
@@ -311,6 +328,89 @@ def retries(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def wait_by_attempt(raw: Path, retried_only: bool) -> pd.DataFrame:
+    waits = attempt_wait(raw).merge(job_run(raw)[["job_id", "gpu_band", "attempts"]], on="job_id")
+    waits = waits[(waits["attempts"] > 1) | (not retried_only)]
+    waits["attempt_class"] = np.where(waits["attempt"] == 1, "first", "later")
+    of_class = waits.groupby(["gpu_band", "attempt_class"])
+    seconds = of_class["wait_s"]
+    rows = pd.DataFrame(
+        {
+            "attempts": seconds.count(),
+            "attempts_without_wait": of_class.size() - seconds.count(),
+            "mean_wait_s": seconds.mean(),
+            **percentiles(seconds, "wait_s", BOX_PERCENTILES),
+            "waited_h": seconds.sum() / 3600,
+        }
+    )
+    rows["wait_pct"] = 100 * rows["waited_h"] / rows.groupby("gpu_band")["waited_h"].transform("sum")
+    return rows.reset_index()
+
+
+def doubly_allocated_gpus(raw: Path) -> pd.DataFrame:
+    """Sweeps over the allocations of each GPU in the order of their starts."""
+    of_gpus: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    untimed: Counter[int] = Counter()
+    for attempt in attempts_of(raw).itertuples():
+        for detail in attempt.detail:
+            for gpu in detail["gpus"]:
+                if math.isnan(attempt.end_s) and not math.isnan(attempt.start_s):
+                    untimed[int(attempt.start_s // 86_400)] += 1
+                elif attempt.end_s > attempt.start_s:
+                    span = (attempt.start_s, attempt.end_s)
+                    of_gpus.setdefault((detail["ip"], gpu), []).append(span)
+    rows = []
+    for spans in of_gpus.values():
+        taken_until_s = -math.inf
+        for start_s, end_s in sorted(spans):
+            double_s = max(0.0, min(end_s, taken_until_s) - start_s)
+            rows.append((int(start_s // 86_400), end_s - start_s, double_s))
+            taken_until_s = max(taken_until_s, end_s)
+    days = pd.DataFrame(rows, columns=["day_number", "held_s", "double_s"]).groupby("day_number")
+    columns = {
+        "allocations": days.size(),
+        "double_allocations": days["double_s"].agg(lambda seconds: (seconds > 0).sum()),
+        "gpu_h": days["held_s"].sum() / 3600,
+        "double_gpu_h": days["double_s"].sum() / 3600,
+        "double_gpu_h_pct": 100 * days["double_s"].sum() / days["held_s"].sum(),
+    }
+    found = pd.DataFrame(columns).reset_index()
+    found["untimed_allocations"] = [untimed[number] for number in found["day_number"]]
+    found.insert(0, "day", [(ZERO + pd.Timedelta(days=number)).date() for number in found.pop("day_number")])
+    return found
+
+
+def fragmentation_hourly(raw: Path, job_gpus: int) -> pd.DataFrame:
+    """Adds up, per hour, each stretch of a machine between two starts or ends of attempts on it."""
+    inventory = machine_inventory(raw).set_index("machine_id")
+    gpus = inventory[["listed_gpus", "used_gpus", "measured_gpus"]].astype(float).max(axis=1)
+    spans: dict[str, list[tuple[float, float, str]]] = {}
+    for attempt in attempts_of(raw).itertuples():
+        if attempt.end_s > attempt.start_s:
+            for detail in attempt.detail:
+                mine = spans.setdefault(detail["ip"], [])
+                mine += [(attempt.start_s, attempt.end_s, gpu) for gpu in detail["gpus"]]
+    times = [at for mine in spans.values() for span in mine for at in span[:2]]
+    first, last = int(min(times) // 3600), int(max(times) // 3600)
+    held, fewer = np.zeros(last - first + 1), np.zeros(last - first + 1)
+    for machine, mine in spans.items():
+        at = sorted({time for span in mine for time in span[:2]})
+        for from_s, to_s in itertools.pairwise(at):
+            taken = len({gpu for start, end, gpu in mine if start <= from_s < end})
+            lost = gpus[machine] // job_gpus - (gpus[machine] - taken) // job_gpus
+            for hour in range(int(from_s // 3600), int(np.ceil(to_s / 3600))):
+                part = (min(to_s, 3600 * (hour + 1)) - max(from_s, 3600 * hour)) / 3600
+                held[hour - first] += taken * part
+                fewer[hour - first] += lost * part
+    rows = pd.DataFrame({"hour_start_s": 3600 * np.arange(first, last + 1), "held_gpus": held})
+    rows["capacity_gpus"] = gpus.sum()
+    rows["free_gpus"] = rows["capacity_gpus"] - held
+    rows["fitting_jobs"] = (gpus // job_gpus).sum() - fewer
+    rows["unusable_gpus"] = rows["free_gpus"] - job_gpus * rows["fitting_jobs"]
+    rows["unusable_pct"] = 100 * rows["unusable_gpus"] / rows["free_gpus"]
+    return rows
+
+
 def locality(raw: Path, min_gpus: int) -> pd.DataFrame:
     attempts = attempt_run(raw)
     attempts = attempts[attempts["allocated_gpus"] >= min_gpus]
@@ -386,6 +486,7 @@ def machine_gpus(raw: Path) -> pd.DataFrame:
 
 VIEWS = {
     "philly.attempt_run_v1": (attempt_run, ["job_id", "attempt"]),
+    "philly.attempt_wait_v1": (attempt_wait, ["job_id", "attempt"]),
     "philly.job_run_v1": (job_run, ["job_id"]),
     "philly.standard_job_v1": (standard_job, ["job_id"]),
     "philly.standard_job_v2": (standard_job_v2, ["job_id"]),
@@ -401,6 +502,15 @@ QUERIES = {
     "philly.wait_by_size()": (spread, ("gpu_band", "wait_s"), ["gpu_band"]),
     "philly.run_by_status()": (spread, ("published_status", "run_s"), ["published_status"]),
     "philly.retries()": (retries, (), ["gpu_band"]),
+    "philly.wait_by_attempt()": (wait_by_attempt, (True,), ["gpu_band", "attempt_class"]),
+    "philly.wait_by_attempt(retried_only := false)": (
+        wait_by_attempt,
+        (False,),
+        ["gpu_band", "attempt_class"],
+    ),
+    "philly.doubly_allocated_gpus()": (doubly_allocated_gpus, (), ["day"]),
+    "philly.fragmentation_hourly()": (fragmentation_hourly, (8,), ["hour_start_s"]),
+    "philly.fragmentation_hourly(job_gpus := 2)": (fragmentation_hourly, (2,), ["hour_start_s"]),
     "philly.locality()": (locality, (2,), ["allocated_gpus", "machines"]),
     "philly.locality(min_gpus := 1)": (locality, (1,), ["allocated_gpus", "machines"]),
     "philly.gpu_utilization_by_size()": (gpu_utilization_by_size, (), ["gpu_band", "published_status"]),
@@ -410,4 +520,4 @@ QUERIES = {
 }
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
-OTHER_VALUES = {"min_gpus": 16}
+OTHER_VALUES = {"min_gpus": 16, "job_gpus": 4}

@@ -1,0 +1,55 @@
+-- Queueing delay of first and later attempts (Philly attempts)
+-- param: retried_only: count only jobs that were attempted more than once
+-- chart: box x=gpu_band y=wait_s:log facet=attempt_class
+-- column: gpu_band: Band of GPUs of the first attempt of the job
+-- column: attempts: Attempts of the class whose queueing delay is known
+-- column: attempts_without_wait: Attempts of the class without a logged start, or with no logged end of the attempt before
+-- column: wait_pct: Share of the summed queueing delays of the band
+create or replace macro philly.wait_by_attempt(retried_only boolean := true) as table
+with waits as (
+    select
+        job.gpu_band,
+        job.allocated_gpus,
+        job.attempts,
+        waited.wait_s,
+        case when waited.attempt = 1 then 'first' else 'later' end as attempt_class
+    from philly.attempt_wait as waited
+    inner join philly.job_run as job on waited.job_id = job.job_id
+),
+
+bands as (
+    select
+        gpu_band,
+        attempt_class,
+        min(allocated_gpus) as place,
+        count(wait_s) as attempts,
+        count(*) - count(wait_s) as attempts_without_wait,
+        favg(wait_s) as mean_wait_s,
+        quantile_cont(wait_s, 0.05) as p5_wait_s,
+        quantile_cont(wait_s, 0.25) as p25_wait_s,
+        percentiles(wait_s) as wait_s,
+        fsum(wait_s) as total_wait_s
+    from waits
+    where attempts > 1 or not retried_only
+    group by gpu_band, attempt_class
+)
+
+select
+    gpu_band,
+    attempt_class,
+    attempts,
+    attempts_without_wait,
+    mean_wait_s,
+    p5_wait_s,
+    p25_wait_s,
+    median_wait_s,
+    p75_wait_s,
+    p90_wait_s,
+    p95_wait_s,
+    p99_wait_s,
+    total_wait_s / 3600.0 as waited_h,
+    100.0 * total_wait_s / nullif(fsum(total_wait_s) over (partition by gpu_band), 0) as wait_pct
+from bands
+order by min(place) over (partition by gpu_band), attempt_class;
+
+comment on macro table philly.wait_by_attempt is 'Queueing delay of first attempts, from submission, and of later attempts, from the end of the attempt before, as in figure 3 of the publisher''s notebook, which leaves out delays of 0; with interpolated percentiles, their sum, and the share of first and later attempts in the sum of the band. The delay of a later attempt includes any time between a failure and the next submission to the queue, which the log does not record.';
