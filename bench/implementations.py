@@ -1,4 +1,4 @@
-"""Run one implementation of a named query in a process of its own.
+"""Run one implementation of a named query in a separate process.
 
     python -m tracehouse.bench.implementations pandas WAREHOUSE pai.machines
 

@@ -69,7 +69,7 @@ class DiffersError(Exception):
 
 
 class Process:
-    """An implementation that runs in a process of its own."""
+    """An implementation that runs in a separate process."""
 
     def __init__(self, name: str, warehouse: Path, query: str, threads: int, label: str = "") -> None:
         self.name = label or name

@@ -2,7 +2,7 @@
 
     python -m tracehouse.bench.startup [--rounds 7] [--raw DIR]
 
-Every command is a process of its own and reads a small warehouse of synthetic data, or of the raw files in
+Every command runs in a separate process and reads a small warehouse of synthetic data, or of the raw files in
 DIR. It writes to a pipe (as CSV) and to a terminal. Python's compiled modules are cached.
 """
 

@@ -54,6 +54,8 @@ REPLACEMENTS = {
     "takes? (it|them)? ?away": "remove",
     "in vain": "without success",
     "for want of": "without",
+    "(asked for|reckon(s|ed)?)": "requested; computed",
+    "(all the same|for ever|seldom|once more)": "nevertheless, without end, rarely, again",
     "asking": "a name: request, query, prompt",
     "somebody|(?<!user.)nobody": "a user, no one; name the actor",
 }

@@ -65,7 +65,7 @@ def read_all_sql() -> None:
 
 
 def become(request: dict[str, Any]) -> NoReturn:
-    """Be `traces` with the arguments that were asked for, and end as it ends."""
+    """Run `traces` with the requested arguments, and exit with its code."""
     os.setsid()
     redirect(request.get("stdin", os.devnull), request["stdout"], request["stderr"])
     os.chdir(request["cwd"])

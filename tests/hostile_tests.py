@@ -1,4 +1,4 @@
-"""What breaks things on purpose and takes long is left out, unless all of it is asked for."""
+"""Skip long tests that damage files or kill processes, unless TRACEHOUSE_HOSTILE requests them."""
 
 import os
 

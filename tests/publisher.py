@@ -31,7 +31,7 @@ class Publisher:
         return [headers for asked, headers in self.asked if asked == path]
 
     def ranges(self, path: str) -> list[str | None]:
-        """The ranges that were asked for of a file."""
+        """The requested ranges of a file."""
         return [headers.get("Range") for headers in self.asked_for(path)]
 
 
@@ -71,7 +71,7 @@ def etag(content: bytes) -> str:
 
 
 def well(handler: Handler, content: bytes) -> None:
-    """As a good server answers: ranges of the version that is asked for."""
+    """Answer as a correct server does: with the range of the requested version."""
     found = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))
     if found and handler.headers.get("If-Range") == etag(content):
         start = int(found[1])
@@ -84,7 +84,7 @@ def well(handler: Handler, content: bytes) -> None:
 
 
 def whole(**headers: object) -> Answer:
-    """The whole file, whatever range is asked for."""
+    """Send the whole file and ignore the requested range."""
 
     def answer(handler: Handler, content: bytes) -> None:
         handler.head(200, Content_Length=len(content), ETag=etag(content), **headers)

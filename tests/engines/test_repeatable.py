@@ -194,7 +194,7 @@ def test_an_exact_sum_is_the_same_in_any_order() -> None:
 def test_an_exact_sum_is_that_of_the_fractions(numbers: list[float]) -> None:
     with duckdb.connect() as connection:
         [(total, mean, _)] = exactly(connection, SUMS, [*map(repr, numbers), "null"])
-    # Python's is rounded once, ours once more: what is below a whole number is added to it at the end.
+    # Python rounds once, the macro twice: it adds the fraction to the whole number at the end.
     exact = math.fsum(numbers)
     assert numbers == [] or abs(total - exact) <= math.ulp(exact) + len(numbers) * 2**-61
     assert mean == (total / len(numbers) if numbers else None)

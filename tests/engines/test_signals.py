@@ -67,7 +67,7 @@ def test_a_signal_ends_a_question_at_once(
     try:
         _, errors = running.communicate(timeout=20)
     finally:
-        # Where the signal is ignored, as below nohup, it would go on for ever.
+        # If the signal is ignored, as under nohup, the command would never end.
         running.kill()
     assert (running.returncode, errors) == (code, b"")
     assert time.monotonic() - start_s < 5

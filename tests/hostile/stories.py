@@ -485,7 +485,7 @@ OTHER = (
         ],
     ),
     Story(
-        "a vacuum takes nothing that is asked for",
+        "a vacuum removes no file that readers need",
         [
             *(files(*PLACES, version="new"), INGEST, Ask("vacuum --warehouse {warehouse}"), NEW),
             Ask("check --files --warehouse {warehouse}"),

@@ -119,7 +119,7 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
 
     found = in_a_thread(work)
     assert place.state() == before
-    # An error may name a file that was asked for, but not what is in it.
+    # An error may name the requested file, but not quote its contents.
     assert [sql for sql, text in found.items() if SECRET in text] == []
     writing = [sql for sql in found if "copy" in sql.lower() and not found[sql].startswith("refused")]
     assert writing == []

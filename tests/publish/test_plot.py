@@ -263,7 +263,7 @@ def test_cdf_is_a_step_line(opened: DuckDBPyConnection) -> None:
                 for name in {row[color] for row in drawn["rows"]}
             ]
             assert max(sizes) <= 501
-    # Shares of what has at least a size: nothing is known of sizes between those that are asked for.
+    # Shares of jobs of at least a size: sizes between the requested ones are unknown.
     for name in ("pai.gang_sizes", "pai.group_recurrence"):
         assert spec(opened, name)["layers"][0][0]["interpolate"] == "step-after"
 

@@ -261,7 +261,7 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
     usage = raw_frames.pai_task_usage(sample_raw)
     usage.index = usage["job_name"] + "/" + usage["task_name"]
     used = usage["cpu_use_of_plan"].reindex(jobs.index) * jobs["requested_cpus"] * 2000
-    # Where nothing was measured: all that is asked for, fractions of cores too, as in what was.
+    # Without a measurement, the usage is the whole request, which may include fractions of cores.
     expected = used.fillna(jobs["requested_cpus"].fillna(0).replace(0, 3) * 2000)
     assert np.allclose(fragments["cpu_usage"].to_numpy(), expected)
     assert origins(folder, "fragments.parquet", "cpu_usage")["derived"] == used.notna().sum() > 0

@@ -1,4 +1,4 @@
-"""Acme's views and queries over jobs, on a few rows whose results can be reckoned on paper."""
+"""Acme's views and queries over jobs, on a few rows whose results can be computed by hand."""
 
 import datetime as dt
 
@@ -96,7 +96,7 @@ def test_sorts_unknown_end_last(seren: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
-    """Jobs 4 and 7 never started; the publisher gives job 4 a queue all the same."""
+    """Jobs 4 and 7 never started; the publisher nevertheless gives a queueing delay for job 4."""
     columns = "gpu_band, jobs, jobs_without_wait, mean_wait_s, median_wait_s"
     assert rows(seren, f"select {columns} from acme.wait_by_size()") == [
         ("1", 1, 0, 10, 10),

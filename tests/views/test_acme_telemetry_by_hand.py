@@ -1,4 +1,4 @@
-"""Acme's telemetry on a few rows whose results can be reckoned on paper."""
+"""Acme's telemetry on a few rows whose results can be computed by hand."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -154,7 +154,7 @@ def test_power(tmp_path: Path) -> None:
         # Holds 20 s, to the hour after and so to a time of the unknown device alone.
         ("a-0", 3590, 300.0),
         ("pod.1", 3610, 5000.0),
-        # Holds nothing, as no time comes after it. The node is no GPU of its own, and yet a device.
+        # It covers no time, as no later sample follows. The node is a device, although not a GPU.
         *[("a-0", 3700, 500.0), ("a", 3700, 100.0)],
     ]
     rows = gpu_rows("POWER_USAGE", cells) + gpu_rows("POWER_USAGE", [("a-0", 0, 0.0)], "seren")
@@ -191,7 +191,7 @@ def test_an_hour_of_unknown_devices_is_none(tmp_path: Path) -> None:
 def test_utilization(tmp_path: Path) -> None:
     gpus = [
         *[("a-0", 0, 0), ("a-0", 15, 100), ("a-0", 3600, 30), ("a-1", 0, None), ("a-1", 15, 50)],
-        # A node's address is a device of its own; a name that is no address is left out.
+        # A node's address is a separate device; a name that is not an address is omitted.
         *[("a", 0, 10), ("a-2", 15, None), ("pod.1", 0, 77), ("pod.1", 7200, 77)],
         *[("a-1", 3600, None), ("a-1", 10800, None)],
     ]
@@ -328,7 +328,7 @@ def test_coverage(tmp_path: Path) -> None:
     gpus = [
         *[("a-0", 0, 1), ("a-0", 15, None), ("a-0", 30, 1), ("a-0", 600, 1)],
         *[("a-1", 0, None), ("a-1", 15, None), ("a", 0, 1)],
-        # Two names that are no address, with a time of their own.
+        # Two names that are not addresses, at a separate time.
         *[("pod.1", 0, 1), ("pod.1", 45, None), ("pod.2", 0, 1)],
     ]
     # A node's two ports are one device.

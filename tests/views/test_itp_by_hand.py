@@ -1,4 +1,4 @@
-"""ITP's load and its testbed, on a few jobs whose results can be reckoned on paper."""
+"""ITP's load and its testbed, on a few jobs whose results can be computed by hand."""
 
 import datetime as dt
 

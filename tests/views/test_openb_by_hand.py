@@ -1,4 +1,4 @@
-"""openb on two nodes and a few pods, whose results can be reckoned on paper; and its published figures."""
+"""openb on two nodes and a few pods, whose results can be computed by hand; and its published figures."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""PAI's views on a few rows whose results can be reckoned on paper, and on no rows at all."""
+"""PAI's views on a few rows whose results can be computed by hand, and on no rows at all."""
 
 from pathlib import Path
 

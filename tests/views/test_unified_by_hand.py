@@ -1,4 +1,4 @@
-"""What is asked of all traces, of four tasks of PAI and a published line, with answers worked out by hand."""
+"""Queries of all traces, on four tasks of PAI and a published line, with results computed by hand."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What all traces have in common, on a few jobs whose results can be reckoned on paper."""
+"""Views and queries of all traces, on a few jobs whose results can be computed by hand."""
 
 import datetime as dt
 import itertools

@@ -1,4 +1,4 @@
-"""Zeus's savings, fronts and groups, on a few rows whose results can be reckoned on paper."""
+"""Zeus's savings, fronts and groups, on a few rows whose results can be computed by hand."""
 
 import lzma
 

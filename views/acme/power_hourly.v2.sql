@@ -18,7 +18,7 @@ with sampled as (
     group by cluster, time
 ),
 
--- Up to five minutes: who was not asked for longer may have been off.
+-- Up to five minutes: a server without a sample for longer may have been off.
 held as (
     select
         cluster,

@@ -5,7 +5,7 @@
 -- caveat: helios.failed_is_a_class: status
 -- caveat: helios.vc_names_are_shared: partition_name
 create or replace view helios.standard_job_v1 as
--- Local times: what is added to them for the hour where the cluster is, is nothing.
+-- Times are local already, so the offset added to get the local hour is 0.
 with clock as (
     select local_offset_s
     from catalog.clocks

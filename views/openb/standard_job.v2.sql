@@ -21,7 +21,7 @@ with pods as (
         requested_memory_gib,
         max(end_s) over () as trace_end_s
     from openb.pod_lifecycle_v1
-    -- The other variants are resampled from the default list: they are no jobs of their own.
+    -- The other variants are resampled from the default list, so their pods are not additional jobs.
     where variant = 'default'
 ),
 

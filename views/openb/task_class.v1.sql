@@ -44,7 +44,7 @@ ranked as (
         )
 ),
 
--- A class is kept while those before it hold under 95 % of the pods; in whole numbers, as 0.95 is none of them.
+-- Keep classes while the previous ones have under 95 % of the pods. Whole numbers avoid rounding, as 0.95 is inexact.
 kept as (
     select
         variant,

@@ -61,8 +61,8 @@ stretches as (
     from changes
 ),
 
--- A second of a machine is one second, however many workers saw it: each of them has an equal part of it. These
--- parts are a clock; what passes on it from a worker's start to its end is what the worker is weighed by.
+-- Workers that run at the same time on a machine share each second equally, so that a machine's weights sum to its
+-- time. A clock adds up these shares; a worker's weight is the difference between its end and its start.
 clocks as (
     select
         machine,

@@ -34,7 +34,7 @@ launched as (
     group by job_name, task_name
 )
 
--- Outward from the tasks: those that wait have no instance, and are no less tasks for it.
+-- Left join from the tasks: waiting tasks have no instance, but are rows too.
 select
     task.job_name,
     task.task_name,

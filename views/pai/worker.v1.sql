@@ -18,7 +18,7 @@ with repeated as (
     having count(*) > 1
 ),
 
--- The rule sorts the statuses as words, and pandas sorts what is missing last.
+-- The rule sorts statuses alphabetically. Missing values come last, as in pandas.
 ranked as (
     select
         instance.worker_name,

@@ -7,7 +7,7 @@
 -- caveat: philly.lines_are_glued
 -- stored: parquet by job_id, attempt
 create or replace view philly.attempt_utilization_v1 as
--- The minutes as they are written, without their zone, as the log's times are.
+-- Local minutes without the time zone, like the times of the log.
 with minutes as (
     select
         machine_id,

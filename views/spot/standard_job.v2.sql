@@ -19,7 +19,7 @@ select
     requested_cpus,
     cast(null as double) as allocated_cpus,
     requested_gpus,
-    -- As wherever a job's tasks are not jobs of their own.
+    -- As in other traces whose jobs are not split into tasks.
     requested_gpus as requested_gpus_per_instance,
     cast(null as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
@@ -27,7 +27,7 @@ select
     requested_gpus * run_s as held_gpu_s,
     'unknown' as status,
     cast(null as boolean) as is_right_censored,
-    -- What ran when the trace began appears to be submitted at 0, like what was submitted then.
+    -- Jobs that ran when the trace began appear as submitted at 0, like those submitted at that time.
     case when submit_s > 0 then false end as is_left_censored,
     cast(null as varchar) as workload,
     gpu_model as partition_name

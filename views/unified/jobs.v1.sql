@@ -81,7 +81,7 @@ itp as (
     from itp.job_v1
 ),
 
--- The other variants are resampled from the default list: they are no jobs of their own.
+-- The other variants are resampled from the default list, so their pods are not additional jobs.
 openb as (
     select
         'openb' as trace,

@@ -119,7 +119,7 @@ from (
     from zeus.train
     group by dataset, network, batch_size, optimizer
     having count(distinct run) < 4
-) as seldom_run;
+) as incomplete;
 
 -- check: zeus.train.measured
 -- object: zeus.train

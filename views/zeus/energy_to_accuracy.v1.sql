@@ -18,7 +18,7 @@ with epochs as (
     group by dataset, network, optimizer, batch_size, target_metric
 ),
 
--- A mean over the runs that made it would flatter a configuration that seldom does.
+-- A mean over the successful runs only would favour a configuration that rarely succeeds.
 reached as (
     select
         dataset,

@@ -1,6 +1,6 @@
 """Open a warehouse's database read-only, and run work on it within limits of time, memory and writing.
 
-The work runs in a thread of its own. Landlock lets that thread write only to its scratch folder and to the
+The work runs in a separate thread. Landlock lets that thread write only to its scratch folder and to the
 answer's spool (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB is opened in
 that thread, so its own threads are confined too. The main thread waits and handles signals.
 """

@@ -63,7 +63,7 @@ def is_fresh(warehouse: Path, inputs: str) -> bool:
 
 
 def is_unmodified(warehouse: Path, database: Path) -> bool:
-    """Return whether a database, or a copy of it, is byte for byte the one that was last put in place."""
+    """Return whether a database, or a copy of it, equals the one that was last published, byte for byte."""
     if not database.is_file() or database.with_name(f"{NAME}.wal").exists():
         return False
     return _read_mark(warehouse).get("sha256") == _hash_file(database)
@@ -83,7 +83,7 @@ def read_view_files(warehouse: Path) -> list[str] | None:
 def write_mark(
     warehouse: Path, inputs: str, built: Path, view_files: Sequence[str] = (), with_views: bool = True
 ) -> None:
-    """Record what the database at `built` was built from, before it takes its place in the warehouse."""
+    """Record the inputs of the database at `built`, before it replaces the one in the warehouse."""
     before = [header for header in read_headers(warehouse) if header == hash_header(warehouse / NAME)]
     mark = {
         "made_from": inputs,
