@@ -1,5 +1,6 @@
 """DLRM's views and queries, computed by pandas from the raw CSV alone."""
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -58,15 +59,56 @@ def standard_job_v2(raw: Path) -> pd.DataFrame:
     )
 
 
+def lifetimes(raw: Path) -> pd.DataFrame:
+    """Instances with the seconds between which the trace saw them run."""
+    found = instances(raw)
+    last = found[["creation_time", "scheduled_time", "deletion_time"]].max(axis=None)
+    return found.assign(from_s=found["scheduled_time"].fillna(0), to_s=found["deletion_time"].fillna(last))
+
+
 def requests_by_role(raw: Path) -> pd.DataFrame:
-    of_roles = instances(raw).groupby("role")
-    return of_roles.agg(
-        instances=("instance_sn", "size"),
-        services=("app_name", "nunique"),
-        requested_gpus=("gpu_request", "sum"),
-        requested_cpus=("cpu_request", "sum"),
-        requested_memory_gib=("memory_request", "sum"),
-    ).reset_index()
+    found = lifetimes(raw)
+    trace_s, seen_s = found["to_s"].max(), found["to_s"] - found["from_s"]
+    requests = {
+        "gpus": found["gpu_request"],
+        "cpus": found["cpu_request"],
+        "memory_gib": found["memory_request"],
+    }
+    roles = found["role"]
+    of_roles = found.groupby("role")
+    columns = {
+        "instances": of_roles.size(),
+        "services": of_roles["app_name"].nunique(),
+        **{f"requested_{name}": request.groupby(roles).sum() for name, request in requests.items()},
+        "left_censored_instances": found["creation_time"].isna().groupby(roles).sum(),
+        "right_censored_instances": found["deletion_time"].isna().groupby(roles).sum(),
+        "mean_running_instances": seen_s.groupby(roles).sum() / trace_s,
+    }
+    for name, request in requests.items():
+        columns[f"mean_held_{name}"] = (request * seen_s).groupby(roles).sum() / trace_s
+    return pd.DataFrame(columns).reset_index()
+
+
+def held_gpus_by_service(raw: Path, top_services: int) -> pd.DataFrame:
+    """Adds up, hour by hour, the seconds of each service's instances within the hour."""
+    found = lifetimes(raw)
+    found = found[(found["gpu_request"] > 0) & (found["to_s"] > found["from_s"])]
+    gpu_s = (found["gpu_request"] * (found["to_s"] - found["from_s"])).groupby(found["app_name"]).sum()
+    top = sorted(gpu_s.index, key=lambda service: (-gpu_s[service], service))[:top_services]
+    service = found["app_name"].where(found["app_name"].isin(top), "others")
+    names = found["app_name"].groupby(service).nunique()
+    trace_s = found["to_s"].max()
+    frames = []
+    for hour in range(math.ceil(trace_s / 3600)):
+        begin, end = 3600 * hour, min(3600 * (hour + 1), trace_s)
+        within = (found["to_s"].clip(upper=end) - found["from_s"].clip(lower=begin)).clip(lower=0)
+        held = found["gpu_request"] * within / (end - begin)
+        frame = pd.DataFrame({"services": names, "hour_start_s": begin, "covered_s": end - begin})
+        frame["held_gpus"] = held.groupby(service).sum()
+        frame["left_censored_gpus"] = held[found["creation_time"].isna()].groupby(service).sum()
+        frame["right_censored_gpus"] = held[found["deletion_time"].isna()].groupby(service).sum()
+        frames.append(frame.fillna(0).rename_axis("service").reset_index())
+    return pd.concat(frames, ignore_index=True)
 
 
 def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
@@ -83,6 +125,12 @@ VIEWS = {
 }
 QUERIES = {
     "dlrm.requests_by_role()": (requests_by_role, (), ["role"]),
+    "dlrm.held_gpus_by_service()": (held_gpus_by_service, (10,), ["service", "hour_start_s"]),
+    "dlrm.held_gpus_by_service(top_services := 2)": (
+        held_gpus_by_service,
+        (2,),
+        ["service", "hour_start_s"],
+    ),
     "dlrm.waits()": (waits, (["CN", "HN"],), ["role"]),
     "dlrm.waits(on_role := 'HN')": (waits, (["HN"],), ["role"]),
 }
