@@ -258,11 +258,11 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
         Field(
             "deletion_time",
             "bigint",
-            "coalesce(end_s, submit_s + wait_s + run_s) - first_submit_s",
+            "coalesce(end_s, observed_start_s + observed_run_s) - first_submit_s",
             "seconds since the first job",
             "round",
             missing="null",
-            columns=["end_s", "run_s"],
+            columns=["end_s", "observed_run_s"],
         ),
         Field(
             "scheduled_time",

@@ -36,9 +36,9 @@ def build_format(
         left_out=[
             Condition("its submission time is unknown", "submit_s is null"),
             REQUEST_UNKNOWN,
+            Condition("it was still running when the trace ended", "coalesce(is_right_censored, false)"),
             Condition("its run time is unknown", "run_s is null"),
             Condition("it ends before it starts", "run_s < 0"),
-            Condition("it was still running when the trace ended", "coalesce(is_right_censored, false)"),
         ],
         files=[
             File(

@@ -2,18 +2,19 @@
 -- param: burst_s: a job belongs to a burst if it comes at most this many seconds after the previous job of its user
 -- range: burst_s: 0 to 1000000
 -- chart: point x=trace y=dispersion color=cluster
--- column: jobs: Jobs with a submission, except skipped jobs; only GPU jobs with gpu_only
+-- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
 -- column: skipped_jobs: First jobs of the cluster, which are left out
 create or replace macro unified.arrival_burstiness(
-    gpu_only boolean := true, skip_first_pct double := 1, burst_s double := 60
+    gpu_only boolean := true, skip_first_pct double := 0, burst_s double := 60
 ) as table
+-- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
     select
         trace,
         cluster,
         job_id,
         user_id,
-        submit_s
+        case when not is_left_censored then submit_s end as submit_s
     from unified.jobs
     where not gpu_only or requested_gpus > 0
 ),
@@ -185,4 +186,4 @@ inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrival_burstiness is 'Jobs with a submission per cluster. skip_first_pct percent of them, rounded down, are left out in order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s own clock from that of the first job to that of the last, including hours without a job; mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same hour of the previous day and week: the sum of products of deviations from the mean over all pairs of hours that far apart, over the sum of squared deviations; 0 without repetition, NULL if fewer than 48 or 336 hours are counted or all hours are equal. user_burst_pct is the percentage of jobs with a known user that came at most burst_s seconds after the previous job of that user in the cluster; with_user_pct is the percentage of jobs with a known user; user_burst_pct is NULL where no user is known. with_submission_pct is the percentage of jobs of the cluster with a submission; the others are left out.';
+comment on macro table unified.arrival_burstiness is 'Jobs submitted in the trace per cluster. skip_first_pct percent of them, rounded down, are left out in order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s own clock from that of the first job to that of the last, including hours without a job; mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same hour of the previous day and week: the sum of products of deviations from the mean over all pairs of hours that far apart, over the sum of squared deviations; 0 without repetition, NULL if fewer than 48 or 336 hours are counted or all hours are equal. user_burst_pct is the percentage of jobs with a known user that came at most burst_s seconds after the previous job of that user in the cluster; with_user_pct is the percentage of jobs with a known user; user_burst_pct is NULL where no user is known. with_submission_pct is the percentage of jobs of the cluster with a submission in the trace; the others, and those that may have been submitted before it began (spot, in the first second), are left out.';

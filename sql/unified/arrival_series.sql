@@ -4,12 +4,13 @@
 create or replace macro unified.arrival_series(
     in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
 ) as table
+-- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
     select
         trace,
         cluster,
         requested_gpus,
-        cast(floor(submit_s / 3600) as bigint) as hour
+        cast(floor(case when not is_left_censored then submit_s end / 3600) as bigint) as hour
     from unified.jobs
     where trace = in_trace and (not gpu_only or requested_gpus > 0)
 ),
@@ -65,4 +66,4 @@ inner join coverage on hours.cluster is not distinct from coverage.cluster
 left join hourly on hours.cluster is not distinct from hourly.cluster and hours.hour = hourly.hour
 order by hours.cluster nulls first, hours.hour;
 
-comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster: from the hour of the first submission that counts to that of the last, including hours without jobs. The trace may cover the first and the last hour only in part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs submitted before from_hour and jobs without a submission are left out; with_submission_pct is the percentage of jobs of the cluster with a submission.';
+comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster: from the hour of the first submission that counts to that of the last, including hours without jobs. The trace may cover the first and the last hour only in part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs submitted before from_hour, jobs without a submission and jobs that may have been submitted before the trace began (spot, in the first second) are left out; with_submission_pct is the percentage of jobs of the cluster with a submission in the trace.';

@@ -1,15 +1,34 @@
 -- Inter-arrival times by cluster (all traces)
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
--- column: jobs: Jobs with a submission, except skipped jobs
-create or replace macro unified.arrivals(skip_first_pct double := 1) as table
-with ordered as (
+-- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
+create or replace macro unified.arrivals(gpu_only boolean := true, skip_first_pct double := 0) as table
+-- A job that may have been submitted before the trace began has no known submission.
+with jobs as (
+    select
+        trace,
+        cluster,
+        case when not is_left_censored then submit_s end as submit_s
+    from unified.jobs
+    where not gpu_only or requested_gpus > 0
+),
+
+coverage as (
+    select
+        trace,
+        cluster,
+        100.0 * count(submit_s) / count(*) as with_submission_pct
+    from jobs
+    group by trace, cluster
+),
+
+ordered as (
     select
         trace,
         cluster,
         submit_s,
         row_number() over (partition by trace, cluster order by submit_s) as place,
         count(*) over (partition by trace, cluster) as submitted_jobs
-    from unified.jobs
+    from jobs
     where submit_s is not null
 ),
 
@@ -54,16 +73,19 @@ counted as (
 )
 
 select
-    trace,
-    cluster,
+    counted.trace,
+    counted.cluster,
     counted.jobs,
     counted.skipped_jobs,
     counted.span_days,
     counted.jobs / nullif(counted.span_days, 0) as jobs_per_day,
     counted.mean_gap_s,
     counted.cv_gap,
-    counted.same_second_pct
+    counted.same_second_pct,
+    coverage.with_submission_pct
 from counted
-order by trace, cluster nulls first;
+inner join coverage
+    on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
+order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrivals is 'Jobs with a submission per cluster, without the first ones, which skipped_jobs counts; days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day.';
+comment on macro table unified.arrivals is 'Jobs (only those that request a GPU with gpu_only) submitted in the trace per cluster, without the first skip_first_pct percent, which skipped_jobs counts; days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs without a submission, and those that may have been submitted before the trace began (spot, in the first second), are left out; with_submission_pct is the percentage of jobs of the cluster that are not.';

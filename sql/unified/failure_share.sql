@@ -1,5 +1,5 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- chart: bar x=trace y=failed_of_known_pct color=cluster
+-- chart: bar x=trace y=failed_of_all_pct color=cluster
 create or replace macro unified.failure_share(
     gpu_only boolean := true, preempted_fails boolean := false
 ) as table
@@ -39,6 +39,7 @@ select
     jobs,
     100.0 * known_jobs / jobs as known_pct,
     case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
+    case when known_jobs > 0 then 100.0 * (failed_jobs + jobs - known_jobs) / jobs end as failed_at_most_pct,
     100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct,
     100.0 * cancelled_jobs / nullif(known_jobs, 0) as cancelled_of_known_pct,
     100.0 * coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_pct,
@@ -48,4 +49,4 @@ select
 from counted
 order by trace, cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs and of jobs with a known outcome, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known.';
+comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known.';

@@ -1,15 +1,15 @@
 -- Job arrivals by hour of day (all traces)
 -- chart: line x=hour_of_day y=jobs_pct color=trace
--- column: jobs: Jobs submitted in that hour of the day
-create or replace macro unified.hour_profile() as table
+-- column: jobs: Jobs submitted in that hour of the day; only GPU jobs with gpu_only
+create or replace macro unified.hour_profile(gpu_only boolean := true) as table
 select
     trace,
     hour_of_day,
     count(*) as jobs,
     100.0 * count(*) / sum(count(*)) over (partition by trace) as jobs_pct
 from unified.jobs
-where hour_of_day is not null
+where hour_of_day is not null and (not gpu_only or requested_gpus > 0)
 group by trace, hour_of_day
 order by trace, hour_of_day;
 
-comment on macro table unified.hour_profile is 'Jobs per hour of the day at the location of the cluster. Traces whose clock does not give the local time are left out.';
+comment on macro table unified.hour_profile is 'Jobs (only those that request a GPU with gpu_only) per hour of the day at the location of the cluster. Traces whose clock does not give the local time are left out.';

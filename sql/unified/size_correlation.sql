@@ -2,6 +2,7 @@
 -- chart: bar x=measure y=rank_correlation color=trace
 -- column: measure: Quantity correlated with the size of the job: run_s, wait_s or failed
 -- column: jobs: GPU jobs that have the measure
+-- column: covered_pct: Share of the GPU jobs of the trace that have the measure
 create or replace macro unified.size_correlation(preempted_fails boolean := false) as table
 with measured as (
     select
@@ -29,6 +30,15 @@ with measured as (
     where requested_gpus > 0 and status <> 'unknown'
 ),
 
+traces as (
+    select
+        trace,
+        count(*) as jobs
+    from unified.jobs
+    where requested_gpus > 0
+    group by trace
+),
+
 -- Equal values share their mean rank.
 ranked as (
     select
@@ -44,13 +54,17 @@ ranked as (
 )
 
 select
-    trace,
-    measure,
+    ranked.trace,
+    ranked.measure,
     count(*) as jobs,
-    fsum(size_place * value_place)
-    / nullif(sqrt(fsum(size_place * size_place) * fsum(value_place * value_place)), 0) as rank_correlation
+    100.0 * count(*) / max(traces.jobs) as covered_pct,
+    fsum(ranked.size_place * ranked.value_place)
+    / nullif(
+        sqrt(fsum(ranked.size_place * ranked.size_place) * fsum(ranked.value_place * ranked.value_place)), 0
+    ) as rank_correlation
 from ranked
-group by trace, measure
-order by trace, measure;
+inner join traces on ranked.trace = traces.trace
+group by ranked.trace, ranked.measure
+order by ranked.trace, ranked.measure;
 
-comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no effect. Jobs with equal values share their mean rank. NULL where all values are equal.';
+comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no effect. covered_pct is their share of all GPU jobs of the trace; a correlation over few of them need not hold for all. Jobs with equal values share their mean rank. NULL where all values are equal.';

@@ -26,20 +26,20 @@ with measures as (
         (11, 'max_gpus'),
         (12, 'completed_share'),
         (13, 'cancelled_share'),
-        (14, 'failed_share'),
+        (14, 'failed_or_preempted_share'),
         (15, 'completed_gpu_s'),
         (16, 'cancelled_gpu_s'),
-        (17, 'failed_gpu_s'),
+        (17, 'failed_or_preempted_gpu_s'),
         (18, 'completed_gpu_time_share'),
         (19, 'cancelled_gpu_time_share'),
-        (20, 'failed_gpu_time_share'),
+        (20, 'failed_or_preempted_gpu_time_share'),
         (21, 'mean_run_s_cpu'),
         (22, 'mean_wait_s_cpu'),
         (23, 'median_run_s_cpu'),
         (24, 'median_wait_s_cpu'),
         (25, 'completed_share_cpu'),
         (26, 'cancelled_share_cpu'),
-        (27, 'failed_share_cpu')
+        (27, 'failed_or_preempted_share_cpu')
     ) as known (place, measure)
 ),
 
@@ -63,20 +63,21 @@ compared as (
             when 'max_gpus' then summary.max_gpus
             when 'completed_share' then summary.completed_share
             when 'cancelled_share' then summary.cancelled_share
-            when 'failed_share' then summary.failed_share
+            when 'failed_or_preempted_share' then summary.failed_share + summary.preempted_share
             when 'completed_gpu_s' then summary.completed_gpu_s
             when 'cancelled_gpu_s' then summary.cancelled_gpu_s
-            when 'failed_gpu_s' then summary.failed_gpu_s
+            when 'failed_or_preempted_gpu_s' then summary.failed_gpu_s + summary.preempted_gpu_s
             when 'completed_gpu_time_share' then summary.completed_gpu_time_share
             when 'cancelled_gpu_time_share' then summary.cancelled_gpu_time_share
-            when 'failed_gpu_time_share' then summary.failed_gpu_time_share
+            when 'failed_or_preempted_gpu_time_share'
+                then summary.failed_gpu_time_share + summary.preempted_gpu_time_share
             when 'mean_run_s_cpu' then summary.mean_run_s_cpu
             when 'mean_wait_s_cpu' then summary.mean_wait_s_cpu
             when 'median_run_s_cpu' then summary.median_run_s_cpu
             when 'median_wait_s_cpu' then summary.median_wait_s_cpu
             when 'completed_share_cpu' then summary.completed_share_cpu
             when 'cancelled_share_cpu' then summary.cancelled_share_cpu
-            when 'failed_share_cpu' then summary.failed_share_cpu
+            when 'failed_or_preempted_share_cpu' then summary.failed_share_cpu + summary.preempted_share_cpu
         end as measured,
         case measures.measure
             when 'jobs' then published.job_num
@@ -92,26 +93,28 @@ compared as (
             when 'max_gpus' then published.max_gpu
             when 'completed_share' then published.complete_rate_gpu
             when 'cancelled_share' then published.cancel_rate_gpu
-            when 'failed_share' then published.fail_rate_gpu
+            when 'failed_or_preempted_share' then published.fail_rate_gpu
             when 'completed_gpu_s' then published.complete_gpu_time
             when 'cancelled_gpu_s' then published.cancel_gpu_time
-            when 'failed_gpu_s' then published.fail_gpu_time
+            when 'failed_or_preempted_gpu_s' then published.fail_gpu_time
             when 'completed_gpu_time_share' then published.complete_rate_gpu_time
             when 'cancelled_gpu_time_share' then published.cancel_rate_gpu_time
-            when 'failed_gpu_time_share' then published.fail_rate_gpu_time
+            when 'failed_or_preempted_gpu_time_share' then published.fail_rate_gpu_time
             when 'mean_run_s_cpu' then published.avg_run_time_cpu
             when 'mean_wait_s_cpu' then published.avg_que_time_cpu
             when 'median_run_s_cpu' then published.med_run_time_cpu
             when 'median_wait_s_cpu' then published.med_que_time_cpu
             when 'completed_share_cpu' then published.complete_rate_cpu
             when 'cancelled_share_cpu' then published.cancel_rate_cpu
-            when 'failed_share_cpu' then published.fail_rate_cpu
+            when 'failed_or_preempted_share_cpu' then published.fail_rate_cpu
         end as published
     from unified.summary as summary
     cross join measures
-    -- The table also lists other traces, by the name of the cluster or of the trace.
+    -- The table lists Acme's clusters, and other traces as a whole.
     inner join acme.cluster_summary as published
-        on coalesce(summary.cluster, summary.trace) = lower(published.id)
+        on
+            lower(published.id)
+            = case when coalesce(summary.cluster, 'all') = 'all' then summary.trace else summary.cluster end
 )
 
 select
@@ -124,4 +127,4 @@ select
 from compared
 order by trace, cluster, measure_place;
 
-comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters that both contain. difference is the measured value minus the published value, NULL where the table has none.';
+comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters and whole traces that both contain. The table counts preempted jobs as failed, so its failures are next to those of failed and preempted jobs together. difference is the measured value minus the published value, NULL where the table has none.';

@@ -140,15 +140,15 @@ def spread_of(jobs: pd.DataFrame, name: str, ending: str = "") -> dict[str, floa
 
 def shares_of_jobs(jobs: pd.DataFrame, ending: str = "") -> dict[str, float | None]:
     known = known_of(jobs)["status"]
-    return {f"{name}_share{ending}": share((known == name).sum(), len(known)) for name in OUTCOMES}
+    return {f"{name}_share{ending}": share((known == name).sum(), len(known)) for name in KNOWN}
 
 
 def gpu_time_of(jobs: pd.DataFrame, gpu_s: str) -> dict[str, float | None]:
     """Where no outcome is known, the GPU-time of an outcome is not known either, rather than 0."""
     known = known_of(jobs).dropna(subset=gpu_s)
-    sums = {name: known.loc[known["status"] == name, gpu_s].sum() for name in OUTCOMES}
+    sums = {name: known.loc[known["status"] == name, gpu_s].sum() for name in KNOWN}
     row = {f"{name}_gpu_s": seconds if len(known) else None for name, seconds in sums.items()}
-    return row | {f"{name}_gpu_time_share": share(sums[name], known[gpu_s].sum()) for name in OUTCOMES}
+    return row | {f"{name}_gpu_time_share": share(sums[name], known[gpu_s].sum()) for name in KNOWN}
 
 
 SUMMARY = ["trace", "cluster", "jobs", "cpu_jobs", "gpu_jobs", "mean_run_s", "mean_wait_s", "mean_gpus"]
@@ -161,10 +161,16 @@ SUMMARY += [f"{name}_share_cpu" for name in OUTCOMES]
 COVERAGE = ["gpu_jobs_with_run", "gpu_jobs_with_gpu_time", "censored_gpu_jobs"]
 
 
-def summary_rows(raw: Path, gpu_s: str = "held_gpu_s") -> list[dict[str, object]]:
+def with_whole_traces(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Each job again as one of its trace's cluster "all", if the trace has several clusters."""
+    clusters = jobs.groupby("trace")["cluster"].transform("nunique")
+    return pd.concat([jobs, jobs[clusters > 1].assign(cluster="all")], ignore_index=True)
+
+
+def summary_rows(raw: Path, every_job: pd.DataFrame, gpu_s: str = "held_gpu_s") -> list[dict[str, object]]:
     per_instance = gpus_per_instance(raw)
     rows = []
-    for names, jobs in by_cluster(jobs_v2_of(raw)):
+    for names, jobs in by_cluster(every_job):
         on_gpus, on_cpus = jobs[jobs["requested_gpus"] > 0], jobs[jobs["requested_gpus"] == 0]
         is_pai = names["trace"] == "pai"
         gpus = on_gpus["job_id"].map(per_instance) if is_pai else on_gpus["requested_gpus"]
@@ -173,18 +179,40 @@ def summary_rows(raw: Path, gpu_s: str = "held_gpu_s") -> list[dict[str, object]
         for name in ("run_s", "wait_s", "gpus"):
             row |= spread_of(on_gpus, name)
         row |= {"max_run_s": on_gpus["run_s"].max(), "max_gpus": gpus.max()}
-        on_gpus, on_cpus = as_printed(on_gpus), as_printed(on_cpus)
         row |= shares_of_jobs(on_gpus) | gpu_time_of(on_gpus, gpu_s)
         row |= spread_of(on_cpus, "run_s", "_cpu") | spread_of(on_cpus, "wait_s", "_cpu")
         row |= shares_of_jobs(on_cpus, "_cpu")
         row |= {"gpu_jobs_with_run": on_gpus["run_s"].count()}
         row |= {"gpu_jobs_with_gpu_time": on_gpus["held_gpu_s"].count()}
-        rows.append(row | {"censored_gpu_jobs": (on_gpus["is_censored"] == True).sum()})  # noqa: E712
+        rows.append(row | {name: count_of(on_gpus, flag) for name, flag in CENSORED.items() if flag in jobs})
     return rows
 
 
+CENSORED = {"censored_gpu_jobs": "is_right_censored", "left_censored_gpu_jobs": "is_left_censored"}
+
+
+def count_of(jobs: pd.DataFrame, flag: str) -> int | None:
+    return int(jobs[flag].eq(True).sum()) if jobs[flag].notna().all() else None
+
+
+def summary_v3(raw: Path) -> pd.DataFrame:
+    jobs = as_printed(jobs_v2_of(raw))
+    rows = pd.DataFrame(summary_rows(raw, jobs))
+    censored = jobs[jobs["is_censored"].eq(True) & (jobs["requested_gpus"] > 0)]
+    counts = censored.groupby(["trace", censored["cluster"].fillna("")]).size()
+    keys = zip(rows["trace"], rows["cluster"].fillna(""), strict=True)
+    rows["censored_gpu_jobs"] = [counts.get(key, 0) for key in keys]
+    return rows[SUMMARY + COVERAGE]
+
+
 def summary(raw: Path) -> pd.DataFrame:
-    return pd.DataFrame(summary_rows(raw), columns=SUMMARY + COVERAGE)
+    rows = pd.DataFrame(summary_rows(raw, with_whole_traces(jobs_of(raw))))
+    return rows[with_preempted(SUMMARY) + COVERAGE + ["left_censored_gpu_jobs"]]
+
+
+def with_preempted(names: list[str]) -> list[str]:
+    """Columns with those of preempted jobs behind those of failed ones."""
+    return [new for name in names for new in dict.fromkeys([name, name.replace("failed", "preempted")])]
 
 
 def capacity(raw: Path) -> pd.DataFrame:
@@ -226,6 +254,14 @@ def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | 
     }
 
 
+def bounded(failures: dict[str, float | None]) -> dict[str, float | None]:
+    """With the share of failed jobs if all whose outcome is unknown have failed too."""
+    at_least = failures["failed_of_all_pct"]
+    at_most = None if at_least is None else at_least + 100 - failures["known_pct"]
+    names = ("known_pct", "failed_of_all_pct", "failed_at_most_pct", "failed_of_known_pct")
+    return {name: {**failures, "failed_at_most_pct": at_most}[name] for name in names}
+
+
 def first_of_each_fifth(ranks: pd.Series) -> pd.Series:
     """Of shares in percent by value, in order, the first in each fifth of a percent, and the last of all."""
     fifths = [math.floor(round(5 * rank, 6)) for rank in ranks]
@@ -261,7 +297,7 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
 # What the published table calls a column of the summary; both tables have the same columns in one order.
 def summary_v1(raw: Path) -> pd.DataFrame:
     """The first version holds these traces alone, and the GPU time of the span."""
-    rows = pd.DataFrame(summary_rows(raw, "span_gpu_s"), columns=SUMMARY)
+    rows = pd.DataFrame(summary_rows(raw, as_printed(jobs_v2_of(raw)), "span_gpu_s"), columns=SUMMARY)
     return rows[rows["trace"].isin(["acme", "itp", "openb", "pai"])]
 
 
@@ -294,7 +330,13 @@ PUBLISHED = (
     "cancel_rate_cpu",
     "fail_rate_cpu",
 )
-ROWS = {"Seren": ("acme", "seren"), "Kalos": ("acme", "kalos"), "PAI": ("pai", None)}
+ROWS = {
+    "Seren": ("acme", "seren"),
+    "Kalos": ("acme", "kalos"),
+    "Philly": ("philly", None),
+    "Helios": ("helios", "all"),
+    "PAI": ("pai", None),
+}
 AGAINST = ["trace", "cluster", "measure", "measured", "published", "difference"]
 
 
@@ -302,7 +344,8 @@ def summary_against_published(raw: Path) -> pd.DataFrame:
     """Each line of the published table for which there are jobs to compare."""
     printed = raw_frames.acme_summary(raw).set_index("id")
     rows = []
-    mine = {(row["trace"], row["cluster"]): row for row in summary_rows(raw)}
+    jobs = as_printed(with_whole_traces(jobs_of(raw)))
+    mine = {(row["trace"], row["cluster"]): row for row in summary_rows(raw, jobs)}
     for line in printed.index.intersection(list(ROWS)):
         for measure, column in zip(SUMMARY[2:], PUBLISHED, strict=True):
             names = ROWS[line]
@@ -310,7 +353,8 @@ def summary_against_published(raw: Path) -> pd.DataFrame:
                 continue
             measured, published = mine.get(names, {}).get(measure), printed.at[line, column]
             is_pair = not pd.isna(measured) and not pd.isna(published)
-            rows.append((*names, measure, measured, published, measured - published if is_pair else None))
+            named = measure.replace("failed", "failed_or_preempted")
+            rows.append((*names, named, measured, published, measured - published if is_pair else None))
     return pd.DataFrame(rows, columns=AGAINST)
 
 
@@ -371,7 +415,7 @@ def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFr
         failed = jobs[has_failed(jobs, preempted_fails)]
         row = {
             "jobs": len(jobs),
-            **failures_of(jobs, preempted_fails),
+            **bounded(failures_of(jobs, preempted_fails)),
             "cancelled_of_known_pct": percent((known["status"] == "cancelled").sum(), len(known)),
             "failed_gpu_time_pct": percent(failed["held_gpu_s"].sum(), known["held_gpu_s"].sum()),
             "covered_failed_pct": percent(failed["held_gpu_s"].count(), len(failed)),
@@ -417,8 +461,9 @@ def size_correlation(raw: Path, preempted_fails: bool) -> pd.DataFrame:
         for measure, values in measures.items():
             if len(values):
                 sizes = jobs.loc[values.index, "requested_gpus"].rank()
-                rows.append((trace, measure, len(values), sizes.corr(values.rank())))
-    return pd.DataFrame(rows, columns=["trace", "measure", "jobs", "rank_correlation"])
+                covered = percent(len(values), len(jobs))
+                rows.append((trace, measure, len(values), covered, sizes.corr(values.rank())))
+    return pd.DataFrame(rows, columns=["trace", "measure", "jobs", "covered_pct", "rank_correlation"])
 
 
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
@@ -448,9 +493,18 @@ def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFram
     )
 
 
-def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
+def arrived(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    """Jobs whose submission is missing if it may be before the trace."""
+    jobs = counted_jobs(raw, gpu_only)
+    return jobs.assign(submit_s=jobs["submit_s"].where(jobs["is_left_censored"].eq(False)))
+
+
+def arrivals(raw: Path, gpu_only: bool, skip_first_pct: float) -> pd.DataFrame:
     rows = []
-    for names, jobs in by_cluster(jobs_of(raw).dropna(subset="submit_s")):
+    for names, every in by_cluster(arrived(raw, gpu_only)):
+        jobs = every.dropna(subset="submit_s")
+        if not len(jobs):
+            continue
         skipped = math.floor(len(jobs) * skip_first_pct / 100)
         times = jobs["submit_s"].sort_values().iloc[skipped:]
         gaps = times.diff().dropna()
@@ -464,14 +518,15 @@ def arrivals(raw: Path, skip_first_pct: float) -> pd.DataFrame:
             "mean_gap_s": gaps.mean(),
             "cv_gap": share(gaps.std(ddof=0), gaps.mean()),
             "same_second_pct": percent(in_one_second, len(times)),
+            "with_submission_pct": percent(len(jobs), len(every)),
         }
         rows.append(names | row)
     return pd.DataFrame(rows)
 
 
-def local_hours(raw: Path) -> pd.DataFrame:
+def local_hours(raw: Path, gpu_only: bool) -> pd.DataFrame:
     """Hours since 1970 where the cluster is, by a clock whose hours and weekdays are true."""
-    jobs = jobs_of(raw).dropna(subset="local_submit_s")
+    jobs = counted_jobs(raw, gpu_only).dropna(subset="local_submit_s")
     hours = (jobs["local_submit_s"].astype(float) // HOUR_S).astype("int64")
     return pd.DataFrame({"trace": jobs["trace"], "hour": hours})
 
@@ -485,14 +540,14 @@ def profile(jobs: pd.DataFrame, name: str, places: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["trace", name, "jobs", "jobs_pct"])
 
 
-def hour_profile(raw: Path) -> pd.DataFrame:
-    jobs = local_hours(raw)
+def hour_profile(raw: Path, gpu_only: bool) -> pd.DataFrame:
+    jobs = local_hours(raw, gpu_only)
     return profile(jobs.assign(hour_of_day=jobs["hour"] % 24), "hour_of_day", range(24))
 
 
-def weekday_profile(raw: Path) -> pd.DataFrame:
+def weekday_profile(raw: Path, gpu_only: bool) -> pd.DataFrame:
     """Day 0, 1 January 1970, is a Thursday; every day from a trace's first to its last is looked at."""
-    jobs = local_hours(raw)
+    jobs = local_hours(raw, gpu_only)
     rows = profile(jobs.assign(weekday=(jobs["hour"] // 24 + 3) % 7 + 1), "weekday", range(1, 8))
     days = {}
     for trace, hours in jobs.groupby("trace")["hour"]:
@@ -525,7 +580,7 @@ SERIES = ["hour", "hour_start_s", "jobs", "submitted_gpus", "with_submission_pct
 
 def arrival_series(raw: Path, in_trace: str, from_hour: int, gpu_only: bool) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=[*CLUSTER, *SERIES])]
-    jobs = counted_jobs(raw, gpu_only)
+    jobs = arrived(raw, gpu_only)
     for names, mine in by_cluster(jobs[jobs["trace"] == in_trace]):
         counted = mine[mine["submit_s"] >= from_hour * HOUR_S]
         if not len(counted):
@@ -561,7 +616,7 @@ def burst_pct(jobs: pd.DataFrame, burst_s: float) -> float | None:
 
 def arrival_burstiness(raw: Path, gpu_only: bool, skip_first_pct: float, burst_s: float) -> pd.DataFrame:
     rows = []
-    for names, mine in by_cluster(counted_jobs(raw, gpu_only)):
+    for names, mine in by_cluster(arrived(raw, gpu_only)):
         submitted = mine.dropna(subset="submit_s").sort_values(["submit_s", "job_id"])
         if not len(submitted):
             continue
@@ -734,7 +789,7 @@ def errors_of(jobs: pd.DataFrame, by: str, last_jobs: int) -> tuple[np.ndarray, 
 def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.DataFrame:
     rows = []
     for trace, jobs in counted_jobs(raw, gpu_only).groupby("trace"):
-        is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0) & jobs["is_right_censored"].ne(True)
+        is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0)
         whole = jobs[is_whole].assign(
             ended_s=jobs["end_s"].fillna(jobs["submit_s"] + jobs["run_s"]), cluster=jobs["cluster"].fillna("")
         )
@@ -767,7 +822,8 @@ VIEWS = {
     "unified.jobs_v2": (all_jobs_v2, ["trace", "cluster", "job_id"]),
     "unified.jobs_v3": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary_v1, CLUSTER),
-    "unified.summary_v3": (summary, CLUSTER),
+    "unified.summary_v3": (summary_v3, CLUSTER),
+    "unified.summary_v4": (summary, CLUSTER),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
 }
 
@@ -814,10 +870,13 @@ QUERIES = {
     "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
     "unified.wait_cdf(every_value := true)": (wait_cdf, ("openb", True), None),
     "unified.wait_cdf('acme', every_value := true)": (wait_cdf, ("acme", True), None),
-    "unified.arrivals()": (arrivals, (1,), CLUSTER),
-    "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (33.5,), CLUSTER),
-    "unified.hour_profile()": (hour_profile, (), ["trace", "hour_of_day"]),
-    "unified.weekday_profile()": (weekday_profile, (), ["trace", "weekday"]),
+    "unified.arrivals()": (arrivals, (True, 0), CLUSTER),
+    "unified.arrivals(gpu_only := false)": (arrivals, (False, 0), CLUSTER),
+    "unified.arrivals(skip_first_pct := 33.5)": (arrivals, (True, 33.5), CLUSTER),
+    "unified.hour_profile()": (hour_profile, (True,), ["trace", "hour_of_day"]),
+    "unified.hour_profile(gpu_only := false)": (hour_profile, (False,), ["trace", "hour_of_day"]),
+    "unified.weekday_profile()": (weekday_profile, (True,), ["trace", "weekday"]),
+    "unified.weekday_profile(gpu_only := false)": (weekday_profile, (False,), ["trace", "weekday"]),
     "unified.arrival_series()": (arrival_series, ("openb", 0, True), BY_HOUR),
     "unified.arrival_series(from_hour := 2640)": (arrival_series, ("openb", 2640, True), BY_HOUR),
     "unified.arrival_series(gpu_only := false)": (arrival_series, ("openb", 0, False), BY_HOUR),
@@ -837,12 +896,12 @@ QUERIES = {
         ("dlrm", 0, False),
         BY_HOUR,
     ),
-    "unified.arrival_burstiness()": (arrival_burstiness, (True, 1, 60), CLUSTER),
-    "unified.arrival_burstiness(gpu_only := false)": (arrival_burstiness, (False, 1, 60), CLUSTER),
-    "unified.arrival_burstiness(skip_first_pct := 0)": (arrival_burstiness, (True, 0, 60), CLUSTER),
+    "unified.arrival_burstiness()": (arrival_burstiness, (True, 0, 60), CLUSTER),
+    "unified.arrival_burstiness(gpu_only := false)": (arrival_burstiness, (False, 0, 60), CLUSTER),
+    "unified.arrival_burstiness(skip_first_pct := 1)": (arrival_burstiness, (True, 1, 60), CLUSTER),
     "unified.arrival_burstiness(skip_first_pct := 33.5)": (arrival_burstiness, (True, 33.5, 60), CLUSTER),
-    "unified.arrival_burstiness(burst_s := 0)": (arrival_burstiness, (True, 1, 0), CLUSTER),
-    "unified.arrival_burstiness(burst_s := 86400)": (arrival_burstiness, (True, 1, 86_400), CLUSTER),
+    "unified.arrival_burstiness(burst_s := 0)": (arrival_burstiness, (True, 0, 0), CLUSTER),
+    "unified.arrival_burstiness(burst_s := 86400)": (arrival_burstiness, (True, 0, 86_400), CLUSTER),
     "unified.failure_cost()": (failure_cost, (True, False), BY_OUTCOME),
     "unified.failure_cost(gpu_only := false)": (failure_cost, (False, False), BY_OUTCOME),
     "unified.failure_cost(by_workload := true)": (failure_cost, (True, False, True), BY_OUTCOME),

@@ -98,6 +98,28 @@ def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.Duck
     assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
 
 
+def test_jobs_of_the_first_second_of_spot_did_not_arrive(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """They may have run before the trace began. No other job is left out."""
+    submitted = "from unified.jobs where trace = 'spot' and submit_s > 0"
+    [(jobs, first_s, last_s)] = rows(synthetic, f"select count(*), min(submit_s), max(submit_s) {submitted}")
+    found = "select jobs, skipped_jobs, span_days * 86400 from unified.arrivals() where trace = 'spot'"
+    assert rows(synthetic, found) == [(jobs, 0, pytest.approx(last_s - first_s))]
+    for query in ("unified.arrival_burstiness() where trace = 'spot'", "unified.arrival_series('spot')"):
+        assert rows(synthetic, f"select sum(jobs) from {query}") == [(jobs,)]
+
+
+def test_bounds_of_failures_where_few_outcomes_are_known(real: duckdb.DuckDBPyConnection) -> None:
+    """Of openb's GPU pods 29 % have a known outcome: 91 % of those failed, of all between 26 and 97 %."""
+    columns = "known_pct, failed_of_all_pct, failed_at_most_pct, failed_of_known_pct"
+    assert rows(real, f"select {columns} from unified.failure_share() where trace = 'openb'")[
+        0
+    ] == pytest.approx(
+        (100 * 2_054 / 7_064, 100 * 1_869 / 7_064, 100 * (7_064 - 185) / 7_064, 100 * 1_869 / 2_054)
+    )
+    failed = "from unified.size_correlation() where trace = 'openb' and measure = 'failed'"
+    assert rows(real, f"select jobs, covered_pct {failed}") == [(2_054, pytest.approx(100 * 2_054 / 7_064))]
+
+
 def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     """Of 7,386 GPU instances, 3,123 are from before the trace and 3,322 outlive it."""
     shares = "censored_gpu_time_pct, left_censored_gpu_time_pct"

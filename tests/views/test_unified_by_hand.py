@@ -118,20 +118,26 @@ def test_compares_summary_with_published_lines(connection: duckdb.DuckDBPyConnec
     assert pairs["pai", None, "mean_run_s"] == (200, 150, 50)
     assert pairs["pai", None, "median_gpus"] == (0.5, 0.5, 0)
     assert pairs["pai", None, "max_gpus"] == (1, 8, -7)
-    assert pairs["pai", None, "failed_share"] == (0.5, None, None)
+    assert pairs["pai", None, "failed_or_preempted_share"] == (0.5, None, None)
 
 
 def test_hours_and_weekdays_are_those_of_the_clock(connection: duckdb.DuckDBPyConnection) -> None:
-    hours = rows_of(connection, "trace, hour_of_day, jobs, jobs_pct", "unified.hour_profile() where jobs > 0")
+    hours = rows_of(
+        connection,
+        "trace, hour_of_day, jobs, jobs_pct",
+        "unified.hour_profile(gpu_only := false) where jobs > 0",
+    )
     assert hours == [("pai", 1, 2, pytest.approx(200 / 3)), ("pai", 2, 1, pytest.approx(100 / 3))]
-    days = rows_of(connection, "trace, weekday, days, jobs, jobs_pct", "unified.weekday_profile()")
+    days = rows_of(
+        connection, "trace, weekday, days, jobs, jobs_pct", "unified.weekday_profile(gpu_only := false)"
+    )
     assert days == [("pai", 3, 1, 3, 100)]
 
 
 def test_arrivals_of_those_that_arrived(connection: duckdb.DuckDBPyConnection) -> None:
     """Gaps of 0.5 s and 3,599.5 s."""
     names = "jobs, span_days, jobs_per_day, mean_gap_s, cv_gap, same_second_pct"
-    (row,) = rows_of(connection, names, "unified.arrivals()")
+    (row,) = rows_of(connection, names, "unified.arrivals(gpu_only := false)")
     assert row == pytest.approx((3, 1 / 24, 72, 1_800, 1_799.5 / 1_800, 200 / 3))
 
 

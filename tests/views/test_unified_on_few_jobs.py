@@ -91,7 +91,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     return raw_dumps.ingested(raw, folder / "warehouse")
 
 
-def write_summary(path: Path) -> None:
+def write_summary(path: Path, others: tuple[str, ...] = ("Philly",)) -> None:
     header = (
         "id,job_num,cpu_job_num,gpu_job_num,avg_run_time_gpu,avg_que_time_gpu,avg_gpu_num,"
         "med_run_time_gpu,med_que_time_gpu,med_gpu_num,max_run_time_gpu,max_gpu,"
@@ -100,8 +100,8 @@ def write_summary(path: Path) -> None:
         "med_run_time_cpu,med_que_time_cpu,complete_rate_cpu,cancel_rate_cpu,fail_rate_cpu"
     )
     cells = [str(SUMMARY.get(name, 0)) for name in header.split(",")]
-    other = ["Philly", *cells[1:]]
-    path.write_text("\n".join([header, ",".join(cells), ",".join(other)]) + "\n")
+    lines = [",".join([name, *cells[1:]]) for name in ("Seren", *others)]
+    path.write_text("\n".join([header, *lines]) + "\n")
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
@@ -157,16 +157,17 @@ def test_the_summary_of_outcomes(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(
         few,
         """
-        select trace, completed_share, cancelled_share, failed_share,
-            completed_gpu_s, cancelled_gpu_s, failed_gpu_s,
-            completed_gpu_time_share, cancelled_gpu_time_share, failed_gpu_time_share
+        select trace, completed_share, cancelled_share, failed_share, preempted_share,
+            completed_gpu_s, cancelled_gpu_s, failed_gpu_s, preempted_gpu_s,
+            completed_gpu_time_share, cancelled_gpu_time_share, failed_gpu_time_share,
+            preempted_gpu_time_share
         from unified.summary order by trace
         """,
     ) == [
-        ("acme", 0.25, 0.25, 0.5, 800.0, 40.0, 410.0, 0.64, 0.032, 0.328),
-        ("openb", 0.5, 0.0, 0.5, 50.0, 0.0, 20.0, 5 / 7, 0.0, 2 / 7),
+        ("acme", 0.25, 0.25, 0.25, 0.25, 800.0, 40.0, 400.0, 10.0, 0.64, 0.032, 0.32, 0.008),
+        ("openb", 0.5, 0.0, 0.5, 0.0, 50.0, 0.0, 20.0, 0.0, 5 / 7, 0.0, 2 / 7, 0.0),
         # One of the first task's two instances is known, with half a GPU.
-        ("pai", 0.5, 0.0, 0.5, 50.0, 0.0, 80.0, 5 / 13, 0.0, 8 / 13),
+        ("pai", 0.5, 0.0, 0.5, 0.0, 50.0, 0.0, 80.0, 0.0, 5 / 13, 0.0, 8 / 13, 0.0),
     ]
 
 
@@ -194,20 +195,48 @@ def test_without_outcomes_there_is_no_share(real: duckdb.DuckDBPyConnection) -> 
         from unified.summary where trace = 'itp'
         """,
     )
-    assert shares == [(10, 0, 0, 0, 0, 0, 69_351)]
+    # Ten clusters, and all of them together.
+    assert shares == [(11, 0, 0, 0, 0, 0, 2 * 69_351)]
 
 
 def test_compares_summary_with_published_one(few: duckdb.DuckDBPyConnection) -> None:
     every = rows(few, "from unified.summary_against_published()")
     # Philly's jobs are not here; Kalos and PAI are not in this summary.
     assert {row[:2] for row in every} == {("acme", "seren")} and len(every) == 27
-    measures = [name for (name, *_) in rows(few, "describe unified.summary")][2:-3]
-    assert [row[2] for row in every] == measures
+    measures = [name for (name, *_) in rows(few, "describe unified.summary_v3")][2:-3]
+    assert [row[2] for row in every] == [name.replace("failed", "failed_or_preempted") for name in measures]
     found = {row[2]: row[3:] for row in every}
     assert found["jobs"] == (5.0, 7.0, -2.0)
     assert found["cpu_jobs"] == (1.0, 1.0, 0.0)
     assert found["completed_share"] == (0.25, 0.5, -0.25)
-    assert found["failed_gpu_s"] == (410.0, 400.0, 10.0)
+    assert found["failed_or_preempted_gpu_s"] == (410.0, 400.0, 10.0)
+
+
+def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
+    """The table has one line for the four clusters of Helios: medians are those of all jobs together."""
+    header = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
+    day = "2020-06-09"
+    for cluster, run_times in {"Earth": (10, 20, 30), "Venus": (50,)}.items():
+        folder = tmp_path / "raw" / "helios" / cluster
+        folder.mkdir(parents=True)
+        jobs = [
+            f"{place},u,vc1,1,4,1,COMPLETED,{day} 18:41:00,{day} 18:41:00,{day} 18:41:{run},{run},0"
+            for place, run in enumerate(run_times)
+        ]
+        (folder / "cluster_log.csv").write_text("\n".join([header, *jobs]) + "\n")
+    (tmp_path / "raw" / "acme").mkdir()
+    write_summary(tmp_path / "raw" / "acme" / "cluster_summary.csv", others=("Helios",))
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        measures = "measure in ('jobs', 'mean_run_s', 'median_run_s', 'completed_share')"
+        compared = f"from unified.summary_against_published() where {measures}"
+        assert rows(connection, f"select trace, cluster, measure, measured, published {compared}") == [
+            ("helios", "all", "jobs", 4, 7),
+            ("helios", "all", "mean_run_s", 27.5, 0),
+            ("helios", "all", "median_run_s", 25, 0),
+            ("helios", "all", "completed_share", 1, 0.5),
+        ]
+        clusters = "select cluster, median_run_s from unified.summary order by cluster"
+        assert rows(connection, clusters) == [("Earth", 20), ("Venus", 50), ("all", 25)]
 
 
 def test_compares_each_measure_with_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
@@ -278,14 +307,32 @@ def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
 def test_failures(few: duckdb.DuckDBPyConnection) -> None:
     """In percent of all, of the known, and of the GPU time, which all that failed have; none is cut off."""
     assert rows(few, "from unified.failure_share()") == [
-        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0, 0.0),
-        ("openb", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0, 0.0),
-        ("pai", None, 4, 50.0, 25.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0, 0.0),
+        ("acme", "seren", 4, 100.0, 25.0, 25.0, 25.0, 25.0, 32.0, 100.0, 0.0, 0.0),
+        ("openb", None, 4, 50.0, 25.0, 75.0, 50.0, 0.0, pytest.approx(200 / 7), 100.0, 0.0, 0.0),
+        ("pai", None, 4, 50.0, 25.0, 75.0, 50.0, 0.0, pytest.approx(800 / 13), 100.0, 0.0, 0.0),
     ]
     all_that_end = "from unified.failure_share(gpu_only := false, preempted_fails := true)"
     assert rows(few, f"{all_that_end} where trace = 'acme'") == [
-        ("acme", "seren", 5, 100.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0, 0.0)
+        ("acme", "seren", 5, 100.0, 60.0, 60.0, 60.0, 20.0, pytest.approx(32.8), 100.0, 0.0, 0.0)
     ]
+
+
+def test_one_failure_rate(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """A preempted job has not failed, in the summary, in the shares and in the overview of traces."""
+    shares = rows(
+        synthetic,
+        "select trace, cluster, 100 * failed_share from unified.summary where failed_share is not null"
+        " and cluster is distinct from 'all' order by all",
+    )
+    [seren] = [share for _, cluster, share in shares if cluster == "seren"]
+    assert seren == pytest.approx(33.96, abs=0.005)
+    for query in ("unified.failure_share", "unified.traces"):
+        columns = "trace, cluster, failed_of_known_pct"
+        failed = rows(
+            synthetic, f"select {columns} from {query}() where failed_of_known_pct is not null order by all"
+        )
+        assert [row[:2] for row in failed] == [row[:2] for row in shares]
+        assert [row[2] for row in failed] == pytest.approx([row[2] for row in shares])
 
 
 def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) -> None:
@@ -347,7 +394,7 @@ def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
     gaps = [3600, 0, 3600, 82800]
     mean = sum(gaps) / 4
     deviation = (sum((gap - mean) ** 2 for gap in gaps) / 4) ** 0.5
-    seren, openb, pai = rows(few, "from unified.arrivals()")
+    seren, openb, pai = rows(few, "from unified.arrivals(gpu_only := false)")
     days = 90000 / 86400
     assert seren == (
         "acme",
@@ -359,27 +406,40 @@ def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
         mean,
         pytest.approx(deviation / mean),
         40.0,
+        100.0,
     )
     assert openb[:2] + openb[2:3] == ("openb", None, 6)
-    assert openb[-1] == pytest.approx(400 / 6)
+    assert openb[-2:] == (pytest.approx(400 / 6), 100.0)
     # The task that waits has no submission.
-    assert pai[2:6] == (4, 0, 1.0, 4.0) and pai[-1] == 50.0
+    assert pai[2:6] == (4, 0, 1.0, 4.0) and pai[-2:] == (50.0, 80.0)
+    # Each has a job without a GPU that comes last, openb two of them.
+    assert rows(few, "select trace, jobs, skipped_jobs, span_days * 86400 from unified.arrivals()") == [
+        ("acme", 4, 0, pytest.approx(7200)),
+        ("openb", 4, 0, pytest.approx(80)),
+        ("pai", 3, 0, pytest.approx(86_400)),
+    ]
     # Of Seren's five, the first two come at 0 and at 3600 s.
     [later] = rows(
-        few, "select jobs, skipped_jobs, mean_gap_s from unified.arrivals(40) where trace = 'acme'"
+        few, "select jobs, skipped_jobs, mean_gap_s from unified.arrivals(false, 40) where trace = 'acme'"
     )
     assert later == (3, 2, (3600 + 82800) / 2)
 
 
 def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -> None:
-    assert rows(few, "from unified.hour_profile()") == [
+    assert rows(few, "from unified.hour_profile(gpu_only := false)") == [
         ("acme", 0, 1, 20.0),
         ("acme", 1, 3, 60.0),
         ("acme", 2, 1, 20.0),
         ("pai", 0, 3, 75.0),
         ("pai", 2, 1, 25.0),
     ]
-    assert rows(few, "from unified.weekday_profile()") == [
+    assert rows(few, "from unified.hour_profile() where trace = 'acme'") == [
+        ("acme", 0, 1, 25.0),
+        ("acme", 1, 2, 50.0),
+        ("acme", 2, 1, 25.0),
+    ]
+    assert rows(few, "from unified.weekday_profile() where trace = 'acme'") == [("acme", 1, 1, 4, 4.0, 100.0)]
+    assert rows(few, "from unified.weekday_profile(gpu_only := false)") == [
         ("acme", 1, 1, 4, 4.0, 80.0),
         ("acme", 2, 1, 1, 1.0, 20.0),
         ("pai", 1, 1, 2, 2.0, 50.0),
@@ -437,6 +497,6 @@ def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection
     assert failed[2:] == (pytest.approx(26.5, abs=0.05), pytest.approx(91, abs=0.5))
     [arrived] = rows(
         real,
-        "select jobs_per_day, cv_gap from unified.arrivals(skip_first_pct := 0.25) where trace = 'openb'",
+        "select jobs_per_day, cv_gap from unified.arrivals(false, 0.25) where trace = 'openb'",
     )
     assert arrived == (pytest.approx(217, abs=1), pytest.approx(4.28, abs=0.05))

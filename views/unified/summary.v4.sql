@@ -1,0 +1,164 @@
+-- Clusters in the layout of the table that compares Acme with Philly, Helios and PAI, computed from their
+-- jobs.
+-- grain: one row per (trace, cluster), and one with the cluster all for a trace with several; one row for a trace with none
+-- source: AcmeTrace, data/cluster_summary.csv, for the layout
+-- Differs from version 3 in preempted jobs, which have not failed, in NULL where a trace does not say which jobs are
+-- censored, in the GPU time of censored jobs inside the trace, and in the rows of whole traces.
+create or replace view unified.summary_v4 as
+-- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
+with jobs as (
+    select
+        trace,
+        cluster,
+        wait_s,
+        run_s,
+        held_gpu_s,
+        is_right_censored,
+        is_left_censored,
+        status,
+        requested_gpus > 0 as is_gpu_job,
+        requested_gpus = 0 as is_cpu_job,
+        status <> 'unknown' as is_known,
+        requested_gpus_per_instance as gpus
+    from unified.jobs_v3
+),
+
+clusters as (
+    select distinct
+        trace,
+        cluster
+    from jobs
+),
+
+several as (
+    select trace
+    from clusters
+    group by trace
+    having count(*) > 1
+),
+
+-- Medians of a trace do not follow from those of its clusters: each job counts for both.
+parts as (
+    select
+        trace,
+        cluster,
+        cluster as part
+    from clusters
+    union all
+    select
+        clusters.trace,
+        clusters.cluster,
+        'all' as part
+    from clusters
+    semi join several on clusters.trace = several.trace
+),
+
+counted_jobs as (
+    select
+        jobs.*,
+        parts.part
+    from jobs
+    inner join parts on jobs.trace = parts.trace and jobs.cluster is not distinct from parts.cluster
+),
+
+counted as (
+    select
+        trace,
+        part as cluster,
+        count(*) as jobs,
+        count(*) filter (where is_cpu_job) as cpu_jobs,
+        count(*) filter (where is_gpu_job) as gpu_jobs,
+        favg(run_s) filter (where is_gpu_job) as mean_run_s,
+        favg(wait_s) filter (where is_gpu_job) as mean_wait_s,
+        favg(gpus) filter (where is_gpu_job) as mean_gpus,
+        median(run_s) filter (where is_gpu_job) as median_run_s,
+        median(wait_s) filter (where is_gpu_job) as median_wait_s,
+        median(gpus) filter (where is_gpu_job) as median_gpus,
+        max(run_s) filter (where is_gpu_job) as max_run_s,
+        max(gpus) filter (where is_gpu_job) as max_gpus,
+        count(run_s) filter (where is_gpu_job) as gpu_jobs_with_run,
+        count(held_gpu_s) filter (where is_gpu_job) as gpu_jobs_with_gpu_time,
+        case
+            when count(is_right_censored) = count(*)
+                then count(*) filter (where is_gpu_job and is_right_censored)
+        end as censored_gpu_jobs,
+        case
+            when count(is_left_censored) = count(*)
+                then count(*) filter (where is_gpu_job and is_left_censored)
+        end as left_censored_gpu_jobs,
+        count(*) filter (where is_gpu_job and is_known) as known_jobs,
+        count(*) filter (where is_gpu_job and status = 'completed') as completed_jobs,
+        count(*) filter (where is_gpu_job and status = 'cancelled') as cancelled_jobs,
+        count(*) filter (where is_gpu_job and status = 'failed') as failed_jobs,
+        count(*) filter (where is_gpu_job and status = 'preempted') as preempted_jobs,
+        fsum(held_gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'preempted') as preempted_gpu_s,
+        favg(run_s) filter (where is_cpu_job) as mean_run_s_cpu,
+        favg(wait_s) filter (where is_cpu_job) as mean_wait_s_cpu,
+        median(run_s) filter (where is_cpu_job) as median_run_s_cpu,
+        median(wait_s) filter (where is_cpu_job) as median_wait_s_cpu,
+        count(*) filter (where is_cpu_job and is_known) as known_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'completed') as completed_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'cancelled') as cancelled_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'failed') as failed_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'preempted') as preempted_cpu_jobs
+    from counted_jobs
+    group by trace, part
+)
+
+select
+    trace,
+    cluster,
+    jobs,
+    cpu_jobs,
+    gpu_jobs,
+    mean_run_s,
+    mean_wait_s,
+    mean_gpus,
+    median_run_s,
+    median_wait_s,
+    median_gpus,
+    max_run_s,
+    max_gpus,
+    completed_jobs / nullif(known_jobs, 0) as completed_share,
+    cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
+    failed_jobs / nullif(known_jobs, 0) as failed_share,
+    preempted_jobs / nullif(known_jobs, 0) as preempted_share,
+    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; where none is, the sums are unknown.
+    coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
+    coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
+    coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,
+    coalesce(preempted_gpu_s, 0 * known_gpu_s) as preempted_gpu_s,
+    coalesce(completed_gpu_s, 0) / nullif(known_gpu_s, 0) as completed_gpu_time_share,
+    coalesce(cancelled_gpu_s, 0) / nullif(known_gpu_s, 0) as cancelled_gpu_time_share,
+    coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_share,
+    coalesce(preempted_gpu_s, 0) / nullif(known_gpu_s, 0) as preempted_gpu_time_share,
+    mean_run_s_cpu,
+    mean_wait_s_cpu,
+    median_run_s_cpu,
+    median_wait_s_cpu,
+    completed_cpu_jobs / nullif(known_cpu_jobs, 0) as completed_share_cpu,
+    cancelled_cpu_jobs / nullif(known_cpu_jobs, 0) as cancelled_share_cpu,
+    failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu,
+    preempted_cpu_jobs / nullif(known_cpu_jobs, 0) as preempted_share_cpu,
+    gpu_jobs_with_run,
+    gpu_jobs_with_gpu_time,
+    censored_gpu_jobs,
+    left_censored_gpu_jobs
+from counted;
+
+comment on column unified.summary_v4.cluster is 'Cluster, if the trace distinguishes clusters; all for all of them together; measured.';
+comment on column unified.summary_v4.failed_share is 'Share of the GPU jobs of known outcome that failed, preempted ones not included; derived.';
+comment on column unified.summary_v4.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed, preempted ones not included; NULL where no outcome is known; derived.';
+comment on column unified.summary_v4.failed_gpu_time_share is 'Share of the GPU time of known outcome that failed jobs held, preempted ones not included; derived.';
+comment on column unified.summary_v4.failed_share_cpu is 'Share of the CPU jobs of known outcome that failed, preempted ones not included; derived.';
+comment on column unified.summary_v4.preempted_share is 'Share of the GPU jobs of known outcome that were preempted; derived.';
+comment on column unified.summary_v4.preempted_gpu_s is 'GPU-seconds held by the GPU jobs that were preempted; NULL where no outcome is known; derived.';
+comment on column unified.summary_v4.preempted_gpu_time_share is 'Share of the GPU time of known outcome that preempted jobs held; derived.';
+comment on column unified.summary_v4.preempted_share_cpu is 'Share of the CPU jobs of known outcome that were preempted; derived.';
+comment on column unified.summary_v4.gpu_jobs_with_run is 'GPU jobs whose run was seen whole, which the statistics of runs cover; derived.';
+comment on column unified.summary_v4.censored_gpu_jobs is 'GPU jobs that the end of the trace cuts off; NULL if the trace does not say; derived.';
+comment on column unified.summary_v4.left_censored_gpu_jobs is 'GPU jobs that the beginning of the trace cuts off; NULL if the trace does not say; derived.';
