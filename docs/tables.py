@@ -83,5 +83,7 @@ TABLES = (
 
 if __name__ == "__main__":
     for generated in TABLES:
-        generated.path.write_text(generated.updated_document())
-        print(f"Wrote {generated.path}")
+        document = generated.updated_document()
+        if document != generated.path.read_text():
+            generated.path.write_text(document)
+            print(f"Wrote {generated.path}")

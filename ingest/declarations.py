@@ -85,7 +85,8 @@ class Wide:
     cell's column in the CSV, and the cell, which is NULL if empty. `variable_pattern` is a regular expression
     for the whole name of a column in the CSV. Its named groups fill the table's remaining columns, with NULL
     for names that do not match.
-    A line is rejected if its index occurred before, in the same file or in another file of the partition.
+    A line is rejected if its index occurred before, in the same file or in another file of the partition, so
+    that the table needs no `key`. The type of `variable` may be any.
     """
 
     index_header: str

@@ -80,7 +80,7 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
     """
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
-        assert not outcome.problems and not outcome.unrecognised
+        assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         journal.publish(warehouse, outcome.conversions)
     path = without_data(warehouse)
     traces = list(all_traces().values())

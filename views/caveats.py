@@ -71,7 +71,10 @@ def _without(settled: Held, inherited: Held, columns: frozenset[str], path: Path
     left = dict(inherited)
     for caveat, of_columns in settled.items():
         if caveat not in left:
-            raise DefinitionError(f"{path}: settles {caveat}, which no table or view that it reads has")
+            raise DefinitionError(
+                f"{path}: settles {caveat}, which no view that it reads has. The caveats of a base table are "
+                "not inherited: delete the line"
+            )
         about = (left.pop(caveat) or columns) - (of_columns or columns)
         if about:
             left[caveat] = about

@@ -31,19 +31,9 @@ def split_comment(comment: str | None) -> tuple[str, str]:
     return (match[1], match[2]) if match else (comment or "", "")
 
 
-def unit_of(column: str, kind: str, unit: str | None, place: Path | str) -> str:
-    """Return the unit of a column in the catalog, empty if it has none. `kind` is its SQL type.
-
-    Raises DefinitionError if it is a number without a known unit.
-    """
-    if not kind.startswith(_NUMBERS):
-        return ""
-    if unit is None:
-        raise DefinitionError(
-            f"{place}: {column} has no unit: add it to the schema's quantities.csv, with an empty unit for a "
-            "rank or label"
-        )
-    return unit
+def is_number(kind: str) -> bool:
+    """Return whether the values of a SQL type are numbers, which have a unit."""
+    return kind.startswith(_NUMBERS)
 
 
 def lineage_of(view: ViewFile, columns: Mapping[str, Collection[str]]) -> dict[str, list[str]]:

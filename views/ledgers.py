@@ -210,8 +210,8 @@ def _require_clocks(clocks: Sequence[Clock], traces: Collection[str]) -> None:
                 name = f"{trace.name}.{table.name}.{column.name}"
                 if column.is_time and name not in covered:
                     raise DefinitionError(
-                        f"{trace.name}/clocks.csv: no clock has {name} among its objects; declare the column "
-                        "with `is_duration=True` if it is a duration"
+                        f"views/{trace.name}/clocks.csv: no clock has {name} among its objects; declare the "
+                        "column with `is_duration=True` if it is a duration"
                     )
 
 

@@ -99,7 +99,7 @@ def compare_with_previous(raw_input: RawInput, conversion: Conversion) -> list[s
             raw_input.claim.raw.paths[0],
             f"it has {sum(now.values()):,} rows for {raw_input.table_name}; "
             f"the version in the warehouse has {sum(before.values()):,}",
-            "Fetch it again; if it is complete, ingest it with --replace",
+            "Download the file again. If the new one is the same, it is complete: ingest it with --replace",
         )
     notes = []
     for member, rows in before.items():

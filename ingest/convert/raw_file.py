@@ -92,7 +92,7 @@ def _convert(
     account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
-    # The name is unique, as another process whose lock was broken may still convert the same raw file.
+    # The name is unique, because a process that lost its lock may still be converting the same raw file.
     name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
     rows = _read_rows(raw_input, account)
     if raw_input.table.wide:

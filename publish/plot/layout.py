@@ -61,8 +61,10 @@ def build_layout(
         header = altair.Header(title=None, labelFontSize=letters, labelPadding=2)
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
         picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
-        # Panels have their own y scales, so that small clusters stay visible next to large ones.
-        picture = picture.resolve_scale(y="independent")
+        # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
+        # percentages are compared across panels.
+        is_share = all(column.endswith("_pct") for column in chart.heights)
+        picture = picture.resolve_scale(y="shared" if is_share else "independent")
     else:
         picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)
         picture = picture.resolve_scale(color="shared", shape="shared", strokeDash="shared")

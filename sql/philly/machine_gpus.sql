@@ -22,4 +22,4 @@ from machines
 group by listed_gpus, used_gpus, measured_gpus, disagrees
 order by listed_gpus nulls last, used_gpus nulls last, measured_gpus nulls last;
 
-comment on macro table philly.machine_gpus is 'Machines by number of GPUs in the machine list, of distinct GPUs that attempts used, and of GPUs with measured utilisation. NULL where the list, the log or the measurements do not name the machine.';
+comment on macro table philly.machine_gpus is 'Machines by three counts of their GPUs: in the machine list, used by attempts, and with measured utilisation. NULL where the list, the log or the measurements do not name the machine.';

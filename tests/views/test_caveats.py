@@ -67,7 +67,7 @@ def test_a_view_settles_inherited_caveats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("settles: pai.shifted", "settles pai.shifted, which no table or view that it reads has"),
+        ("settles: pai.shifted", "settles pai.shifted, which no view that it reads has"),
         ("settles: pai.tasks: gpus", "`settles: pai.tasks` names gpus, which is not a column of the view"),
         ("caveat: pai.tasks: wait_s", "`caveat: pai.tasks` names wait_s, which is not a column of the view"),
     ],

@@ -7,9 +7,12 @@ import pytest
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.units import spell_unit
+from tracehouse.engines.duckdb.write import catalog
 from tracehouse.sql.query_files import query_files
-from tracehouse.views.columns import PROVENANCES, unit_of
+from tracehouse.views import meanings
+from tracehouse.views.columns import PROVENANCES, is_number
 from tracehouse.views.quantities import Quantity, quantities
+from tracehouse.views.view_files import read_view_file
 
 HEADER = "quantity,unit,meaning\n"
 
@@ -69,11 +72,22 @@ def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyCon
     assert ("CPU cores",) in units
 
 
-def test_a_number_needs_a_unit_and_a_text_none() -> None:
-    assert unit_of("run_s", "BIGINT", "s", "here") == "s"
-    assert unit_of("rank", "BIGINT", "", "here") == unit_of("anything", "VARCHAR", None, "here") == ""
-    with pytest.raises(DefinitionError, match=r"here: anything has no unit: add it to"):
-        unit_of("anything", "DOUBLE", None, "here")
+def test_build_lists_all_numbers_without_unit(tmp_path: Path) -> None:
+    view = (
+        "create or replace view itp.odd_v1 as select 1 as first_number, 'a' as label, 2.5 as second_number;"
+    )
+    path = tmp_path / "itp" / "odd.v1.sql"
+    path.parent.mkdir()
+    path.write_text(view)
+    file = read_view_file(path)
+    numbers = {
+        "first_number": ("INTEGER", None),
+        "label": ("VARCHAR", None),
+        "second_number": ("DOUBLE", None),
+    }
+    unknown = {column: meanings.Column("", "", "", None) for column in numbers}
+    with pytest.raises(DefinitionError, match=r"odd\.v1\.sql: first_number, second_number: no unit is known"):
+        catalog._check_units({"itp.odd": file}, {"itp.odd": numbers}, {"itp.odd": unknown})
 
 
 @pytest.mark.each_trace
@@ -86,9 +100,8 @@ def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyCon
         answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         for column, kind, *_ in answer:
-            # Raises if it is a number whose unit is not known.
-            quantity = quantities(query.schema).get(column)
-            unit_of(column, kind, quantity.unit if quantity else None, query.path)
+            if is_number(kind):
+                assert column in quantities(query.schema), f"{query.path}: no unit of {column} is known"
     rows = synthetic.execute(
         """
         select object_name || '.' || column_name, provenance, meaning from catalog.columns

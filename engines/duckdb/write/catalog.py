@@ -16,7 +16,7 @@ from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import Held
-from tracehouse.views.columns import Columns, lineage_of, unit_of
+from tracehouse.views.columns import Columns, is_number, lineage_of
 from tracehouse.views.graph import Reads, sources
 from tracehouse.views.materialization import StoredView
 from tracehouse.views.meanings import Relations
@@ -169,16 +169,36 @@ def fill_view_columns(
     Raises DefinitionError if a number has no known unit, unless `with_units` is false.
     """
     types = column_types(connection)
+    if with_units:
+        _check_units(named, types, relations)
     rows: list[tuple] = []
     for name, view in named.items():
         origins = lineage_of(view, relations)
         for position, (column, (kind, _)) in enumerate(types[name].items(), 1):
             found = relations[name][column]
-            unit = unit_of(column, kind, found.unit if with_units else found.unit or "", view.path)
+            unit = found.unit or "" if is_number(kind) else ""
             about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
             described = (unit, found.provenance, found.meaning, origins.get(column, []), about)
             rows.append((name, position, column, kind, *described))
     insert(connection, "columns", rows)
+
+
+def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], relations: Relations) -> None:
+    """Raise DefinitionError, which lists all columns of numbers without a known unit."""
+    missing = {
+        str(view.path): [
+            column
+            for column, (kind, _) in types[name].items()
+            if is_number(kind) and relations[name][column].unit is None
+        ]
+        for name, view in named.items()
+    }
+    listed = "; ".join(f"{path}: {', '.join(columns)}" for path, columns in missing.items() if columns)
+    if listed:
+        raise DefinitionError(
+            f"{listed}: no unit is known. Add the names to the schema's quantities.csv, with an empty unit "
+            "for a rank, a label or an identifier"
+        )
 
 
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
