@@ -444,6 +444,13 @@ def task_gpu_time(raw: Path) -> pd.DataFrame:
     return tasks[[*whose, "held_gpu_s", *counts, *MEASURED]]
 
 
+def job_utilization(raw: Path) -> pd.DataFrame:
+    sums = measured_workers(raw).groupby(TASK_KEY)[["measured_gpu_s", "used_gpu_s"]].sum().reset_index()
+    sums["job_id"] = sums["job_name"] + "/" + sums["task_name"]
+    sums["sampled_per"] = "lives of workers"
+    return sums[["job_id", "sampled_per", "measured_gpu_s", "used_gpu_s"]]
+
+
 # Named queries.
 
 
@@ -1055,6 +1062,7 @@ VIEWS = {
     "pai.gang_v1": (gang, ["requests_gpu", "gang_size"]),
     "pai.status_by_level_v1": (status_by_level, ["level", "status"]),
     "pai.join_coverage_v1": (join_coverage, ["join_name"]),
+    "pai.job_utilization_v1": (job_utilization, ["job_id"]),
     "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
     "pai.gpu_launch_hours_v1": (gpu_launch_hours, ["gpu_type", "start_hour", "end_hour"]),
     "pai.machine_use_v1": (machine_use_by_type, ["gpu_type"]),

@@ -264,6 +264,13 @@ def attempt_utilization(raw: Path) -> pd.DataFrame:
     return rows.reset_index()
 
 
+def job_utilization(raw: Path) -> pd.DataFrame:
+    use = minutes_of_attempts(raw).groupby("job_id")["use"]
+    rows = pd.DataFrame({"measured_gpu_s": 60.0 * use.size(), "used_gpu_s": 60 * use.sum() / 100})
+    rows.insert(0, "sampled_per", "minutes of a GPU")
+    return rows.reset_index()
+
+
 # Queries.
 
 
@@ -493,6 +500,7 @@ VIEWS = {
     "philly.machine_inventory_v1": (machine_inventory, ["machine_id"]),
     "philly.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
     "philly.utilization_hourly_v1": (utilization_hourly, ["machine_id", "hour"]),
+    "philly.job_utilization_v1": (job_utilization, ["job_id"]),
     "philly.attempt_utilization_v1": (attempt_utilization, ["job_id", "attempt"]),
 }
 QUERIES = {

@@ -224,7 +224,37 @@ def capacity(raw: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def job_utilization(raw: Path) -> pd.DataFrame:
+    frames = []
+    for trace, twin in twins_with("job_utilization", raw):
+        rows = twin.job_utilization(raw)
+        rows.insert(0, "trace", trace)
+        frames.append(rows)
+    return pd.concat(frames, ignore_index=True)
+
+
 # Named queries. The two that are older come first.
+
+
+def utilization_by_outcome(raw: Path) -> pd.DataFrame:
+    use = job_utilization(raw)
+    jobs = gpu_jobs_of(raw).merge(use.drop(columns="sampled_per"), on=["trace", "job_id"], how="left")
+    jobs = jobs[jobs["trace"].isin(use["trace"])]
+    of_outcome = jobs.groupby(["trace", "status"])
+    sums = of_outcome[["held_gpu_s", "measured_gpu_s", "used_gpu_s"]].sum(min_count=1)
+    columns = {
+        "jobs": of_outcome.size(),
+        "measured_jobs": of_outcome["measured_gpu_s"].count(),
+        "gpu_h": sums["held_gpu_s"] / 3600,
+        "measured_gpu_h": sums["measured_gpu_s"] / 3600,
+        "measured_pct": 100 * sums["measured_gpu_s"] / sums["held_gpu_s"],
+        "mean_gpu_pct": 100 * sums["used_gpu_s"] / sums["measured_gpu_s"],
+    }
+    rows = pd.DataFrame(columns).reset_index()
+    samples = use.groupby("trace")["sampled_per"].first()
+    rows.insert(1, "sampled_per", rows["trace"].map(samples))
+    return rows
+
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -825,6 +855,7 @@ VIEWS = {
     "unified.summary_v3": (summary_v3, CLUSTER),
     "unified.summary_v4": (summary, CLUSTER),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
+    "unified.utilization_v1": (job_utilization, ["trace", "job_id"]),
 }
 
 BY_HOUR = [*CLUSTER, "hour"]
@@ -862,6 +893,7 @@ QUERIES = {
         (False, True),
         CLUSTER,
     ),
+    "unified.utilization_by_outcome()": (utilization_by_outcome, (), ["trace", "status"]),
     "unified.run_by_size()": (run_by_size, (False,), None),
     "unified.size_correlation()": (size_correlation, (False,), ["trace", "measure"]),
     "unified.size_correlation(preempted_fails := true)": (size_correlation, (True,), ["trace", "measure"]),
@@ -968,3 +1000,6 @@ QUERIES = {
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
 OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai"}
+
+# The real files lack the sensors and the job log that utilisation needs.
+ON_REAL_FILES = {*VIEWS, *QUERIES} - {"unified.utilization_v1", "unified.utilization_by_outcome()"}

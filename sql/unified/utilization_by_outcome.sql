@@ -1,0 +1,46 @@
+-- GPU utilisation by outcome (GPU jobs of two traces)
+-- chart: bar x=status y=mean_gpu_pct color=trace
+-- column: jobs: GPU jobs of the outcome
+-- column: measured_jobs: GPU jobs of the outcome with a measured utilisation
+-- column: gpu_h: GPU-hours that the jobs of the outcome held
+-- column: measured_gpu_h: GPU-hours with a measured utilisation
+-- column: measured_pct: Measured GPU-hours in percent of the GPU-hours held
+-- column: mean_gpu_pct: Mean utilisation of allocated GPUs over the measured GPU-hours; fractions of a GPU count as such
+create or replace macro unified.utilization_by_outcome() as table
+with units as (
+    select
+        trace,
+        min(sampled_per) as sampled_per
+    from unified.utilization
+    group by trace
+),
+
+jobs as (
+    select
+        jobs.trace,
+        units.sampled_per,
+        jobs.status,
+        jobs.held_gpu_s,
+        used.measured_gpu_s,
+        used.used_gpu_s
+    from unified.jobs as jobs
+    inner join units on jobs.trace = units.trace
+    left join unified.utilization as used on jobs.trace = used.trace and jobs.job_id = used.job_id
+    where jobs.requested_gpus > 0
+)
+
+select
+    trace,
+    sampled_per,
+    status,
+    count(*) as jobs,
+    count(measured_gpu_s) as measured_jobs,
+    fsum(held_gpu_s) / 3600.0 as gpu_h,
+    fsum(measured_gpu_s) / 3600.0 as measured_gpu_h,
+    100.0 * fsum(measured_gpu_s) / nullif(fsum(held_gpu_s), 0) as measured_pct,
+    100.0 * fsum(used_gpu_s) / nullif(fsum(measured_gpu_s), 0) as mean_gpu_pct
+from jobs
+group by trace, sampled_per, status
+order by trace, status;
+
+comment on macro table unified.utilization_by_outcome is 'GPU utilisation of GPU jobs per trace and outcome, weighted by allocated GPU time, with the share of the GPU time that was measured. Philly measures each GPU every minute; an attempt is joined with the minutes of the GPUs that it held, which assumes that the job log and the measurements use the same clock. PAI measures each worker over its whole life, in percent of one GPU, so that a task that requests half a GPU and uses a quarter has 50 %, and one that uses more than it requests has more than 100 %; its jobs are tasks. Measured GPU-hours exceed the GPU-hours held where attempts share a GPU. Acme is left out: its jobs name no nodes, so that no job can be joined with a measurement; acme.utilization_by_day has the utilisation of each cluster. Other traces record no utilisation of jobs.';
