@@ -13,7 +13,9 @@ with counted as (
         censored_shares(held_gpu_s) as gpu_time_pct,
         favg(requested_gpus) as mean_gpus,
         median(run_s) as median_run_s,
+        count(run_s) as whole_runs,
         median(wait_s) as median_wait_s,
+        count(wait_s) as waits,
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
     from unified.jobs
@@ -31,7 +33,9 @@ select
     left_censored_gpu_time_pct,
     mean_gpus,
     median_run_s,
+    100.0 * whole_runs / jobs as whole_run_pct,
     median_wait_s,
+    100.0 * (jobs - waits) / jobs as without_wait_pct,
     100.0 * known_jobs / jobs as known_pct,
     -- NULL, not 0, where no outcome is known.
     case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
@@ -39,4 +43,4 @@ select
 from counted
 order by trace, cluster;
 
-comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the part inside the trace counts; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';
+comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the part inside the trace counts; the medians cover the jobs whose run was seen whole, whole_run_pct percent of all, and those with a queueing delay, all but without_wait_pct percent; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';

@@ -186,7 +186,7 @@ def standard_job_v2(raw: Path) -> pd.DataFrame:
         observed_start_s=jobs["submit_s"] + jobs["wait_s"],
         observed_run_s=seen_s,
         held_gpu_s=found["requested_gpus"] * seen_s,
-        is_right_censored=is_running,
+        is_right_censored=is_running.astype(object).where(found["state"].notna() | found["end_time"].notna()),
         is_left_censored=False,
     )
 

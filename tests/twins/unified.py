@@ -268,7 +268,9 @@ def traces(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
             **coverage_of(jobs),
             "mean_gpus": jobs["requested_gpus"].mean(),
             "median_run_s": jobs["run_s"].median(),
+            "whole_run_pct": percent(jobs["run_s"].count(), len(jobs)),
             "median_wait_s": jobs["wait_s"].median(),
+            "without_wait_pct": percent(jobs["wait_s"].isna().sum(), len(jobs)),
             **failures_of(jobs, preempted_fails),
         }
         rows.append(names | row)
@@ -999,7 +1001,7 @@ QUERIES = {
 }
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
-OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai"}
+OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai", "skip_first_pct": 10}
 
 # The real files lack the sensors and the job log that utilisation needs.
 ON_REAL_FILES = {*VIEWS, *QUERIES} - {"unified.utilization_v1", "unified.utilization_by_outcome()"}

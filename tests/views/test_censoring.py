@@ -135,6 +135,13 @@ def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     assert allocated_gpu_h == pytest.approx(gpu_h)
     assert allocated_gpu_h / (2_677_541 / 3600) == pytest.approx(3_194, abs=0.5)
     assert least_gpus > 2_500
+    # Runs seen whole are short: half of all instances were seen for more than 630,319 s.
+    medians = "median_run_s, whole_run_pct, without_wait_pct"
+    assert rows(real, f"select {medians} from unified.traces() where trace = 'dlrm'") == [
+        (3_752, pytest.approx(100 * 3_218 / 7_386), pytest.approx(100 * 3_123 / 7_386))
+    ]
+    seen = "select median(observed_run_s) from unified.jobs where trace = 'dlrm' and requested_gpus > 0"
+    assert rows(real, seen) == [(pytest.approx(630_320),)]
     columns = "sum(jobs), sum(held_gpu_h), max(censored_pct), max(left_censored_pct)"
     assert rows(real, f"select {columns} from unified.run_by_size() where trace = 'dlrm'") == [
         (7_386, pytest.approx(gpu_h), pytest.approx(100 * 3_322 / 7_386), pytest.approx(100 * 3_123 / 7_386))

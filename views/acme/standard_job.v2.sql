@@ -26,7 +26,7 @@ seconds as (
         epoch(submit_time) as submit_s,
         epoch(start_time) as start_s,
         epoch(end_time) as end_s,
-        state = 'RUNNING' as is_right_censored,
+        coalesce(state = 'RUNNING', case when end_time is not null then false end) as is_right_censored,
         epoch(max(greatest(submit_time, start_time, end_time)) over (partition by cluster)) as trace_end_s
     from acme.job_v1
 ),
