@@ -1,5 +1,5 @@
 -- Latency by request rate or queue size (GenAI containers)
--- caveat: genai.requests_name_no_container
+-- caveat: genai.values_are_scaled
 -- param: of_stage: serving stage
 -- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
 -- param: by_load: request_rate, the generative requests per second of all containers, or queue_size, of the gateway

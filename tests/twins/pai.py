@@ -473,6 +473,74 @@ def machines(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     return rows
 
 
+WORKER_BANDS = {"under 2": 2, "2 to 4": 4, "4 to 8": 8, "8 to 16": 16, "16 to 32": 32}
+
+
+def host_use_by_workers(raw: Path, on_gpu_type: str) -> pd.DataFrame:
+    rows = metrics_of(raw).merge(machines_of(raw)[["machine", "gpu_type"]], on="machine", how="left")
+    counts = keyed(sensors_of(raw), ["worker_name"])[["worker_name", "read_count", "write_count"]]
+    rows = rows.merge(counts, on="worker_name", how="left", validate="many_to_one")
+    rows = rows[(rows["start_time"] > 0) & (rows["end_time"] > rows["start_time"])]
+    texts = ["read_count", "write_count", "machine_cpu_usr", "machine_cpu_kernel", "machine_cpu_iowait"]
+    rows[texts] = rows[texts].astype(float)
+    if on_gpu_type != "all":
+        rows = rows[rows["gpu_type"] == on_gpu_type]
+    found = []
+    for band, mine in rows.groupby(rows["machine_num_worker"].map(band_of_workers), dropna=False):
+        lives = mine["end_time"] - mine["start_time"]
+
+        def mean(column: str, mine: pd.DataFrame = mine, lives: pd.Series = lives) -> float:
+            return (mine[column] * lives).sum() / lives[mine[column].notna()].sum()
+
+        row = {"worker_band": band, "workers": len(mine), "observed_worker_h": lives.sum() / HOUR_S}
+        row |= {f"mean_{part}_pct": mean(f"machine_cpu_{part}") for part in ("usr", "kernel", "iowait")}
+        row |= {"mean_load": mean("machine_load_1"), "mean_received_bytes": mean("machine_net_receive")}
+        row |= {"sensed_workers": mine["read_count"].count(), "median_reads": mine["read_count"].median()}
+        found.append(row | {"median_writes": mine["write_count"].median()})
+    return pd.DataFrame(found)
+
+
+def band_of_workers(workers: float) -> str | None:
+    if math.isnan(workers):
+        return None
+    return next((band for band, below in WORKER_BANDS.items() if workers < below), "32 and more")
+
+
+def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
+    """Whether a worker of another job runs on the GPU at a worker's start is looked up for each worker."""
+    on_devices = workers_on_devices(raw)
+    rows = on_devices[on_devices["status"] == "Terminated"]
+    has_company = {}
+    for _, mine in on_devices.groupby(["machine", "gpu_name"]):
+        for worker in mine.itertuples():
+            others = mine[mine["job_name"] != worker.job_name].dropna(subset="job_name")
+            runs_then = (others["start_s"] <= worker.start_s) & (others["end_s"] > worker.start_s)
+            has_company[worker.worker_name] = runs_then.any() and not pd.isna(worker.job_name)
+    rows = rows.assign(is_sharing=rows["worker_name"].map(has_company))
+    rows = rows.merge(keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "gpu_type"]], on=TASK_KEY, how="left")
+    groups = raw_frames.pai_job_group(raw)[["job_name", "group_id"]]
+    rows = rows.merge(groups, on="job_name", how="left")
+    found = []
+    for gpu_type, of_type in rows.groupby("gpu_type", dropna=False):
+        slowdowns, compared = [], 0
+        for _, mine in of_type.groupby(["group_id", "task_name"]):
+            shared, others = mine[mine["is_sharing"]], mine[~mine["is_sharing"]]
+            if min(len(shared), len(others)) >= min_workers:
+                slowdowns.append(shared["run_s"].median() / others["run_s"].median())
+                compared += len(mine)
+        ratios = pd.Series(slowdowns, dtype=float)
+        row = {
+            "gpu_type": gpu_type,
+            "workers": len(of_type),
+            "sharing_workers": of_type["is_sharing"].sum(),
+            "compared_workers": compared,
+            "groups": len(ratios),
+            "slower_pct": 100 * (ratios > 1).mean(),
+        }
+        found.append(row | raw_frames.percentiles(ratios, "slowdown", raw_frames.BOX_PERCENTILES))
+    return pd.DataFrame(found)
+
+
 def tasks_with_waits(raw: Path) -> pd.DataFrame:
     """All tasks, each with its wait or none where neither it nor an instance of it has started."""
     waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
@@ -1119,6 +1187,10 @@ QUERIES = MACHINE_QUERIES | {
         (0, 100_000),
         None,
     ),
+    "pai.host_use_by_workers()": (host_use_by_workers, ("all",), ["worker_band"]),
+    "pai.host_use_by_workers(on_gpu_type := 'T4')": (host_use_by_workers, ("T4",), ["worker_band"]),
+    "pai.colocation_slowdown()": (colocation_slowdown, (5,), ["gpu_type"]),
+    "pai.colocation_slowdown(min_workers := 1)": (colocation_slowdown, (1,), ["gpu_type"]),
     "pai.gpu_sharing_by_type()": (gpu_sharing_by_type, (), None),
     "pai.usage_by_gpu_type()": (usage_by_gpu_type, (), ["gpu_type"]),
     "pai.machine_use_by_type()": (machine_use_by_type, (), ["gpu_type"]),

@@ -1,0 +1,89 @@
+-- Run time on shared against unshared GPUs (PAI workers)
+-- caveat: pai.gpu_type_is_assigned
+-- param: min_workers: workers of each kind that a recurring group needs to be compared
+-- range: min_workers: 1 to 1000
+-- chart: box x=gpu_type y=slowdown
+-- column: workers: Workers that terminated, with a known GPU and run time
+-- column: sharing_workers: Workers that started on a GPU on which a worker of another job ran
+-- column: compared_workers: Workers of the compared groups
+-- column: groups: Groups with at least min_workers workers of each kind, which are compared
+-- column: slower_pct: Share of the compared groups whose sharing workers ran longer
+create or replace macro pai.colocation_slowdown(min_workers integer := 5) as table
+with starts as (
+    select
+        worker_name,
+        overlap_start_s
+    from pai.gpu_sharing
+    where not is_same_job
+    union
+    select
+        other_worker_name as worker_name,
+        overlap_start_s
+    from pai.gpu_sharing
+    where not is_same_job
+),
+
+-- A long run meets more workers: only company at its start says nothing of its length.
+workers as (
+    select
+        task.gpu_type,
+        worker.task_name,
+        job_group.group_id,
+        worker.run_s,
+        starts.worker_name is not null as is_sharing
+    from pai.worker as worker
+    inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
+    left join starts
+        on worker.worker_name = starts.worker_name and worker.start_s = starts.overlap_start_s
+    left join pai.task as task on worker.job_name = task.job_name and worker.task_name = task.task_name
+    left join pai.job_group as job_group on worker.job_name = job_group.job_name
+    where
+        worker.status = 'Terminated'
+        and worker.run_s > 0
+        and sensor.machine is not null
+        and sensor.gpu_name is not null
+),
+
+groups as (
+    select
+        gpu_type,
+        group_id,
+        task_name,
+        count(*) as workers,
+        count(*) filter (where is_sharing) as sharing_workers,
+        median(run_s) filter (where is_sharing) as sharing_run_s,
+        median(run_s) filter (where not is_sharing) as other_run_s
+    from workers
+    group by gpu_type, group_id, task_name
+),
+
+compared as (
+    select
+        gpu_type,
+        workers,
+        sharing_workers,
+        case
+            when
+                group_id is not null
+                and sharing_workers >= min_workers
+                and workers - sharing_workers >= min_workers
+                then sharing_run_s / other_run_s
+        end as slowdown
+    from groups
+)
+
+select
+    gpu_type,
+    cast(sum(workers) as bigint) as workers,
+    cast(sum(sharing_workers) as bigint) as sharing_workers,
+    cast(coalesce(sum(workers) filter (where slowdown is not null), 0) as bigint) as compared_workers,
+    count(slowdown) as groups,
+    100.0 * count(*) filter (where slowdown > 1) / nullif(count(slowdown), 0) as slower_pct,
+    quantile_cont(slowdown, 0.05) as p5_slowdown,
+    quantile_cont(slowdown, 0.25) as p25_slowdown,
+    percentiles(slowdown) as slowdown
+from compared
+group by gpu_type
+order by gpu_type asc nulls last;
+
+comment on macro table pai.colocation_slowdown is 'Ratio of median run times of terminated workers that started on a GPU on which a worker of another job was running, and of those that did not, within one group of recurring jobs, one role of a task and one GPU type; interpolated percentiles over these groups. A worker that gets company after its start counts as unshared, as a longer run is more likely to get it, so the slowdown is underestimated. Workers whose GPU or run time is not known are left out. Groups fall back to the user where a job has none. The comparison is not an experiment: the scheduler chose which workers share.';

@@ -1,0 +1,88 @@
+-- Host CPU, network and load by workers on it (PAI workers)
+-- caveat: pai.machine_metric_is_host_level
+-- caveat: pai.sensor_is_lifetime_average
+-- caveat: pai.sensor_covers_two_fifths
+-- caveat: pai.network_units
+-- param: on_gpu_type: type of the GPUs of the machine; CPU is a machine without one
+-- choices: on_gpu_type: all CPU MISC P100 T4 V100 V100M32
+-- chart: bar x=worker_band y=mean_iowait_pct
+-- column: worker_band: Workers on the machine, a mean over the worker's life; a band includes its lower and excludes its upper bound
+-- column: workers: Workers with machine metrics and a known life
+-- column: observed_worker_h: Hours that these workers ran, which weigh the means
+-- column: mean_usr_pct: CPU time of the machine in user programs
+-- column: mean_kernel_pct: CPU time of the machine in the kernel
+-- column: mean_iowait_pct: CPU time of the machine waiting for input or output
+-- column: mean_load: Load average of the machine over one minute
+-- column: mean_received_bytes: Network input of the machine
+-- column: sensed_workers: Workers of these whose network operations were measured
+-- column: median_reads: Median network reads of a worker, a mean over its life
+-- column: median_writes: Median network writes of a worker, a mean over its life
+create or replace macro pai.host_use_by_workers(on_gpu_type varchar := 'all') as table
+with observed as (
+    select
+        spec.gpu_type,
+        metric.machine_num_worker as on_machine,
+        metric.machine_cpu_usr as usr_pct,
+        metric.machine_cpu_kernel as kernel_pct,
+        metric.machine_cpu_iowait as iowait_pct,
+        metric.machine_load_1 as load,
+        metric.machine_net_receive as received_bytes,
+        metric.end_time - metric.start_time as observed_s,
+        sensor.read_count,
+        sensor.write_count
+    from pai.machine_metric as metric
+    left join pai.machine_spec as spec on metric.machine = spec.machine
+    left join pai.sensor as sensor on metric.worker_name = sensor.worker_name
+    where metric.start_time > 0 and metric.end_time > metric.start_time
+),
+
+banded as (
+    select
+        case
+            when on_machine < 2 then 1
+            when on_machine < 4 then 2
+            when on_machine < 8 then 3
+            when on_machine < 16 then 4
+            when on_machine < 32 then 5
+            when on_machine >= 32 then 6
+        end as place,
+        case
+            when on_machine < 2 then 'under 2'
+            when on_machine < 4 then '2 to 4'
+            when on_machine < 8 then '4 to 8'
+            when on_machine < 16 then '8 to 16'
+            when on_machine < 32 then '16 to 32'
+            when on_machine >= 32 then '32 and more'
+        end as worker_band,
+        usr_pct,
+        kernel_pct,
+        iowait_pct,
+        load,
+        received_bytes,
+        observed_s,
+        read_count,
+        write_count
+    from observed
+    where on_gpu_type in ('all', gpu_type)
+)
+
+select
+    worker_band,
+    count(*) as workers,
+    fsum(observed_s) / 3600.0 as observed_worker_h,
+    fsum(usr_pct * observed_s) / fsum(observed_s) filter (where usr_pct is not null) as mean_usr_pct,
+    fsum(kernel_pct * observed_s)
+    / fsum(observed_s) filter (where kernel_pct is not null) as mean_kernel_pct,
+    fsum(iowait_pct * observed_s)
+    / fsum(observed_s) filter (where iowait_pct is not null) as mean_iowait_pct,
+    fsum(load * observed_s) / fsum(observed_s) filter (where load is not null) as mean_load,
+    fsum(received_bytes * observed_s)
+    / fsum(observed_s) filter (where received_bytes is not null) as mean_received_bytes,
+    count(read_count) as sensed_workers,
+    median(read_count) as median_reads,
+    median(write_count) as median_writes
+from banded
+group by place, worker_band
+order by place asc nulls last;
+
+comment on macro table pai.host_use_by_workers is 'Metrics of the machines that workers ran on, weighted by the lives of the workers, and network reads and writes of the workers, per number of workers on the machine. A machine counts once for each of its workers, so the means are what a worker sees, not the use of the fleet; pai.machine_use_by_type has that. The band is NULL where the number of workers is not recorded. Intervals of network traffic and operations are not documented.';
