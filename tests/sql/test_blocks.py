@@ -40,6 +40,30 @@ def test_expands_points_of_a_distribution() -> None:
     assert max(later - earlier for earlier, later in pairwise(points)) <= 4
 
 
+def test_expands_censored_shares() -> None:
+    sql = expanded(
+        """
+        with jobs (kind, held_gpu_s, is_right_censored, is_left_censored) as (
+            values
+            ('a', 1.0, true, false), ('a', 3.0, false, null), ('b', 2.0, false, true), ('b', null, true, true)
+        )
+
+        select
+            kind,
+            censored_shares(held_gpu_s) as gpu_time_pct,
+            censored_shares(1) as pct
+        from jobs
+        group by kind
+        order by kind
+        """
+    )
+    answer = duckdb.connect().execute(sql)
+    names = ["censored_gpu_time_pct", "left_censored_gpu_time_pct", "censored_pct", "left_censored_pct"]
+    assert [name for name, *_ in answer.description] == ["kind", *names]
+    # One job of a does not say whether it began before the trace.
+    assert answer.fetchall() == [("a", 25, None, 50, None), ("b", 0, 100, 50, 100)]
+
+
 @pytest.mark.parametrize(
     "call", ["    percentiles(wait_s) as wait_s + 1", "-- percentiles(wait_s) as wait_s"]
 )

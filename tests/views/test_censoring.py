@@ -89,6 +89,18 @@ def test_unknown_is_not_0(query: str, synthetic: duckdb.DuckDBPyConnection) -> N
     assert len(set(found["dlrm"])) == 1
 
 
+def test_summary_of_traces_that_do_not_say_which_jobs_are_censored(
+    synthetic: duckdb.DuckDBPyConnection,
+) -> None:
+    counts = (
+        "select distinct censored_gpu_jobs, left_censored_gpu_jobs from unified.summary where trace = '{}'"
+    )
+    assert rows(synthetic, counts.format("itp")) == [(None, 0)]
+    assert rows(synthetic, counts.format("spot")) == [(None, None)]
+    [(right, left)] = rows(synthetic, counts.format("dlrm"))
+    assert right > 0 and left > 0
+
+
 @pytest.mark.parametrize("trace", ["acme", "dlrm", "helios", "openb", "pai", "philly"])
 def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     [(held_gpu_h,)] = rows(
