@@ -1,5 +1,8 @@
 """Jobs that the beginning or the end of a trace cuts off: their GPU time counts, unknown times do not."""
 
+import json
+from pathlib import Path
+
 import duckdb
 import pytest
 import raw_dumps
@@ -17,6 +20,25 @@ INSTANCES = (
     ("throughout", 4, "", "", ""),
     ("last", 0, 60, 60, 7200),
 )
+DAY = "2020-06-09"
+HELIOS = f"""\
+job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue
+running,u,vc1,2,4,1,SUSPENDED,{DAY} 10:00:00,{DAY} 10:00:10,,,10
+withdrawn,u,vc1,1,4,1,CANCELLED,{DAY} 10:00:00,,{DAY} 10:05:00,,
+last,u,vc1,1,4,1,COMPLETED,{DAY} 10:00:00,{DAY} 10:00:00,{DAY} 11:00:00,3600,0
+"""
+ACME = f"""\
+job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time
+running,u,1,8,8,Eval,RUNNING,{DAY} 10:00:00+08:00,{DAY} 10:00:10+08:00,,,,
+withdrawn,u,1,1,8,Eval,CANCELLED,{DAY} 10:00:00+08:00,,{DAY} 10:05:00+08:00,,,
+last,u,1,1,8,Eval,COMPLETED,{DAY} 10:00:00+08:00,{DAY} 10:00:00+08:00,{DAY} 11:00:00+08:00,,,
+"""
+# Attempts to run a job: starts and ends on two GPUs.
+PHILLY = {
+    "retried": [("10:00:00", "10:10:00"), ("10:20:00", None)],
+    "running": [("10:00:00", None)],
+    "never started": [],
+}
 CENSORED_SHARES = {
     "unified.traces": "gpu_time_pct",
     "unified.failure_share": "gpu_time_pct",
@@ -56,6 +78,49 @@ def test_services_that_outlive_the_trace(services: duckdb.DuckDBPyConnection) ->
         "cut": [40, 7040, None, 160, 160, True, False],
         "throughout": [None, 0, None, 7200, 28800, True, True],
         "last": [0, 60, 7140, 7140, 0, False, False],
+    }
+
+
+def test_what_is_seen_of_jobs_that_outlive_the_trace(tmp_path: Path) -> None:
+    """Philly's log does not say how long a job without an end ran: the last time known of it counts."""
+    detail = [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]
+    log = [
+        {
+            "status": "Killed",
+            "vc": "v",
+            "jobid": name,
+            "user": "u",
+            "submitted_time": f"{DAY} 09:59:00",
+            "attempts": [
+                {"start_time": f"{DAY} {start}", "end_time": end and f"{DAY} {end}", "detail": detail}
+                for start, end in attempts
+            ],
+        }
+        for name, attempts in PHILLY.items()
+    ]
+    files = {
+        "helios/Earth/cluster_log.csv": HELIOS,
+        "acme/trace_seren.csv": ACME,
+        "philly/cluster_job_log": json.dumps(log),
+    }
+    for name, text in files.items():
+        (tmp_path / "raw" / name).parent.mkdir(parents=True)
+        (tmp_path / "raw" / name).write_text(text)
+    columns = (
+        "wait_s, observed_wait_s, run_s, observed_run_s, held_gpu_s, end_s is not null, is_right_censored"
+    )
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        jobs = rows(connection, f"select trace, job_id, {columns} from unified.jobs")
+    assert {(trace, job_id): row for trace, job_id, *row in jobs} == {
+        ("helios", "running"): [10, 10, None, 3590, 7180, False, True],
+        ("helios", "withdrawn"): [None, 300, None, None, None, True, False],
+        ("helios", "last"): [0, 0, 3600, 3600, 3600, True, False],
+        ("acme", "running"): [10, 10, None, 3590, 28720, False, True],
+        ("acme", "withdrawn"): [None, 300, None, None, None, True, False],
+        ("acme", "last"): [0, 0, 3600, 3600, 3600, True, False],
+        ("philly", "retried"): [60, 60, None, 1200, 1200, False, True],
+        ("philly", "running"): [60, 60, None, None, None, False, True],
+        ("philly", "never started"): [None, None, None, None, None, False, False],
     }
 
 
