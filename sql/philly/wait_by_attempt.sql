@@ -32,6 +32,15 @@ bands as (
     from waits
     where attempts > 1 or not retried_only
     group by gpu_band, attempt_class
+),
+
+-- A column of its own: Spark does not sort by a window function.
+placed as (
+    select
+        *,
+        min(place) over (partition by gpu_band) as band_place,
+        fsum(total_wait_s) over (partition by gpu_band) as band_wait_s
+    from bands
 )
 
 select
@@ -48,8 +57,8 @@ select
     p95_wait_s,
     p99_wait_s,
     total_wait_s / 3600.0 as waited_h,
-    100.0 * total_wait_s / nullif(fsum(total_wait_s) over (partition by gpu_band), 0) as wait_pct
-from bands
-order by min(place) over (partition by gpu_band), attempt_class;
+    100.0 * total_wait_s / nullif(band_wait_s, 0) as wait_pct
+from placed
+order by band_place, attempt_class;
 
 comment on macro table philly.wait_by_attempt is 'Queueing delay of first attempts, from submission, and of later attempts, from the end of the attempt before, as in figure 3 of the publisher''s notebook, which leaves out delays of 0; with interpolated percentiles, their sum, and the share of first and later attempts in the sum of the band. The delay of a later attempt includes any time between a failure and the next submission to the queue, which the log does not record.';
