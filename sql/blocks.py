@@ -14,6 +14,15 @@ gives the points of the cumulative distribution of `waited_s` per `gpu_type` in 
 count `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
 through these points, at most 501 per group, is exact to a fifth of a percent.
 
+    from survival_curve(runs, trace, observed_run_s, is_complete)
+
+gives the Kaplan-Meier estimate of how long something lasts, per `trace` in the CTE `runs`.
+`observed_run_s` is the time for which a row was observed, and `is_complete` whether it ended then; otherwise
+it is right-censored and lasts longer. Each distinct time is a row: trace, observed_run_s, at_risk (rows
+observed for at least this time), events (rows that ended at it), percentile (percentage that lasts at most
+this time), and low_pct and high_pct, its 95 % confidence interval (Greenwood's variance, log-log
+transformation). Rows without a time do not count.
+
     censored_shares(held_gpu_s) as gpu_time_pct
 
 is one line of a select over jobs and gives the columns censored_gpu_time_pct and left_censored_gpu_time_pct:
@@ -22,10 +31,15 @@ number of jobs, with 1 in place of `held_gpu_s`. NULL unless every job tells whe
 """
 
 import re
+from functools import partial
 
 _PERCENTILES = re.compile(r"^(?P<indent> *)percentiles\((?P<value>.+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M)
 _CURVE_POINTS = re.compile(
     r"^(?P<indent> *)from curve_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+), (?P<count>\w+)\)$", re.M
+)
+_SURVIVAL_CURVE = re.compile(
+    r"^(?P<indent> *)from survival_curve\((?P<rows>\w+), (?P<key>\w+), (?P<time>\w+), (?P<is_event>\w+)\)$",
+    re.M,
 )
 _CENSORED_SHARES = re.compile(
     r"^(?P<indent> *)censored_shares\((?P<value>\w+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M
@@ -49,6 +63,61 @@ from (
     group by {key}, floor(round(5 * rank_pct, 6))
 ) as curve_points"""
 
+# 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
+_SURVIVAL = """\
+from (
+    select
+        {key},
+        {time},
+        at_risk,
+        events,
+        round(100 - 100 * survival, 9) as percentile,
+        round(100 - 100 * coalesce(pow(survival, exp(-deviation)), survival), 9) as low_pct,
+        round(100 - 100 * coalesce(pow(survival, exp(deviation)), survival), 9) as high_pct
+    from (
+        select
+            {key},
+            {time},
+            at_risk,
+            events,
+            survival,
+            case
+                when survival > 0 and survival < 1
+                    then 1.959963984540054 * sqrt(variance) / -ln(survival)
+            end as deviation
+        from (
+            select
+                {key},
+                {time},
+                at_risk,
+                events,
+                case
+                    when min(at_risk - events) over up_to_time = 0 then 0.0
+                    else exp(sum(ln(1 - events / nullif(at_risk, events))) over up_to_time)
+                end as survival,
+                sum(events / nullif(at_risk * (at_risk - events), 0)) over up_to_time as variance
+            from (
+                select
+                    {key},
+                    {time},
+                    events,
+                    cast(sum(ended) over (partition by {key} order by {time} desc) as double) as at_risk
+                from (
+                    select
+                        {key},
+                        {time},
+                        count(*) as ended,
+                        cast(count(*) filter (where {is_event}) as double) as events
+                    from {rows}
+                    where {time} is not null
+                    group by {key}, {time}
+                ) as times
+            ) as risks
+            window up_to_time as (partition by {key} order by {time})
+        ) as estimates
+    ) as deviations
+) as survival_curve"""
+
 _CENSORED_SHARE = """\
 case
     when count(is_{side}_censored) = count(*)
@@ -60,7 +129,8 @@ def expanded(text: str) -> str:
     """Return the text of a query file with its building blocks as plain SQL."""
     for block, expansion in (
         (_PERCENTILES, _percentiles),
-        (_CURVE_POINTS, _curve_points),
+        (_CURVE_POINTS, partial(_subquery, _CURVE)),
+        (_SURVIVAL_CURVE, partial(_subquery, _SURVIVAL)),
         (_CENSORED_SHARES, _censored_shares),
     ):
         text = block.sub(expansion, text)
@@ -74,8 +144,8 @@ def _percentiles(call: re.Match[str]) -> str:
     return ",\n".join(f"{indent}{column}" for column in columns) + comma
 
 
-def _curve_points(call: re.Match[str]) -> str:
-    lines = _CURVE.format_map(call.groupdict()).splitlines()
+def _subquery(block: str, call: re.Match[str]) -> str:
+    lines = block.format_map(call.groupdict()).splitlines()
     return "\n".join(call["indent"] + line for line in lines)
 
 

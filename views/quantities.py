@@ -24,6 +24,8 @@ _STATISTICS = {
     "median": "Median",
     "max": "Maximum",
     "peak": "Peak",
+    "low": "Lower bound of the 95 % confidence interval of the",
+    "high": "Upper bound of the 95 % confidence interval of the",
     **{f"p{percent}": f"{percent}th percentile of the" for percent in (5, 25, 75, 90, 95, 99)},
 }
 

@@ -30,7 +30,19 @@ class Rewrite:
 SAME = frozenset(
     {
         *("Abs", "And", "Array", "ArrayContains", "Avg", "Case", "Cast", "Ceil", "Coalesce", "ConcatWs"),
-        *("Count", "CumeDist", "Explode", "Floor", "Greatest", "Grouping", "If", "Lag", "Lead", "Least"),
+        *(
+            "Count",
+            "CumeDist",
+            "Exp",
+            "Explode",
+            "Floor",
+            "Greatest",
+            "Grouping",
+            "If",
+            "Lag",
+            "Lead",
+            "Least",
+        ),
         *("Length", "Log", "LogicalOr", "Lower", "Max", "Median", "Min", "Nullif", "Or", "Pow", "Rank"),
         *("Replace", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum"),
     }
@@ -111,6 +123,14 @@ def _log(node: exp.Expr) -> exp.Expr:
     return node if node.expression else exp.func("log10", node.this.copy())
 
 
+def _ln(node: exp.Expr) -> exp.Expr:
+    number = node.this.copy()
+    error = exp.func("raise_error", exp.Literal.string("cannot take the logarithm of 0 or less"))
+    return exp.If(
+        this=exp.LTE(this=exp.paren(number), expression=exp.Literal.number(0)), true=error, false=node.copy()
+    )
+
+
 def _series(node: exp.Expr) -> exp.Expr | None:
     start, end = node.args["start"], node.args["end"]
     if node.args.get("step") or node.args.get("is_end_exclusive"):
@@ -161,6 +181,12 @@ REWRITES = (
         "if(abs(x) < 9007199254740992, cast(x as bigint), x)",
         "Spark's is for dates",
         _kind(exp.Trunc, _truncated),
+    ),
+    Rewrite(
+        "ln(x)",
+        "if(x <= 0, raise_error(…), ln(x))",
+        "Spark's is NULL where DuckDB's fails",
+        _kind(exp.Ln, _ln),
     ),
     Rewrite("log(x)", "log10(x)", "Spark's is the natural logarithm", _kind(exp.Log, _log)),
     Rewrite(

@@ -1,70 +1,91 @@
 -- Run time distribution by trace (GPU jobs of all traces)
--- param: min_run_s: shortest run time to include; ITP has none under 600 s
+-- param: min_run_s: shortest run time to include, such as 600 to compare with ITP, which has no shorter one
 -- range: min_run_s: 0 to 100000000
--- column: percentile: Percentage of run times that do not exceed run_s
+-- column: jobs: Started GPU jobs that were observed for at least min_run_s
+-- column: percentile: Estimated percentage of run times that do not exceed run_s
 -- chart: step x=run_s:log y=percentile color=trace with=every_value
-create or replace macro unified.run_cdf(min_run_s double := 600, every_value boolean := false) as table
+create or replace macro unified.run_cdf(min_run_s double := 0, every_value boolean := false) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
     where not every_value
 ),
 
+-- The start of a job that was submitted or started before the trace is unknown.
 gpu_jobs as (
     select
         trace,
-        run_s,
-        is_right_censored
+        run_s is not null as is_complete,
+        case when not coalesce(is_left_censored, false) then observed_run_s end as observed_run_s
     from unified.jobs
     where requested_gpus > 0
 ),
 
--- A job without a run time may be shorter or longer than min_run_s, so the percentiles leave it out.
+runs as (
+    select
+        trace,
+        is_complete,
+        observed_run_s,
+        case when observed_run_s >= min_run_s then observed_run_s end as run_s
+    from gpu_jobs
+),
+
 counted as (
     select
         trace,
-        100.0 * count(run_s) / count(*) as covered_pct,
-        100.0 * count(*) filter (where run_s >= min_run_s and is_right_censored)
-        / nullif(count(*) filter (where run_s >= min_run_s), 0) as censored_pct
-    from gpu_jobs
+        count(run_s) as jobs,
+        100.0 * (count(*) - count(observed_run_s)) / count(*) as unknown_pct,
+        100.0 * (count(observed_run_s) - count(run_s)) / nullif(count(observed_run_s), 0) as excluded_pct,
+        100.0 * count(run_s) filter (where not is_complete) / nullif(count(run_s), 0) as censored_pct
+    from runs
     group by trace
 ),
 
-ranked as (
+curve as (
     select
         trace,
         run_s,
-        100.0 * cume_dist() over (partition by trace order by run_s) as rank_pct
-    from gpu_jobs
-    where run_s >= min_run_s
+        percentile,
+        low_pct,
+        high_pct
+    from survival_curve(runs, trace, run_s, is_complete)
+    where events > 0
 ),
 
--- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
+-- The first value in each fifth of a percent: exact to a fifth of a percent.
 points as (
     select
-        ranked.trace,
+        curve.trace,
         cast(percentiles.percentile as double) as percentile,
-        min(ranked.run_s) as run_s
-    from ranked
-    inner join percentiles on ranked.rank_pct >= percentiles.percentile
-    group by ranked.trace, percentiles.percentile
+        min(curve.run_s) filter (where curve.percentile >= percentiles.percentile) as run_s,
+        min(curve.run_s) filter (where curve.high_pct >= percentiles.percentile) as low_run_s,
+        min(curve.run_s) filter (where curve.low_pct >= percentiles.percentile) as high_run_s
+    from curve
+    cross join percentiles
+    group by curve.trace, percentiles.percentile
     union all
     select
         trace,
-        min(rank_pct) as percentile,
-        min(run_s) as run_s
-    from ranked
+        min(percentile) as percentile,
+        min(run_s) as run_s,
+        cast(null as double) as low_run_s,
+        cast(null as double) as high_run_s
+    from curve
     where every_value
-    group by trace, floor(round(5 * rank_pct, 6))
+    group by trace, floor(round(5 * percentile, 6))
 )
 
 select
     points.trace,
     points.percentile,
     points.run_s,
-    counted.covered_pct,
+    points.low_run_s,
+    points.high_run_s,
+    counted.jobs,
+    counted.unknown_pct,
+    counted.excluded_pct,
     counted.censored_pct
 from points
 inner join counted on points.trace = counted.trace
 order by points.trace, points.percentile;
 
-comment on macro table unified.run_cdf is 'Percentiles of the run time of GPU jobs per trace, over jobs of at least min_run_s: the shortest run time that so many percent of the jobs do not exceed; or, with every_value, observed run times with the percentage of jobs that do not exceed each. covered_pct is the percentage of GPU jobs of the trace with a run time; censored_pct is the percentage of the counted jobs that still ran when the trace ended, whose run time is longer than recorded.';
+comment on macro table unified.run_cdf is 'Percentiles of the run time of started GPU jobs per trace, estimated by Kaplan-Meier over jobs that were observed for at least min_run_s: a job that still ran when the trace ended counts as running longer than it was observed. low_run_s and high_run_s are the bounds of the 95 % confidence interval. A value is NULL where too few runs ended to estimate it. With every_value, observed run times with the percentage of jobs that do not exceed each. jobs are the jobs of the estimate and censored_pct those that the end of the trace cuts off; unknown_pct is the percentage of the GPU jobs of the trace without an observed run, because they never started, started before the trace, or have no times; excluded_pct is the percentage of observed jobs shorter than min_run_s.';

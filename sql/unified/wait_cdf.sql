@@ -1,7 +1,7 @@
 -- Queueing delay distribution by size (GPU jobs of one trace)
 -- chart: step x=wait_s:log y=percentile color=size_band with=every_value
--- column: jobs: GPU jobs of the band
--- column: percentile: Percentage of the jobs of the band whose queueing delay does not exceed wait_s
+-- column: jobs: GPU jobs of the band that were observed to wait
+-- column: percentile: Estimated percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(
     in_trace varchar := 'openb', every_value boolean := false
 ) as table
@@ -10,14 +10,16 @@ with percentiles as (
     where not every_value
 ),
 
-sized as (
+-- A job submitted before the trace has an unknown queueing delay: observed_wait_s is NULL.
+waits as (
     select
         trace,
-        wait_s,
+        size_band,
         requested_gpus,
-        size_band
+        observed_wait_s,
+        wait_s is not null as has_started
     from unified.jobs
-    where trace = in_trace and requested_gpus > 0 and not coalesce(is_left_censored, false)
+    where trace = in_trace and requested_gpus > 0
 ),
 
 counted as (
@@ -25,52 +27,60 @@ counted as (
         trace,
         size_band,
         min(requested_gpus) as least_gpus,
-        count(*) as jobs,
-        100.0 * (count(*) - count(wait_s)) / count(*) as without_wait_pct
-    from sized
+        count(observed_wait_s) as jobs,
+        100.0 * (count(*) - count(observed_wait_s)) / count(*) as unknown_pct,
+        100.0 * count(observed_wait_s) filter (where not has_started)
+        / nullif(count(observed_wait_s), 0) as never_started_pct
+    from waits
     group by trace, size_band
-    -- Leaves out bands without any queueing delay.
-    having count(wait_s) > 0
 ),
 
--- A job that never started counts as waiting longer than all started jobs.
-ranked as (
+curve as (
     select
         size_band,
-        wait_s,
-        max(wait_s) over (partition by size_band) as longest_s,
-        100.0 * cume_dist() over (partition by size_band order by wait_s nulls last) as rank_pct
-    from sized
+        observed_wait_s as wait_s,
+        percentile,
+        low_pct,
+        high_pct
+    from survival_curve(waits, size_band, observed_wait_s, has_started)
+    where events > 0
 ),
 
--- The first value in each fifth of a percent, and the last value: exact to a fifth of a percent.
+-- The first value in each fifth of a percent: exact to a fifth of a percent.
 points as (
     select
-        ranked.size_band,
+        curve.size_band,
         cast(percentiles.percentile as double) as percentile,
-        min(ranked.wait_s) as wait_s
-    from ranked
-    inner join percentiles on ranked.rank_pct >= percentiles.percentile
-    group by ranked.size_band, percentiles.percentile
+        min(curve.wait_s) filter (where curve.percentile >= percentiles.percentile) as wait_s,
+        min(curve.wait_s) filter (where curve.high_pct >= percentiles.percentile) as low_wait_s,
+        min(curve.wait_s) filter (where curve.low_pct >= percentiles.percentile) as high_wait_s
+    from curve
+    cross join percentiles
+    group by curve.size_band, percentiles.percentile
     union all
     select
         size_band,
-        min(rank_pct) as percentile,
-        min(wait_s) as wait_s
-    from ranked
-    where every_value and wait_s is not null
-    group by size_band, floor(round(5 * rank_pct, 6)), wait_s = longest_s
+        min(percentile) as percentile,
+        min(wait_s) as wait_s,
+        cast(null as double) as low_wait_s,
+        cast(null as double) as high_wait_s
+    from curve
+    where every_value
+    group by size_band, floor(round(5 * percentile, 6))
 )
 
 select
     counted.trace,
     counted.size_band,
     counted.jobs,
-    counted.without_wait_pct,
+    counted.unknown_pct,
+    counted.never_started_pct,
     points.percentile,
-    points.wait_s
+    points.wait_s,
+    points.low_wait_s,
+    points.high_wait_s
 from points
 inner join counted on points.size_band = counted.size_band
 order by counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, over all jobs of the band: the shortest queueing delay that so many percent of the jobs do not exceed; or, with every_value, observed queueing delays with the percentage of jobs that do not exceed each. without_wait_pct is the percentage of jobs without a queueing delay, most of which never started. They count as waiting longer than all others, so a percentile that falls among them is NULL. Jobs submitted before the trace began are left out, as their queueing delay is unknown. A trace that records no queueing delays, such as ITP, has no rows.';
+comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';

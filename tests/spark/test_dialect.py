@@ -108,6 +108,7 @@ REWRITTEN = {
         f"{NUMBERS} select trunc(x), x = trunc(x) from t order by x",
         "select trunc('1e19'::double), trunc('nan'::double), trunc('-inf'::double), trunc(null::double)",
     ),
+    "ln(x)": ("select ln(1), ln('0.001'::double), ln('inf'::double), ln(null)",),
     "log(x)": ("select log(100), log('0.001'::double), log(null)",),
     "generate_series(a, b)": (
         "select generate_series(1, 3), generate_series(3, 1), generate_series(2, 2), generate_series(-1, 1)",
@@ -177,6 +178,7 @@ CARRIED = {
     ),
     "Count": (f"{TIED} select count(*), count(x), count(distinct x), count(distinct g), count(g) from t",),
     "CumeDist": (f"{TIED} select g, x, cume_dist() over (partition by g order by x) from t order by g, x",),
+    "Exp": ("select exp(0), exp(1), exp('-745'::double), exp('-inf'::double), exp(null)",),
     "Explode": ("select unnest([3, 1, null]) as x, 'a' as y order by x",),
     "Floor": (f"{NUMBERS} select floor(x), floor(x / 2) from t order by x",),
     "Greatest": (

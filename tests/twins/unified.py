@@ -294,11 +294,13 @@ def bounded(failures: dict[str, float | None]) -> dict[str, float | None]:
     return {name: {**failures, "failed_at_most_pct": at_most}[name] for name in names}
 
 
-def first_of_each_fifth(ranks: pd.Series) -> pd.Series:
+def first_of_each_fifth(ranks: pd.Series, with_last: bool = True) -> pd.Series:
     """Of shares in percent by value, in order, the first in each fifth of a percent, and the last of all."""
     fifths = [math.floor(round(5 * rank, 6)) for rank in ranks]
     last = len(fifths) - 1
-    return ranks[[i in (0, last) or fifth > fifths[i - 1] for i, fifth in enumerate(fifths)]]
+    return ranks[
+        [i == 0 or (with_last and i == last) or fifth > fifths[i - 1] for i, fifth in enumerate(fifths)]
+    ]
 
 
 def shares_up_to(values: pd.Series) -> pd.Series:
@@ -306,24 +308,54 @@ def shares_up_to(values: pd.Series) -> pd.Series:
     return 100 * values.value_counts().sort_index().cumsum() / len(values)
 
 
+def survival_curve(times: pd.Series, has_ended: pd.Series) -> pd.DataFrame:
+    """The Kaplan-Meier estimate at each time at which something ended, with its 95 % confidence interval."""
+    survival, variance = 1.0, 0.0
+    points = []
+    for time, ends in has_ended[times.notna()].groupby(times[times.notna()]):
+        at_risk, events = int((times >= time).sum()), int(ends.sum())
+        if not events:
+            continue
+        survival *= 1 - events / at_risk
+        variance += events / (at_risk * (at_risk - events)) if at_risk > events else 0
+        low = high = survival
+        if 0 < survival < 1:
+            deviation = 1.959963984540054 * math.sqrt(variance) / -math.log(survival)
+            high, low = survival ** math.exp(-deviation), survival ** math.exp(deviation)
+        points.append((time, *(round(100 * (1 - share), 9) for share in (survival, high, low))))
+    return pd.DataFrame(points, columns=["time", "percentile", "low_pct", "high_pct"])
+
+
+def survival_points(
+    times: pd.Series, has_ended: pd.Series, percentiles: tuple[int, ...], every_value: bool
+) -> list[tuple]:
+    """Percentiles with their confidence intervals, or the curve in steps of a fifth of a percent."""
+    curve = survival_curve(times.astype(float), has_ended)
+    if every_value:
+        ranks = first_of_each_fifth(pd.Series(curve["percentile"].values, curve["time"]), with_last=False)
+        return [(rank, time, None, None) for time, rank in ranks.items()]
+    if curve.empty:
+        return []
+    sought = ("percentile", "high_pct", "low_pct")
+    return [(p, *(curve.loc[curve[column] >= p, "time"].min() for column in sought)) for p in percentiles]
+
+
 def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFrame:
-    """Each percentile is a run that occurs: the least that so many percent of the jobs do not exceed."""
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
-        long = jobs[jobs["run_s"] >= min_run_s]
+        observed = jobs["observed_run_s"].where(~jobs["is_left_censored"].eq(True))
+        counted = observed >= min_run_s
+        has_ended = jobs["run_s"].notna()
         shares = (
-            percent(jobs["run_s"].count(), len(jobs)),
-            percent((long["is_right_censored"] == True).sum(), len(long)),  # noqa: E712
+            counted.sum(),
+            percent(observed.isna().sum(), len(jobs)),
+            percent((observed < min_run_s).sum(), observed.count()),
+            percent((counted & ~has_ended).sum(), counted.sum()),
         )
-        ordered = sorted(long["run_s"])
-        if every_value:
-            shares_pct = first_of_each_fifth(shares_up_to(long["run_s"].astype(float)))
-            rows += [(trace, percentile, run_s, *shares) for run_s, percentile in shares_pct.items()]
-            continue
-        for percentile in PERCENTILES if ordered else ():
-            rank = -(-percentile * len(ordered) // 100)
-            rows.append((trace, percentile, ordered[rank - 1], *shares))
-    return pd.DataFrame(rows, columns=["trace", "percentile", "run_s", "covered_pct", "censored_pct"])
+        points = survival_points(observed[counted], has_ended[counted], PERCENTILES, every_value)
+        rows += [(trace, *point, *shares) for point in points]
+    columns = ["trace", "percentile", "run_s", "low_run_s", "high_run_s"]
+    return pd.DataFrame(rows, columns=[*columns, "jobs", "unknown_pct", "excluded_pct", "censored_pct"])
 
 
 # What the published table calls a column of the summary; both tables have the same columns in one order.
@@ -502,27 +534,20 @@ WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
 def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFrame:
-    """Of all jobs of a band in order, those without a wait last: the wait at so many percent of them."""
     rows = []
     of_trace = gpu_jobs_of(raw)
-    of_trace = of_trace[(of_trace["trace"] == in_trace) & ~of_trace["is_left_censored"].eq(True)]
     for band in raw_frames.BANDS.values():
-        waits = of_trace.loc[of_trace["size_band"] == band, "wait_s"]
-        if not waits.count():
-            continue
-        ordered = sorted(waits.fillna(math.inf))
-        without = percent(waits.isna().sum(), len(waits))
-        if every_value:
-            ranks = first_of_each_fifth(shares_up_to(waits.astype(float)))
-            rows += [(band, len(waits), without, percentile, wait) for wait, percentile in ranks.items()]
-            continue
-        for percentile in WAIT_PERCENTILES:
-            wait = ordered[-(-percentile * len(ordered) // 100) - 1]
-            rows.append((band, len(waits), without, percentile, None if wait == math.inf else wait))
-    rows = [(in_trace, *row) for row in rows]
-    return pd.DataFrame(
-        rows, columns=["trace", "size_band", "jobs", "without_wait_pct", "percentile", "wait_s"]
-    )
+        jobs = of_trace[(of_trace["trace"] == in_trace) & (of_trace["size_band"] == band)]
+        observed, has_started = jobs["observed_wait_s"], jobs["wait_s"].notna()
+        shares = (
+            observed.count(),
+            percent(observed.isna().sum(), len(jobs)),
+            percent((observed.notna() & ~has_started).sum(), observed.count()),
+        )
+        points = survival_points(observed, has_started, WAIT_PERCENTILES, every_value)
+        rows += [(in_trace, band, *shares, *point) for point in points]
+    columns = ["trace", "size_band", "jobs", "unknown_pct", "never_started_pct", "percentile"]
+    return pd.DataFrame(rows, columns=[*columns, "wait_s", "low_wait_s", "high_wait_s"])
 
 
 def arrived(raw: Path, gpu_only: bool) -> pd.DataFrame:
@@ -868,9 +893,9 @@ BY_PREDICTOR = ["trace", "predictor"]
 QUERIES = {
     "unified.traces()": (traces, (True, False), CLUSTER),
     "unified.traces(gpu_only := false, preempted_fails := true)": (traces, (False, True), CLUSTER),
-    "unified.run_cdf()": (run_cdf, (600,), ["trace", "percentile"]),
-    "unified.run_cdf(min_run_s := 0)": (run_cdf, (0,), ["trace", "percentile"]),
-    "unified.run_cdf(every_value := true)": (run_cdf, (600, True), ["trace", "run_s"]),
+    "unified.run_cdf()": (run_cdf, (0,), ["trace", "percentile"]),
+    "unified.run_cdf(min_run_s := 600)": (run_cdf, (600,), ["trace", "percentile"]),
+    "unified.run_cdf(every_value := true)": (run_cdf, (0, True), ["trace", "run_s"]),
     "unified.summary_against_published()": (summary_against_published, (), [*CLUSTER, "measure"]),
     "unified.size_cdf()": (size_cdf, (), ["trace", "at_most_gpus"]),
     "unified.size_cdf(every_value := true)": (size_cdf, (True,), ["trace", "at_most_gpus"]),

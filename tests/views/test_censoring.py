@@ -137,7 +137,7 @@ def test_left_censored_jobs_hold_gpus_from_the_first_second(services: duckdb.Duc
 
 
 def test_waits_from_before_the_trace_are_unknown(services: duckdb.DuckDBPyConnection) -> None:
-    waits = "select size_band, jobs, without_wait_pct from unified.wait_cdf('dlrm') where percentile = 50"
+    waits = "select size_band, jobs, never_started_pct from unified.wait_cdf('dlrm') where percentile = 50"
     assert rows(services, waits) == [("1", 1, 0), ("2 to 7", 1, 0)]
 
 
@@ -228,6 +228,27 @@ def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
 def test_waits_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     waits = "select percentile, wait_s from unified.wait_cdf('dlrm') where percentile >= 50"
     assert rows(real, waits) == [(50, 0), (75, 42), (90, 116), (95, 370), (99, 9_764)]
+    unknown = "select distinct jobs, unknown_pct from unified.wait_cdf('dlrm')"
+    assert rows(real, unknown) == [(4_263, pytest.approx(100 * 3_123 / 7_386))]
+
+
+def test_waits_of_openb_end_with_withdrawals(real: duckdb.DuckDBPyConnection) -> None:
+    """Withdrawn pods waited 96 s in the median: they are censored then, and percentiles above them exist."""
+    waits = "select size_band, percentile, wait_s from unified.wait_cdf() where percentile in (90, 95)"
+    found = {(band, percentile): wait_s for band, percentile, wait_s in rows(real, waits)}
+    assert found["below 1", 90] == 487
+    assert found["1", 95] == 421
+    assert None not in found.values()
+
+
+def test_runs_count_what_the_end_cuts_off(real: duckdb.DuckDBPyConnection) -> None:
+    """No job is left out for its length, and the jobs that still ran at the end are censored."""
+    runs = "select trace, run_s, excluded_pct, censored_pct from unified.run_cdf() where percentile = 50"
+    found = {trace: row for trace, *row in rows(real, runs)}
+    assert found["openb"] == [655, 0, pytest.approx(100 * 32 / 6_203)]
+    assert found["dlrm"][2] == pytest.approx(100 * 1_045 / 4_263)
+    long = "select excluded_pct from unified.run_cdf(min_run_s := 600) where trace = 'openb' limit 1"
+    assert rows(real, long) == [(pytest.approx(100 * 3_022 / 6_203),)]
 
 
 def test_gpu_time_that_the_end_of_openb_cuts_off(real: duckdb.DuckDBPyConnection) -> None:

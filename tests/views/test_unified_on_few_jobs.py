@@ -338,7 +338,7 @@ def test_one_failure_rate(synthetic: duckdb.DuckDBPyConnection) -> None:
 def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) -> None:
     """Of openb's two pods of one GPU, one waited 10 s and one never started."""
     waits = (
-        "select size_band, jobs, without_wait_pct, wait_s from unified.wait_cdf('{}') where percentile = {}"
+        "select size_band, jobs, never_started_pct, wait_s from unified.wait_cdf('{}') where percentile = {}"
     )
     assert rows(few, waits.format("openb", 50)) == [
         ("below 1", 1, 0.0, 10.0),
@@ -346,8 +346,10 @@ def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) 
         ("2 to 7", 1, 0.0, 20.0),
     ]
     assert rows(few, waits.format("openb", 75))[1] == ("1", 2, 50.0, None)
-    # Of PAI's three with one GPU, one waits without a start: 10 and 40 s are known.
-    assert rows(few, waits.format("pai", 50)) == [("1", 3, pytest.approx(100 / 3), 40.0), ("8", 1, 0.0, 20.0)]
+    # Of PAI's three with one GPU, one has no launch: 10 and 40 s are known.
+    assert rows(few, waits.format("pai", 50)) == [("1", 2, 0.0, 10.0), ("8", 1, 0.0, 20.0)]
+    unknown = "select distinct size_band, unknown_pct from unified.wait_cdf('pai') order by size_band"
+    assert rows(few, unknown) == [("1", pytest.approx(100 / 3)), ("8", 0)]
     assert rows(few, "from unified.wait_cdf('itp')") == []
 
 

@@ -3,6 +3,7 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status
 -- caveat: openb.running_outcome_unknown: status
+-- caveat: openb.pending_is_withdrawn: observed_wait_s
 -- settles: openb.not_a_snapshot: run_s end_s is_right_censored
 -- settles: openb.times_from_first_pod: is_right_censored
 -- settles: openb.variants_are_resampled
