@@ -41,7 +41,7 @@ def test_agrees_with_statsmodels(one: list[tuple[int, bool]], other: list[tuple[
             assert own.empty
             continue
         with warnings.catch_warnings():
-            # It divides by zero where nobody is left at risk.
+            # It divides by zero where no row is at risk any more.
             warnings.simplefilter("ignore", RuntimeWarning)
             expected = SurvfuncRight(runs["seconds"], runs["has_ended"].astype(int))
         assert list(own["seconds"]) == list(expected.surv_times)
