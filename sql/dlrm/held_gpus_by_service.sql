@@ -48,9 +48,10 @@ classes as (
     group by service, place
 ),
 
+-- Instances without GPUs are seen to the end of the trace as well.
 seen as (
-    select max(to_s) as trace_end_s
-    from instances
+    select max(observed_start_s + observed_run_s) as trace_end_s
+    from dlrm.standard_job
 ),
 
 -- One row per instance and hour that it runs in.

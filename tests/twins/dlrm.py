@@ -92,12 +92,12 @@ def requests_by_role(raw: Path) -> pd.DataFrame:
 def held_gpus_by_service(raw: Path, top_services: int) -> pd.DataFrame:
     """Adds up, hour by hour, the seconds of each service's instances within the hour."""
     found = lifetimes(raw)
+    trace_s = found["to_s"].max()
     found = found[(found["gpu_request"] > 0) & (found["to_s"] > found["from_s"])]
     gpu_s = (found["gpu_request"] * (found["to_s"] - found["from_s"])).groupby(found["app_name"]).sum()
     top = sorted(gpu_s.index, key=lambda service: (-gpu_s[service], service))[:top_services]
     service = found["app_name"].where(found["app_name"].isin(top), "others")
     names = found["app_name"].groupby(service).nunique()
-    trace_s = found["to_s"].max()
     frames = []
     for hour in range(math.ceil(trace_s / 3600)):
         begin, end = 3600 * hour, min(3600 * (hour + 1), trace_s)

@@ -136,6 +136,16 @@ def test_left_censored_jobs_hold_gpus_from_the_first_second(services: duckdb.Duc
     assert rows(services, offered)[0] == (pytest.approx(4 * 3600 + 1800 + 2 * 3590),)
 
 
+def test_services_hold_gpus_of_instances_that_the_trace_cuts_off(services: duckdb.DuckDBPyConnection) -> None:
+    columns = "service, hour_start_s, covered_s, held_gpus, left_censored_gpus, right_censored_gpus"
+    assert rows(services, f"select {columns} from dlrm.held_gpus_by_service()") == [
+        ("app", 0, 3600, *(pytest.approx(gpu_s / 3600) for gpu_s in (23_360, 16_200, 14_400))),
+        ("app", 3600, 3600, *(pytest.approx(gpu_s / 3600) for gpu_s in (14_600, 14_400, 14_560))),
+    ]
+    [(requested, held)] = rows(services, "select requested_gpus, mean_held_gpus from dlrm.requests_by_role()")
+    assert (requested, held) == (8, pytest.approx((23_360 + 14_600) / 7200))
+
+
 def test_waits_from_before_the_trace_are_unknown(services: duckdb.DuckDBPyConnection) -> None:
     waits = "select size_band, jobs, never_started_pct from unified.wait_cdf('dlrm') where percentile = 50"
     assert rows(services, waits) == [("1", 1, 0), ("2 to 7", 1, 0)]
@@ -211,6 +221,10 @@ def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     )
     assert allocated_gpu_h == pytest.approx(gpu_h)
     assert allocated_gpu_h / (2_677_541 / 3600) == pytest.approx(3_194, abs=0.5)
+    by_service = "select sum(held_gpus * covered_s) / 3600 from dlrm.held_gpus_by_service()"
+    assert rows(real, by_service) == [(pytest.approx(gpu_h),)]
+    by_role = "select requested_gpus, mean_held_gpus from dlrm.requests_by_role() where role = 'HN'"
+    assert rows(real, by_role) == [(7_386, pytest.approx(3_194, abs=0.5))]
     assert least_gpus > 2_500
     # Runs seen whole are short: half of all instances were seen for more than 630,319 s.
     medians = "median_run_s, whole_run_pct, without_wait_pct"
