@@ -367,3 +367,32 @@ def test_result_without_rows(
     call: str, columns: str, rows: list[tuple[object, ...]], no_rows: duckdb.DuckDBPyConnection
 ) -> None:
     assert no_rows.execute(f"select {columns} from {call}").fetchall() == rows
+
+
+def test_only_company_at_its_start_makes_a_worker_share(tmp_path: Path) -> None:
+    """The long run meets another worker because it is long, so it counts as unshared."""
+    runs = {"long": (100, 1000, "gpu0"), "joined": (200, 500, "gpu0"), "alone": (100, 200, "gpu1")}
+    key = "job_name task_name worker_name"
+    connection = made(
+        tmp_path,
+        pai_job_table=rows_of(
+            "pai_job_table", "job_name inst_id user", *((name, name, "u") for name in runs)
+        ),
+        pai_task_table=rows_of(
+            "pai_task_table", "job_name task_name gpu_type", *((name, "worker", "T4") for name in runs)
+        ),
+        pai_instance_table=rows_of(
+            "pai_instance_table",
+            f"{key} status start_time end_time machine",
+            *((n, "worker", n, "Terminated", start, end, "m1") for n, (start, end, _) in runs.items()),
+        ),
+        pai_sensor_table=rows_of(
+            "pai_sensor_table",
+            f"{key} machine gpu_name",
+            *((name, "worker", name, "m1", gpu) for name, (_, _, gpu) in runs.items()),
+        ),
+    )
+    columns = "workers, sharing_workers, compared_workers, groups, slower_pct, median_slowdown"
+    with connection:
+        found = connection.execute(f"select {columns} from pai.colocation_slowdown(1)").fetchall()
+    assert found == [(3, 1, 3, 1, 0, pytest.approx(300 / 500))]
