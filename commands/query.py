@@ -245,10 +245,11 @@ def sql(
 @click.option("--files", is_flag=True, help="Check the Parquet files instead: size and checksum of each.")
 @answer_options
 def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
-    """Check the data against the rules of the catalog.
+    """Check the data against the rules of the catalog and the expected counts of the published files.
 
-    Exits with 1 if a rule fails. With --files, compares each Parquet file with its entry in datapackage.json,
-    and each materialized view with the checksum that is stored with it.
+    Exits with 1 if one fails. Expected counts do not apply to synthetic data. With --files, compares each
+    Parquet file with its entry in datapackage.json, and each materialized view with the checksum that is
+    stored with it.
 
     Example: traces check itp
     """
@@ -264,14 +265,14 @@ def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
     options.write(partial(bind_rows, rows=found), brief=checks.BRIEF)
     count = checks.count_failed(found)
     if count:
-        raise UserError(f"{count} of {found.num_rows} rules failed")
+        raise UserError(f"{count} of {found.num_rows} rules and expected counts failed")
 
 
 @click.command()
 @trace_names
 @answer_options
 def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
-    """Compare published figures with the data.
+    """Compare figures that documents print with the data.
 
     Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
     are neither reproduced nor different.
@@ -287,7 +288,8 @@ def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
     if not results:
         say("note: the catalog has no published figures of these traces", stderr=True)
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
-    bind = partial(bind_rows, rows=verify.as_table(results), notes=explain(results))
+    notes = [*explain(results), *verify.trust_summary(results)]
+    bind = partial(bind_rows, rows=verify.as_table(results), notes=notes)
     print_notes(options.write(bind, brief=verify.BRIEF), stderr=options.notes_to_stderr)
     count = verify.count(results, verify.Verdict.DIFFERS)
     if count:

@@ -30,6 +30,7 @@ class Catalog:
         self.clocks = self._rows("clocks")
         self.metrics = self._rows("metrics")
         self.figures = self._rows("published")
+        self.expected = self._rows("expected")
         self.tables = {row["table_name"]: row for row in self._rows("tables")}
         self.versions = {row["versioned_name"]: row for row in self._rows("views")}
         self.queries = {row["query_name"]: row for row in self._rows("queries")}

@@ -51,8 +51,8 @@ def render(catalog: Catalog) -> Pages:
             pages[_path(name)] = _query(catalog, name)
         if _of_trace(catalog.caveats, schema):
             pages[f"{folder}/all-caveats.md"] = _caveats(catalog, schema)
-        if _of_trace(catalog.figures, schema):
-            pages[f"{folder}/published-figures.md"] = _figures(catalog, schema)
+        if _of_trace(catalog.figures + catalog.expected, schema):
+            pages[f"{folder}/all-figures.md"] = _figures(catalog, schema)
     return pages
 
 
@@ -86,11 +86,13 @@ def _index(catalog: Catalog) -> str:
 
 def _schema(catalog: Catalog, schema: str) -> str:
     trace = next((row for row in catalog.traces if row["trace"] == schema), None)
-    caveats, figures = _of_trace(catalog.caveats, schema), _of_trace(catalog.figures, schema)
+    caveats, figures, expected = (
+        _of_trace(rows, schema) for rows in (catalog.caveats, catalog.figures, catalog.expected)
+    )
     tables = _in_schema(catalog.tables | catalog.catalog_tables, schema)
     views, queries = _in_schema(catalog.views, schema), _in_schema(catalog.queries, schema)
     files = [name.partition(".")[2] for name in (*tables, *views, *queries)]
-    more = [name for name, rows in (("all-caveats", caveats), ("published-figures", figures)) if rows]
+    more = [name for name, rows in (("all-caveats", caveats), ("all-figures", figures + expected)) if rows]
     return document(
         f"(schema.{schema})=\n# {schema}: {text(_title(catalog, schema))}",
         facts(
@@ -101,7 +103,9 @@ def _schema(catalog: Catalog, schema: str) -> str:
                 "Licence": text(trace["licence"]),
                 "Cite": prose(trace["citation"]),
                 "Caveats": f"[{len(caveats)} caveats](#caveats.{schema})" if caveats else "",
-                "Figures": f"[{len(figures)} published figures](#figures.{schema})" if figures else "",
+                "Figures": f"[{len(figures)} published, {len(expected)} expected](#figures.{schema})"
+                if figures + expected
+                else "",
             }
             if trace
             else {}
@@ -353,16 +357,16 @@ def _caveats(catalog: Catalog, schema: str) -> str:
 
 
 def _figures(catalog: Catalog, schema: str) -> str:
-    rows = [
-        (_figure_claim(row), _figure_value(row), _figure_source(row))
-        for row in _of_trace(catalog.figures, schema)
-    ]
-    return document(
-        f"(figures.{schema})=\n# Published figures of {schema}",
-        "Figures printed by the publisher and by others. `traces verify` compares them with values computed "
-        "from the data.",
-        stacked(("figure", "published value", "source and measurement"), rows),
-    )
+    sections = {
+        "Published figures": (catalog.figures, "Documents print them. `traces verify` compares them."),
+        "Expected counts": (catalog.expected, "No document prints them. `traces check` compares them."),
+    }
+    parts = []
+    for title, (figures, about) in sections.items():
+        rows = [(_figure_claim(f), _figure_value(f), _figure_source(f)) for f in _of_trace(figures, schema)]
+        if rows:
+            parts += [f"## {title}", about, stacked(("figure", "value", "source and measurement"), rows)]
+    return document(f"(figures.{schema})=\n# Figures of {schema}", *parts)
 
 
 def _figure_claim(figure: Row) -> str:
@@ -378,7 +382,7 @@ def _figure_value(figure: Row) -> str:
 
 def _figure_source(figure: Row) -> str:
     lines = (
-        f"{prose(figure['printed_in'])} ({figure['trust']})",
+        f"{prose(figure['printed_in'])} ({figure['trust']})" if "trust" in figure else "",
         f"Reads {links(figure['reads'])}" if figure["reads"] else "",
         code(figure["measured_by"]) if figure["measured_by"] else "Not measurable",
         prose(figure["explanation"]),

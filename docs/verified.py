@@ -14,7 +14,14 @@ import duckdb
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.engines.duckdb.read.verify import Result, Verdict, as_table, count, figures
+from tracehouse.engines.duckdb.read.verify import (
+    Result,
+    Verdict,
+    as_table,
+    counts_by_trust,
+    figures,
+    verdict_counts,
+)
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import export
 
@@ -29,16 +36,17 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
     for result in results:
         if result.verdict is Verdict.SYNTHETIC:
             raise UserError(f"{result.figure} was computed from synthetic data: ingest the publishers' files")
-    counts = {verdict: count(results, verdict) for verdict in Verdict}
-    summary = ", ".join(f"{number} {verdict}" for verdict, number in counts.items() if number)
+    summary = ", ".join(f"{number} {verdict}" for verdict, number in verdict_counts(results).items())
     reasons = [result for result in results if result.explanation and not _is_plain(result.verdict)]
     parts = [
         "# Published and computed figures",
         f"Output of `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
         "for the files in the last table. `make verified RAW=folder` updates this page, and a test compares "
-        "it. The source, reliability, tolerance and SQL of each figure are in `catalog.published`. Measured "
-        "values are rounded to ten digits.",
-        f"{len(results)} figures: {summary}.",
+        "it. The tolerance and SQL of each figure are in `catalog.published`. Measured values are rounded to "
+        "ten digits. Counts of the files that no document prints are not here: `traces check` compares them.",
+        f"{len(results)} figures: {summary}. By the kind of source, which [Verification](verification.md) "
+        "explains:",
+        "\n".join(_by_trust(results)),
         _markdown(results),
         "## Explanations",
         "\n".join(f"- `{result.figure}`, {result.verdict}: {result.explanation}" for result in reasons),
@@ -67,6 +75,15 @@ def _rounded(result: Result) -> Result:
 def _is_plain(verdict: Verdict) -> bool:
     """Return whether a verdict needs no explanation."""
     return verdict in (Verdict.REPRODUCED, Verdict.NO_DATA)
+
+
+def _by_trust(results: Sequence[Result]) -> Iterable[str]:
+    counts = counts_by_trust(results)
+    verdicts = [verdict for verdict in Verdict if any(verdict in found for found in counts.values())]
+    yield f"| trust | {' | '.join(verdicts)} |"
+    yield f"| --- |{' ---: |' * len(verdicts)}"
+    for trust, found in counts.items():
+        yield f"| {trust} | {' | '.join(str(found.get(verdict, 0)) for verdict in verdicts)} |"
 
 
 def _markdown(results: Sequence[Result]) -> str:

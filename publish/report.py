@@ -24,6 +24,7 @@ TEMPLATE = "report.html.j2"
 COMPARISON = "unified.traces"
 ACROSS = "unified"
 DIFFERENT = (Verdict.DIFFERS, Verdict.EXPLAINED)
+SECOND_HAND = ("quoted", "recalled", "third party")
 UNMEASURED = (Verdict.NO_DATA, Verdict.NOT_MEASURABLE)
 
 Row = dict[str, Any]
@@ -53,13 +54,12 @@ class Charts:
 class Figures:
     """The headline figures with their sources, and the number of figures by verdict.
 
-    Headlines are measured figures that the publisher printed, or that differ. `others` is the number of
-    measured figures from third parties that do not differ.
+    Headlines are measured figures that were seen where they were printed by the publisher or in a paper, or
+    that differ. `others` is the number of measured figures from other sources that do not differ.
     """
 
     headlines: Sequence[Result]
     others: int
-    printed_in: dict[str, str]
     counts: Counter[str]
 
 
@@ -181,18 +181,11 @@ def _section(connection: duckdb.DuckDBPyConnection, facts: Row) -> TraceSection:
 
 def _figures(connection: duckdb.DuckDBPyConnection, trace: str) -> Figures:
     results = verify.figures(connection, [trace])
-    printed = _rows(
-        connection,
-        "select figure, printed_in, trust from catalog.published where trace = $trace",
-        trace=trace,
-    )
-    by_others = {row["figure"] for row in printed if row["trust"] == "third party"}
     measured = [result for result in results if result.verdict not in UNMEASURED]
-    headlines = [r for r in measured if r.figure not in by_others or r.verdict in DIFFERENT]
+    headlines = [r for r in measured if r.trust not in SECOND_HAND or r.verdict in DIFFERENT]
     return Figures(
         headlines=headlines,
         others=len(measured) - len(headlines),
-        printed_in={row["figure"]: f"{row['printed_in']} ({row['trust']})" for row in printed},
         counts=Counter(result.verdict.value for result in results),
     )
 

@@ -18,6 +18,6 @@ def few_definitions(*schemas: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(views, "view_files", lambda: [v for v in view_files() if v.schema in schemas])
         patched.setattr(build, "query_files", lambda: [])
-        for filled in ("fill_published", "fill_metrics", "create_checks"):
+        for filled in ("fill_figures", "fill_metrics", "create_checks"):
             patched.setattr(catalog, filled, lambda *_: None)
         yield

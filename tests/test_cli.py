@@ -522,7 +522,7 @@ def test_failed_rule_exits_with_1(tmp_path: Path) -> None:
     )
     assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("check", "openb", warehouse=tmp_path)
-    assert run.code == 1 and "failed" in run.stdout and "rules failed" in run.stderr
+    assert run.code == 1 and "failed" in run.stdout and "rules and expected counts failed" in run.stderr
 
 
 def test_different_figure_exits_with_1(tmp_path: Path) -> None:
@@ -544,9 +544,11 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
 def test_verify_succeeds_on_real_and_synthetic_data(real_warehouse: Path, sample_warehouse: Path) -> None:
     for warehouse, verdict in ((real_warehouse, "reproduced"), (sample_warehouse, "synthetic data")):
         run = traces("verify", "pai", warehouse=warehouse)
-        assert (run.code, run.stderr) == (0, "")
-        assert run.stdout.startswith("figure,statement,published,measured,difference,unit,verdict\n")
-        assert f"GPUs,{verdict}\n" in run.stdout
+        assert run.code == 0 and f"trust paper: 10 {verdict}" in run.stderr
+        assert run.stdout.startswith(
+            "figure,statement,published,measured,difference,unit,verdict,trust,printed_in\n"
+        )
+        assert f"GPUs,{verdict},paper," in run.stdout
     markdown = traces("verify", "itp", "--format", "markdown", warehouse=real_warehouse)
     assert markdown.code == 0 and markdown.stdout.startswith("| figure | statement |")
 
@@ -558,9 +560,16 @@ def test_explained_difference_is_no_failure(tmp_path: Path) -> None:
     (raw / "pai_instance_table.csv").write_text("j,worker,i,w,n,Terminated,150.0,400.0,m\n")
     assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
     run = traces("verify", "pai", warehouse=tmp_path)
-    assert "113.0,50.0,-63.0,s,differs as explained\n" in run.stdout
-    explained = run.stdout.count(",differs as explained\n")
-    note, failed = run.stderr.splitlines()
+    assert "113.0,50.0,-63.0,s,differs as explained,slides," in run.stdout
+    explained = run.stdout.count(",differs as explained,")
+    note, *by_trust, failed = run.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in by_trust] == [
+        "trust publisher",
+        "trust paper",
+        "trust read off a figure",
+        "trust slides",
+        "trust third party",
+    ]
     assert note == f"note explained: {explained} figures differ for known reasons, see catalog.published"
     assert failed.startswith("error: ") and failed.endswith(" figures differ")
     with terminal("verify", "pai", "--no-pager", warehouse=tmp_path) as opened:

@@ -1,11 +1,11 @@
-"""Read and validate the ledgers of each trace: caveats, clocks, metrics, published figures and rules."""
+"""Read and validate the ledgers of each trace: caveats, clocks, metrics, figures and rules."""
 
 import csv
 import difflib
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tracehouse.ingest.declarations import all_traces
@@ -13,7 +13,9 @@ from tracehouse.ingest.reference_curves import traces_with_curves
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
-TRUSTS = ("publisher", "read off a figure", "third party", "slides")
+# Where a figure was printed: by the trace's publisher; in a paper by its authors; in a chart; on slides; in a
+# source that was seen only as others quote it, or is only recalled; by somebody else.
+TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
 EXACTNESSES = ("exact", "approximate", "impossible")
 # What happens if a caveat is ignored: the result is read wrongly; it covers or can show less than it seems
 # to; or nothing, because ingest or a view handles it.
@@ -112,11 +114,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure, and the SQL that measures it; empty if the trace cannot.
+    """A value and the SQL that measures it.
 
-    `relation` says what the measured value should be compared with the printed one: equal, at least or at
-    most, within `tolerance`. `explanation` says why it differs, if it does. `needs_file` is the CSV that the
-    figure is about, if its table has several: without this file, the figure has no data.
+    `relation` says how the measured value should compare with `value`: equal, at least or at most, within
+    `tolerance`. `explanation` says why it differs, if it does. `needs_file` is the CSV that the figure is
+    about, if its table has several: without this file, the figure has no data.
     """
 
     name: str
@@ -126,11 +128,17 @@ class Figure:
     value: float
     unit: str
     tolerance: float
-    printed_in: str
-    trust: str
     measured_by: str
     explanation: str
     needs_file: str
+
+
+@dataclass(frozen=True)
+class PublishedFigure(Figure):
+    """A figure that a document prints. Its `measured_by` is empty if the trace cannot measure it."""
+
+    printed_in: str
+    trust: str
 
 
 @dataclass(frozen=True)
@@ -250,11 +258,26 @@ def _objects(row: dict[str, str], name: str) -> tuple[str, ...]:
     return objects
 
 
-def published(folder: Path = VIEWS) -> list[Figure]:
-    """Read every published figure of every ledger. Raises DefinitionError on an invalid one."""
-    figures = [_figure(row) for row in _read_ledger(folder, "published.csv")]
-    _require_unique("published.csv: ", [figure.name for figure in figures])
-    return figures
+def published(folder: Path = VIEWS) -> list[PublishedFigure]:
+    """Read the figures that documents print. Raises DefinitionError on an invalid one."""
+    return [_published_figure(row) for row in _figure_rows(folder, "published.csv")]
+
+
+def expected(folder: Path = VIEWS) -> list[Figure]:
+    """Read the counts of published files that no document prints. Raises DefinitionError on an invalid one.
+
+    `traces check` compares them with the data, which finds changed files and changed SQL.
+    """
+    return [_figure(row, "measured_by") for row in _figure_rows(folder, "expected.csv")]
+
+
+def _figure_rows(folder: Path, file: str) -> list[dict[str, str]]:
+    """Read one of the two ledgers of figures. A name occurs once in both together."""
+    ledgers = {name: list(_read_ledger(folder, name)) for name in ("published.csv", "expected.csv")}
+    _require_unique(
+        "published.csv, expected.csv: ", [row["figure"] for rows in ledgers.values() for row in rows]
+    )
+    return ledgers[file]
 
 
 def metrics(folder: Path = VIEWS) -> list[Metric]:
@@ -313,15 +336,22 @@ def _metric(row: dict[str, str]) -> Metric:
     return Metric(**row)
 
 
-def _figure(row: dict[str, str]) -> Figure:
+def _published_figure(row: dict[str, str]) -> PublishedFigure:
+    _require_choice(row["figure"], row, "trust", TRUSTS)
+    return PublishedFigure(
+        **asdict(_figure(row, "printed_in")), printed_in=row["printed_in"], trust=row["trust"]
+    )
+
+
+def _figure(row: dict[str, str], required: str) -> Figure:
+    """Return a line of a ledger as a figure. `required` is a column that this ledger may not leave empty."""
     name = row["figure"]
     if not name.startswith(f"{row['trace']}."):
-        raise DefinitionError(f"published.csv: {name} must begin with {row['trace']}., its trace")
-    for key in ("statement", "unit", "printed_in"):
+        raise DefinitionError(f"{name} must begin with {row['trace']}., its trace")
+    for key in ("statement", "unit", required):
         if not row[key]:
             raise DefinitionError(f"{name}: {key} is empty")
     _require_choice(name, row, "relation", RELATIONS)
-    _require_choice(name, row, "trust", TRUSTS)
     value = _number(row, "figure", "value")
     spellings = spell_value(value)
     if not any(spelling in row["statement"] for spelling in spellings):
@@ -337,8 +367,6 @@ def _figure(row: dict[str, str]) -> Figure:
         value=value,
         unit=row["unit"],
         tolerance=_number(row, "figure", "tolerance"),
-        printed_in=row["printed_in"],
-        trust=row["trust"],
         measured_by=row["measured_by"],
         explanation=row["explanation"],
         needs_file=_known_file(row),

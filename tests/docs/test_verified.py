@@ -47,7 +47,7 @@ def test_page_has_no_unexplained_difference() -> None:
         if line.startswith(tuple(f"| {trace}." for trace in verified.TRACES))
     ]
     assert [row[0].removeprefix("| ") for row in rows] == named
-    assert {row[-1].removesuffix(" |") for row in rows} <= set(verify.Verdict) - {
+    assert {row[6] for row in rows} <= set(verify.Verdict) - {
         verify.Verdict.DIFFERS,
         verify.Verdict.SYNTHETIC,
     }

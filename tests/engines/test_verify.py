@@ -1,6 +1,7 @@
 """Published figures are compared with computed ones, with every verdict."""
 
 import csv
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 import raw_dumps
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import sandbox, verify
+from tracehouse.engines.duckdb.read import checks, sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
 from tracehouse.views import ledgers
@@ -42,20 +43,21 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
-    monkeypatch.setattr(ledgers, "published", partial(ledgers.published, tmp_path / "views"))
+    for ledger in ("published", "expected"):
+        monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
 
     def build_with(*figures: dict[str, str], warehouse: Path = tmp_path / "warehouse") -> Path:
         write_ledger(tmp_path, *figures)
         with duckdb.connect(str(warehouse / database.NAME)) as connection:
             connection.execute("delete from catalog.published")
-            catalog.fill_published(connection, ledgers.published())
+            catalog.fill_figures(connection, "published", ledgers.published())
         return warehouse
 
     return build_with
 
 
-def write_ledger(folder: Path, *figures: dict[str, str]) -> Path:
-    path = folder / "views" / "openb" / "published.csv"
+def write_ledger(folder: Path, *figures: dict[str, str], name: str = "published.csv") -> Path:
+    path = folder / "views" / "openb" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(FIGURE))
@@ -154,7 +156,7 @@ def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, 
         ({"value": "nan"}, "openb.gpus: value must be a number, not 'nan'"),
         ({"tolerance": ""}, "openb.gpus: tolerance must be a number of at least 0, not ''"),
         ({"tolerance": "-1"}, "openb.gpus: tolerance must be a number of at least 0, not '-1'"),
-        ({"trust": "hearsay"}, "trust must be publisher or read off a figure or .*, not 'hearsay'"),
+        ({"trust": "hearsay"}, "trust must be publisher or paper or .*, not 'hearsay'"),
         ({"relation": "about"}, "relation must be equal or at least or at most, not 'about'"),
         ({"printed_in": ""}, "openb.gpus: printed_in is empty"),
         ({"needs_file": "nodes.csv"}, "openb.gpus: no table of openb is read from nodes.csv"),
@@ -173,7 +175,55 @@ def test_rejects_invalid_figure(
 ) -> None:
     ledger = write_ledger(tmp_path, figure)
     with sandbox.connect(sample_warehouse) as connection, pytest.raises(DefinitionError, match=complaint):
-        catalog.fill_published(connection, ledgers.published(ledger))
+        catalog.fill_figures(connection, "published", ledgers.published(ledger))
+
+
+def test_rejects_figure_of_both_ledgers_and_count_without_sql(tmp_path: Path) -> None:
+    write_ledger(tmp_path, {})
+    folder = write_ledger(tmp_path, {}, name="expected.csv")
+    for read in (ledgers.published, ledgers.expected):
+        with pytest.raises(DefinitionError, match=r"openb\.gpus occurs twice"):
+            read(folder)
+    write_ledger(tmp_path, {"figure": "openb.counted", "measured_by": ""}, name="expected.csv")
+    with pytest.raises(DefinitionError, match=r"openb\.counted: measured_by is empty"):
+        ledgers.expected(folder)
+
+
+def test_published_figures_are_those_that_documents_print() -> None:
+    """A count of the files is compared with itself: it belongs to the expected ones."""
+    published = ledgers.published()
+    assert len(published) > 300 and len(ledgers.expected()) > 250
+    own = r"count(s|ed) on|computed from|not in the publisher|^third party"
+    assert [figure.name for figure in published if re.search(own, figure.printed_in)] == []
+    quoted = {figure.name for figure in published if figure.trust == "quoted"}
+    assert {f.name for f in published if f.name in quoted and "as quoted" not in f.printed_in} == set()
+    assert {figure.trust for figure in published} == set(ledgers.TRUSTS)
+
+
+def test_publisher_is_that_of_the_trace() -> None:
+    """AcmeTrace has figures of other publishers' traces."""
+    of_others = [f for f in ledgers.published() if f.trace != "acme" and f.printed_in.startswith("AcmeTrace")]
+    assert len(of_others) == 40
+    assert {f.trust for f in of_others} == {"third party", "read off a figure"}
+
+
+def test_counts_verdicts_by_kind_of_source(build: Build) -> None:
+    figures = [
+        {"figure": "openb.a"},
+        {"figure": "openb.b", "trust": "recalled"},
+        {"figure": "openb.c", "trust": "recalled", "value": "7"},
+        {"figure": "openb.d", "trust": "paper", "measured_by": ""},
+    ]
+    with sandbox.connect(build(*figures)) as connection:
+        results = verify.figures(connection, [])
+    assert [f"{note.word} {note.name}: {note.text}" for note in verify.trust_summary(results)] == [
+        "trust publisher: 1 reproduced",
+        "trust paper: 1 not measurable",
+        "trust recalled: 1 reproduced, 1 differs",
+    ]
+    table = verify.as_table(results)
+    assert table["trust"].to_pylist() == ["publisher", "recalled", "recalled", "paper"]
+    assert set(table["printed_in"].to_pylist()) == {"a paper, table 1"}
 
 
 def test_invalid_ledger_leaves_the_database_unchanged(build: Build, tmp_path: Path) -> None:
@@ -245,7 +295,7 @@ def test_real_itp_is_as_published(real_warehouse: Path) -> None:
         "I12_deadlines_most": Verdict.NOT_MEASURABLE,
     }
     assert others["itp.I7_min_tightness"].measured == pytest.approx(0.49938, abs=5e-6)
-    assert len(results) > 90
+    assert len(results) == 13
 
 
 def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
@@ -253,9 +303,6 @@ def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
     with sandbox.connect(real_warehouse) as connection:
         results = verify.figures(connection, ["zeus"])
     verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
-    of_others = {name for name in verdicts if name.endswith(("_p100", "_rtx6000"))}
-    assert len(of_others) == 8
-    assert {verdicts.pop(name) for name in of_others} == {Verdict.NO_DATA}
     assert {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED} == {
         "Z2_batch_least": Verdict.EXPLAINED,
         "Z3_power_most": Verdict.EXPLAINED,
@@ -263,14 +310,64 @@ def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
         "Z4_energy_most": Verdict.NOT_MEASURABLE,
         "Z4_time_most": Verdict.NOT_MEASURABLE,
     }
-    assert len([name for name in verdicts if name.startswith("v100_")]) == 6 * 13
+    assert len(verdicts) == 9
+
+
+def test_real_files_have_the_expected_counts(real_warehouse: Path) -> None:
+    with sandbox.connect(real_warehouse) as connection:
+        results = verify.expectations(connection, ["itp", "openb", "zeus"])
+        rows = checks.run_rules(connection, ["zeus"]).to_pylist()
+    # Only Zeus's power files of V100 and A40 are available.
+    absent = {result.figure for result in results if result.verdict is Verdict.NO_DATA}
+    assert len(absent) == 8 and all(name.endswith(("_p100", "_rtx6000")) for name in absent)
+    others = {result.figure: result.verdict for result in results if result.figure not in absent}
+    assert len(others) > 200
+    assert {name: v for name, v in others.items() if v is not Verdict.REPRODUCED} == {
+        "openb.O13_running_at_end": Verdict.EXPLAINED
+    }
+    assert len([name for name in others if name.startswith("zeus.v100_")]) == 6 * 13
+    statuses = {row["check_name"]: (row["status"], row["violations"]) for row in rows}
+    assert statuses["zeus.v100_cifar100_power_only"] == ("ok", 0)
+    assert {statuses[name] for name in absent} == {("no data", None)}
+
+
+def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
+    """On real files alone."""
+    figures = [
+        {"figure": "openb.same"},
+        {"figure": "openb.other", "value": "7"},
+        {"figure": "openb.defined", "value": "7", "explanation": "Why."},
+        {"figure": "openb.absent", "measured_by": "select count(*) from openb.pod"},
+    ]
+    write_ledger(tmp_path, *figures, name="expected.csv")
+    warehouse = build()
+    with duckdb.connect(str(warehouse / database.NAME)) as connection:
+        connection.execute("delete from catalog.expected")
+        catalog.fill_figures(connection, "expected", ledgers.expected())
+    with sandbox.connect(warehouse) as connection:
+        table = checks.run_rules(connection, ["openb"])
+    rows = {row["check_name"]: row for row in table.to_pylist()}
+    assert [(rows[f["figure"]]["status"], rows[f["figure"]]["violations"]) for f in figures] == [
+        ("ok", 0),
+        ("failed", 1),
+        ("known", 1),
+        ("no data", None),
+    ]
+    assert rows["openb.other"]["rule"] == "There are 7 GPUs. The files give 6.0."
+    assert rows["openb.defined"]["rule"] == "There are 7 GPUs. The files give 6.0. Why."
+    assert checks.count_failed(table) == 1
 
 
 @pytest.fixture(scope="module")
 def sample_results(sample_warehouse: Path) -> list[verify.Result]:
-    """Every figure, compared with the synthetic data."""
+    """Every figure of both ledgers, compared with the synthetic data. Checks do not apply."""
     with sandbox.connect(sample_warehouse) as connection:
-        return list(verify.figures(connection, []))
+        results = [*verify.figures(connection, []), *verify.expectations(connection, [])]
+        statuses = checks.run_rules(connection, ["itp"])["status"].to_pylist()
+    assert statuses.count("not applicable") == len(
+        [figure for figure in ledgers.expected() if figure.trace == "itp"]
+    )
+    return results
 
 
 def test_every_figure_can_be_computed(sample_results: list[verify.Result]) -> None:

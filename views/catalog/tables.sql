@@ -135,14 +135,14 @@ create table catalog.published (
     value double,
     unit varchar,
     tolerance double,
-    printed_in varchar,
-    trust varchar,
     measured_by varchar,
     explanation varchar,
     needs_file varchar,
+    printed_in varchar,
+    trust varchar,
     reads varchar[]
 );
-comment on table catalog.published is 'The published figures: one row per value, with the SQL that measures it.';
+comment on table catalog.published is 'The figures that documents print: one row per value, with where it is printed and the SQL that measures it.';
 comment on column catalog.published.figure is 'Name of the figure.';
 comment on column catalog.published.trace is 'Trace that it is about.';
 comment on column catalog.published.statement is 'The claim as a sentence, which contains the value.';
@@ -150,12 +150,38 @@ comment on column catalog.published.relation is 'How the measured value should c
 comment on column catalog.published.value is 'The published value.';
 comment on column catalog.published.unit is 'Its unit.';
 comment on column catalog.published.tolerance is 'Largest difference, in the unit, that still reproduces the value: it allows for rounding or reading off a figure.';
-comment on column catalog.published.printed_in is 'Document that prints the value, and where in it.';
-comment on column catalog.published.trust is 'Kind of source: publisher, read off a figure, third party or slides.';
 comment on column catalog.published.measured_by is 'Query that returns the measured value; empty if it is not measurable.';
 comment on column catalog.published.explanation is 'Why the measured value differs or uses another definition; empty if it should agree.';
 comment on column catalog.published.needs_file is 'Raw CSV that the figure is about, if its table has several: without it, the figure has no data; otherwise empty.';
+comment on column catalog.published.printed_in is 'Document that prints the value, and where in it.';
+comment on column catalog.published.trust is 'Kind of source: publisher; paper; read off a figure; slides; quoted, seen only as others quote it; recalled, from memory; or third party, printed by others.';
 comment on column catalog.published.reads is 'Named queries, views and tables that the query reads.';
+
+create table catalog.expected (
+    figure varchar,
+    trace varchar,
+    statement varchar,
+    relation varchar,
+    value double,
+    unit varchar,
+    tolerance double,
+    measured_by varchar,
+    explanation varchar,
+    needs_file varchar,
+    reads varchar[]
+);
+comment on table catalog.expected is 'Counts of the published files that no document prints: one row per value. They find changed files and SQL, and verify nothing; traces check compares them.';
+comment on column catalog.expected.figure is 'Name of the figure.';
+comment on column catalog.expected.trace is 'Trace that it is about.';
+comment on column catalog.expected.statement is 'The claim as a sentence, which contains the value.';
+comment on column catalog.expected.relation is 'How the measured value should compare with the expected one: equal, at least or at most.';
+comment on column catalog.expected.value is 'The expected value.';
+comment on column catalog.expected.unit is 'Its unit.';
+comment on column catalog.expected.tolerance is 'Largest difference, in the unit, that still agrees.';
+comment on column catalog.expected.measured_by is 'Query that returns the measured value.';
+comment on column catalog.expected.explanation is 'Which definition the measured value uses where the count does not say; empty otherwise.';
+comment on column catalog.expected.needs_file is 'Raw CSV that the figure is about, if its table has several: without it, the figure has no data; otherwise empty.';
+comment on column catalog.expected.reads is 'Named queries, views and tables that the query reads.';
 
 create table catalog.metrics (
     trace varchar,

@@ -1,4 +1,4 @@
-"""Run the catalog's data-quality rules."""
+"""Run the catalog's data-quality rules, and compare the expected counts."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,23 @@ import pyarrow.compute as pc
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import check_traces
+from tracehouse.engines.duckdb.read.verify import Result, Verdict, expectations
 
 # The columns that a terminal shows.
 BRIEF = ("check_name", "status", "violations", "rule")
 COLUMNS = [*BRIEF, "caveat"]
+# The status of an expected count.
+STATUSES = {
+    Verdict.REPRODUCED: "ok",
+    Verdict.EXPLAINED: "known",
+    Verdict.DIFFERS: "failed",
+    Verdict.NO_DATA: "no data",
+    Verdict.SYNTHETIC: "not applicable",
+}
 
 
 def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
-    """Run the rules of the named traces, or of all traces: a row for each rule, with its breaches.
+    """Run the rules and expected counts of the named traces, or of all traces: a row for each, with breaches.
 
     Raises UsageError where a trace does not exist.
     """
@@ -31,9 +40,26 @@ def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> p
     ).fetchall()
     # One statement for each rule: DuckDB frees memory only when a whole statement has run.
     results = [read(connection, BoundQuery(sql)).read_all() for (sql,) in statements]
-    return pa.concat_tables(results).select(COLUMNS)
+    rules = pa.concat_tables(results).select(COLUMNS)
+    counts = pa.Table.from_pylist([_count_row(r) for r in expectations(connection, traces)], rules.schema)
+    return pa.concat_tables([rules, counts])
+
+
+def _count_row(result: Result) -> dict[str, object]:
+    """Return an expected count as a row. It has one violation if the measured value differs."""
+    status = STATUSES[result.verdict]
+    differs = result.verdict in (Verdict.DIFFERS, Verdict.EXPLAINED)
+    is_compared = differs or result.verdict is Verdict.REPRODUCED
+    found = f"The files give {result.measured}." if differs else ""
+    return {
+        "check_name": result.figure,
+        "status": status,
+        "violations": int(differs) if is_compared else None,
+        "rule": " ".join(filter(None, (result.statement, found, result.explanation if differs else ""))),
+        "caveat": "",
+    }
 
 
 def count_failed(results: pa.Table) -> int:
-    """Count the rules that failed."""
+    """Count the rules and expected counts that failed."""
     return pc.sum(pc.equal(results["status"], "failed")).as_py() or 0

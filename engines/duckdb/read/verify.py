@@ -1,7 +1,6 @@
-"""Compare the publishers' figures with figures computed from the warehouse."""
+"""Compare the figures of the ledgers with figures computed from the warehouse."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,15 +11,16 @@ import pyarrow as pa
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces
 from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.views.ledgers import TRUSTS
 
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
 # The columns that a narrow terminal shows.
-BRIEF = ("figure", "published", "measured", "verdict")
+BRIEF = ("figure", "published", "measured", "verdict", "trust")
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a published figure with the measured one."""
+    """The outcome of comparing a figure with the measured one."""
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"
@@ -32,7 +32,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """A published figure and the measured one, which is None where it cannot be measured."""
+    """A figure of a ledger and the measured one, which is None where it cannot be measured.
+
+    `trust` and `printed_in` say where a published figure was printed. They are empty for an expected one.
+    """
 
     figure: str
     statement: str
@@ -40,17 +43,20 @@ class Result:
     measured: float | None
     unit: str
     verdict: Verdict
+    trust: str
+    printed_in: str
     explanation: str
 
     @property
     def difference(self) -> float | None:
-        """The measured figure minus the published one."""
+        """The measured figure minus the one of the ledger."""
         return None if self.measured is None else self.measured - self.published
 
 
 @dataclass(frozen=True)
 class _Figure:
-    name: str
+    figure: str
+    trace: str
     statement: str
     relation: str
     value: float
@@ -60,6 +66,8 @@ class _Figure:
     explanation: str
     needs_file: str
     reads: Sequence[str]
+    printed_in: str = ""
+    trust: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,30 +84,38 @@ def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> lis
 
     Raises UsageError where a trace does not exist, and UserError where a figure cannot be computed.
     """
+    return _compare(connection, "published", traces)
+
+
+def expectations(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
+    """Measure every expected count of the named traces, of all if none is named. Raises as `figures` does."""
+    return _compare(connection, "expected", traces)
+
+
+def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequence[str]) -> list[Result]:
     check_traces(connection, traces)
-    rows = connection.execute(
-        """
-        select
-            figure, statement, relation, value, unit, tolerance, measured_by, explanation, needs_file, reads
-        from catalog.published
+    cursor = connection.execute(
+        f"""
+        from catalog.{ledger}
         where len($traces) = 0 or list_contains($traces, trace)
         order by rowid
         """,
         {"traces": list(traces)},
-    ).fetchall()
+    )
+    names = [column[0] for column in cursor.description]
+    figures = [_Figure(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
     tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
     data = _Data(empty, synthetic, files)
-    published = [_Figure(*row) for row in rows]
     # Many figures read the same tables.
-    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in published}}
-    return [_result(connection, figure, tables_of[tuple(figure.reads)], data) for figure in published]
+    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in figures}}
+    return [_result(connection, figure, tables_of[tuple(figure.reads)], data) for figure in figures]
 
 
 def as_table(results: Sequence[Result]) -> pa.Table:
-    """The results as rows: figure, statement, published, measured, difference, unit and verdict."""
+    """The results as rows: figure, statement, published, measured, difference, unit, verdict and source."""
     columns = {
         "figure": pa.string(),
         "statement": pa.string(),
@@ -108,6 +124,8 @@ def as_table(results: Sequence[Result]) -> pa.Table:
         "difference": pa.float64(),
         "unit": pa.string(),
         "verdict": pa.string(),
+        "trust": pa.string(),
+        "printed_in": pa.string(),
     }
     return pa.table(
         {name: pa.array([getattr(r, name) for r in results], kind) for name, kind in columns.items()}
@@ -134,9 +152,30 @@ def explanation_summary(results: Sequence[Result]) -> list[Note]:
     ]
 
 
+def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
+    """How many figures have each verdict, by the kind of source that printed them, the closest first."""
+    trusts = [trust for trust in TRUSTS if trust in {result.trust for result in results}]
+    return {
+        trust: verdict_counts([result for result in results if result.trust == trust]) for trust in trusts
+    }
+
+
+def trust_summary(results: Sequence[Result]) -> list[Note]:
+    """One line for each kind of source: how many of its figures have each verdict."""
+    return [
+        Note(trust, ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), "trust")
+        for trust, counts in counts_by_trust(results).items()
+    ]
+
+
+def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
+    """How many figures have each verdict, without verdicts that none has."""
+    return {verdict: number for verdict in Verdict if (number := count(results, verdict))}
+
+
 def count(results: Sequence[Result], verdict: Verdict) -> int:
     """How many of the figures have a verdict."""
-    return Counter(result.verdict for result in results)[verdict]
+    return [result.verdict for result in results].count(verdict)
 
 
 def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[str], data: _Data) -> Result:
@@ -144,12 +183,14 @@ def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[
     measurable = bool(figure.measured_by) and not lacks_data
     measured = _measure(connection, figure) if measurable else None
     return Result(
-        figure=figure.name,
+        figure=figure.figure,
         statement=figure.statement,
         published=figure.value,
         measured=measured,
         unit=figure.unit,
         verdict=_verdict(figure, measured, lacks_data, bool(tables & data.synthetic)),
+        trust=figure.trust,
+        printed_in=figure.printed_in,
         explanation=figure.explanation,
     )
 
@@ -182,5 +223,5 @@ def _measure(connection: duckdb.DuckDBPyConnection, figure: _Figure) -> float | 
     try:
         [(value,)] = connection.execute(f"select cast(({figure.measured_by}) as double)").fetchall()
     except duckdb.Error as error:
-        raise UserError(f"Cannot measure {figure.name}: {error}") from None
+        raise UserError(f"Cannot measure {figure.figure}: {error}") from None
     return value if value is not None and math.isfinite(value) else None

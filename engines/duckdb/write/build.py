@@ -97,7 +97,8 @@ def build(
     catalog.fill_columns(connection, traces, views, held, relations)
     catalog.create_checks(connection, traces, views)
     create_queries(connection, query_files(), held)
-    catalog.fill_published(connection, ledgers.published())
+    catalog.fill_figures(connection, "published", ledgers.published())
+    catalog.fill_figures(connection, "expected", ledgers.expected())
     catalog.fill_metrics(connection, ledgers.metrics())
     connection.commit()
     return relations, held

@@ -274,22 +274,20 @@ def check_ledgers() -> None:
     tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
     answering = {name for view in view_files() for name in (view.alias, view.versioned)}
     answering |= {query.full_name for query in query_files()}
-    for figure in ledgers.published():
+    for figure in (*ledgers.published(), *ledgers.expected()):
         _tables_read(figure, tables | answering)
     for metric in ledgers.metrics():
         _check_answer(metric, answering)
 
 
-def fill_published(connection: DuckDBPyConnection, figures: Iterable[ledgers.Figure]) -> None:
-    """Fill `catalog.published`, after the tables, views and queries that the figures read.
+def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[ledgers.Figure]) -> None:
+    """Fill `catalog.published` or `catalog.expected`, after the tables, views and queries that they read.
 
     Raises DefinitionError if a figure reads anything else. Whether its SQL returns one number shows when it
     is measured: to run all of them takes as long as the rest of a build.
     """
     known = _names(connection, "tables", "views", "queries")
-    insert(
-        connection, "published", [_published_row(figure, _tables_read(figure, known)) for figure in figures]
-    )
+    insert(connection, table, [(*astuple(figure), _tables_read(figure, known)) for figure in figures])
 
 
 def fill_metrics(connection: DuckDBPyConnection, metrics: Sequence[ledgers.Metric]) -> None:
@@ -318,24 +316,6 @@ def _names(connection: DuckDBPyConnection, *kinds: str) -> set[str]:
     }
     selects = " union all ".join(f"select {columns[kind]} from catalog.{kind}" for kind in kinds)
     return {name for (name,) in connection.execute(selects).fetchall()}
-
-
-def _published_row(figure: ledgers.Figure, reads: Sequence[str]) -> tuple:
-    return (
-        figure.name,
-        figure.trace,
-        figure.statement,
-        figure.relation,
-        figure.value,
-        figure.unit,
-        figure.tolerance,
-        figure.printed_in,
-        figure.trust,
-        figure.measured_by,
-        figure.explanation,
-        figure.needs_file,
-        list(reads),
-    )
 
 
 def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
