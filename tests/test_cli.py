@@ -542,9 +542,10 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
 
 
 def test_verify_succeeds_on_real_and_synthetic_data(real_warehouse: Path, sample_warehouse: Path) -> None:
-    for warehouse, verdict in ((real_warehouse, "reproduced"), (sample_warehouse, "synthetic data")):
+    cases = ((real_warehouse, 10, "reproduced"), (sample_warehouse, 16, "synthetic data"))
+    for warehouse, papers, verdict in cases:
         run = traces("verify", "pai", warehouse=warehouse)
-        assert run.code == 0 and f"trust paper: 10 {verdict}" in run.stderr
+        assert run.code == 0 and f"trust paper: {papers} {verdict}" in run.stderr
         assert run.stdout.startswith(
             "figure,statement,published,measured,difference,unit,verdict,trust,printed_in\n"
         )
