@@ -14,7 +14,7 @@ from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_hea
 
 RELATIONS = ("equal", "at least", "at most")
 # Where a figure was printed: by the trace's publisher; in a paper by its authors; in a chart; on slides; in a
-# source that was seen only as others quote it, or is only recalled; by somebody else.
+# source that was seen only as others quote it, or is only recalled; by other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
 EXACTNESSES = ("exact", "approximate", "impossible")
 # What happens if a caveat is ignored: the result is read wrongly; it covers or can show less than it seems
