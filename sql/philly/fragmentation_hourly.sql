@@ -72,7 +72,7 @@ changes as (
     select
         ip,
         at_s,
-        sum(change) as held_change
+        cast(sum(change) as bigint) as held_change
     from edges
     group by ip, at_s
 ),
@@ -82,9 +82,11 @@ levels as (
         changes.at_s,
         changes.held_change,
         changes.ip,
-        machines.gpus - sum(changes.held_change) over (
-            partition by changes.ip order by changes.at_s
-            rows between unbounded preceding and current row
+        machines.gpus - cast(
+            sum(changes.held_change) over (
+                partition by changes.ip order by changes.at_s
+                rows between unbounded preceding and current row
+            ) as bigint
         ) as free_after,
         machines.gpus
     from changes
@@ -95,7 +97,8 @@ fits as (
     select
         at_s,
         held_change,
-        floor(free_after / job_gpus) - floor((free_after + held_change) / job_gpus) as fitting_change,
+        free_after // nullif(job_gpus, 0)
+        - (free_after + held_change) // nullif(job_gpus, 0) as fitting_change,
         cast(floor(at_s / 3600) as bigint) as hour
     from levels
 ),
@@ -128,7 +131,7 @@ hours as (
 capacity as (
     select
         cast(sum(gpus) as bigint) as capacity_gpus,
-        sum(floor(gpus / job_gpus)) as fitting_if_empty
+        cast(sum(gpus // nullif(job_gpus, 0)) as bigint) as fitting_if_empty
     from machines
 ),
 
