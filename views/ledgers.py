@@ -45,6 +45,8 @@ METRICS = (
     "hour of day",
     "calendar date",
 )
+# The reason of a metric that a trace's ledger does not list.
+NOT_LISTED = "The ledger of the trace does not list it."
 
 CHECK_KEYS = {
     "check": "its name: the table or view, and what is checked",
@@ -292,7 +294,7 @@ def metrics(folder: Path = VIEWS) -> list[Metric]:
     by_name = {(metric.trace, metric.metric): metric for metric in found}
     added = sorted({metric.metric for metric in found} - set(METRICS))
     return [
-        by_name.get((trace, name)) or Metric(trace, name, "impossible", "The trace does not record it.", "")
+        by_name.get((trace, name)) or Metric(trace, name, "impossible", NOT_LISTED, "")
         for trace in all_traces()
         for name in (*METRICS, *added)
     ]

@@ -468,6 +468,13 @@ def load_by_day(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["day", "jobs", "held_gpus", "capacity_gpus", "held_pct"])
 
 
+def arrivals_by_hour(raw: Path) -> pd.DataFrame:
+    times = ZERO + pd.to_timedelta(job_run(raw)["submit_s"].dropna(), unit="s")
+    counted = Counter(zip(times.dt.hour, times.dt.dayofweek + 1, strict=True))
+    rows = [(hour, day, counted[hour, day]) for day in range(1, 8) for hour in range(24)]
+    return pd.DataFrame(rows, columns=["hour_of_day", "weekday", "jobs"])
+
+
 def utilization_by_day(raw: Path) -> pd.DataFrame:
     gpus, hours = gpu_use(raw), utilization_hourly(raw)
     of_day = gpus["use"].groupby(gpus["utc"].dt.date.rename("day"))
@@ -523,6 +530,7 @@ QUERIES = {
     "philly.locality(min_gpus := 1)": (locality, (1,), ["allocated_gpus", "machines"]),
     "philly.gpu_utilization_by_size()": (gpu_utilization_by_size, (), ["gpu_band", "published_status"]),
     "philly.load_by_day()": (load_by_day, (), ["day"]),
+    "philly.arrivals_by_hour()": (arrivals_by_hour, (), ["hour_of_day", "weekday"]),
     "philly.utilization_by_day()": (utilization_by_day, (), ["day"]),
     "philly.machine_gpus()": (machine_gpus, (), ["listed_gpus", "used_gpus", "measured_gpus"]),
 }

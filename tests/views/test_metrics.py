@@ -1,6 +1,8 @@
 """Every trace has every metric, and the views and queries that compute them exist."""
 
 import csv
+import re
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -77,6 +79,90 @@ def test_unified_jobs_have_values_for_possible_metrics_only(
     assert present == [row for row in possible if (column, *row) not in without_instants]
 
 
+# Columns that may record a metric. A reason why it is impossible names them.
+EVIDENCE = {
+    "wait": r"start_time|scheduled_time|queue",
+    "allocated GPUs": r"gpu_(num|request)|num_gpu|^gpus$",
+    "GPU utilisation": r"gpu.*util|duty|gpu_milli",
+    "CPU utilisation": r"cpu.*(util|usage|request)|cpu_milli",
+    "memory use": r"mem.*(util|free)|memory_|(avg|max)_mem",
+    "power": r"power|watt",
+    "energy": r"energy|joule",
+    "final state": r"status|^state$|phase",
+    "user": r"^user|organi[sz]ation|app_name",
+    "group or recurrence": r"group|^vc$",
+    "workload": r"workload|model_name|job_type|predict_type",
+    "machine placement": r"machine|node_name|node_num|^ip$|container_ip",
+    "GPU sharing": r"gpu_name|gpu_request|^gpus$",
+    "deadline": r"deadline|timeout",
+    "time to accuracy": r"accuracy|target_|num_iteration",
+    "hour of day": r"^(submit|submitted|submission|creation)_time$",
+    "calendar date": r"^(submit|submitted|creation)_time$",
+}
+# Columns of queries that measure a metric.
+MEASURES = {
+    "wait": r"wait_s$",
+    "GPU utilisation": r"gpu_(util|duty|pct)|mean_gpu_pct",
+    "power": r"power",
+    "energy": r"energy",
+    "final state": r"status$|^state$|failed_pct",
+    "user": r"^user",
+    "GPU sharing": r"double_alloc|shar(ed|ing)",
+    "fragmentation": r"unusable|fragment",
+    "deadline": r"deadline|tightness",
+    "hour of day": r"hour_of_day",
+}
+
+
+def impossible(metric: str) -> list[ledgers.Metric]:
+    return [m for m in ledgers.metrics() if m.metric == metric and m.exactness == "impossible"]
+
+
+def test_reasons_are_specific() -> None:
+    """A sentence that suits several traces says nothing about any of them."""
+    reasons = Counter(metric.reason for metric in ledgers.metrics() if metric.exactness == "impossible")
+    assert len(reasons) > 90
+    assert {reason: count for reason, count in reasons.items() if count > 1} == {}
+    assert ledgers.NOT_LISTED not in reasons
+
+
+def test_names_in_reasons_are_tables_or_columns_of_the_trace() -> None:
+    named = 0
+    for metric in ledgers.metrics():
+        tables = all_traces()[metric.trace].tables
+        known = {table.name for table in tables}
+        known |= {column.name for table in tables for column in table.stored_columns}
+        names = set(re.findall(r"\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b", metric.reason))
+        assert names <= known, metric
+        named += len(names)
+    assert named > 80
+
+
+@pytest.mark.parametrize("metric", EVIDENCE)
+def test_reasons_name_the_columns_that_suggest_the_metric(metric: str) -> None:
+    for found in impossible(metric):
+        tables = all_traces()[found.trace].tables
+        columns = {column.name for table in tables for column in table.stored_columns}
+        suggesting = {name for name in columns if re.search(EVIDENCE[metric], name)}
+        assert not suggesting or any(name in found.reason for name in suggesting), (found, suggesting)
+
+
+@pytest.mark.parametrize("metric", MEASURES)
+def test_no_query_measures_an_impossible_metric(metric: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    columns = synthetic.execute(
+        """
+        select trace, object_name, column_name
+        from catalog.columns
+        inner join catalog.queries on query_name = object_name
+        where regexp_matches(column_name, $pattern)
+        """,
+        {"pattern": MEASURES[metric]},
+    ).fetchall()
+    assert columns != []
+    without = {found.trace for found in impossible(metric)}
+    assert [row for row in columns if row[0] in without] == []
+
+
 def test_reads_complete_ledger_in_one_order(tmp_path: Path) -> None:
     found = ledgers.metrics(write_ledger(tmp_path, dict(reversed(COMPLETE.items()))))
     found = [metric for metric in found if metric.trace == "itp"]
@@ -110,9 +196,9 @@ def test_rejects_invalid_metric(
 
 def test_missing_metric_is_impossible(tmp_path: Path) -> None:
     rows = {metric: rest for metric, rest in COMPLETE.items() if metric != "energy"}
-    assert ledgers.Metric(
-        "itp", "energy", "impossible", "The trace does not record it.", ""
-    ) in ledgers.metrics(write_ledger(tmp_path, rows))
+    assert ledgers.Metric("itp", "energy", "impossible", ledgers.NOT_LISTED, "") in ledgers.metrics(
+        write_ledger(tmp_path, rows)
+    )
 
 
 def test_a_ledger_may_add_a_metric(tmp_path: Path) -> None:
@@ -120,7 +206,7 @@ def test_a_ledger_may_add_a_metric(tmp_path: Path) -> None:
     found = ledgers.metrics(write_ledger(tmp_path, COMPLETE | added))
     assert [metric.metric for metric in found if metric.trace == "itp"] == [*ledgers.METRICS, "step time"]
     assert ledgers.Metric("itp", "step time", *added["step time"]) in found
-    assert ledgers.Metric("pai", "step time", "impossible", "The trace does not record it.", "") in found
+    assert ledgers.Metric("pai", "step time", "impossible", ledgers.NOT_LISTED, "") in found
 
 
 def test_rejects_repeated_metric(tmp_path: Path) -> None:
