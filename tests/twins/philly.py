@@ -470,7 +470,7 @@ def load_by_day(raw: Path) -> pd.DataFrame:
 
 def arrivals_by_hour(raw: Path) -> pd.DataFrame:
     times = ZERO + pd.to_timedelta(job_run(raw)["submit_s"].dropna(), unit="s")
-    counted = Counter(zip(times.dt.hour, times.dt.dayofweek + 1, strict=True))
+    counted = Counter(zip(times.dt.hour, times.dt.day_of_week + 1, strict=True))
     rows = [(hour, day, counted[hour, day]) for day in range(1, 8) for hour in range(24)]
     return pd.DataFrame(rows, columns=["hour_of_day", "weekday", "jobs"])
 
