@@ -501,25 +501,25 @@ UNIFIED = (
 )
 
 
-UNIFIED_V2 = [*UNIFIED]
-UNIFIED_V2[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
-UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "requested_gpus_per_instance")
-UNIFIED_V2.insert(UNIFIED_V2.index("allocated_gpus"), "size_band")
-UNIFIED_V2.remove("gpu_s")
-UNIFIED_V2[UNIFIED_V2.index("status") : UNIFIED_V2.index("status") + 1] = [
+UNCLIPPED = [*UNIFIED]
+UNCLIPPED[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
+UNCLIPPED.insert(UNCLIPPED.index("allocated_gpus"), "requested_gpus_per_instance")
+UNCLIPPED.insert(UNCLIPPED.index("allocated_gpus"), "size_band")
+UNCLIPPED.remove("gpu_s")
+UNCLIPPED[UNCLIPPED.index("status") : UNCLIPPED.index("status") + 1] = [
     *("span_gpu_s", "held_gpu_s", "status", "is_censored"),
 ]
 
 
-UNIFIED_V3 = [*UNIFIED_V2]
-UNIFIED_V3[UNIFIED_V2.index("run_s") : UNIFIED_V2.index("run_s") + 1] = [
+UNIFIED_V2 = [*UNCLIPPED]
+UNIFIED_V2[UNCLIPPED.index("run_s") : UNCLIPPED.index("run_s") + 1] = [
     *("observed_wait_s", "observed_start_s", "run_s", "observed_run_s"),
 ]
-UNIFIED_V3[UNIFIED_V3.index("is_censored") : UNIFIED_V3.index("workload")] = [
+UNIFIED_V2[UNIFIED_V2.index("is_censored") : UNIFIED_V2.index("workload")] = [
     *("is_right_censored", "is_left_censored"),
 ]
 COMPUTED = {"trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"}
-STANDARD_V2 = [name for name in UNIFIED_V3 if name not in COMPUTED]
+STANDARD = [name for name in UNIFIED_V2 if name not in COMPUTED]
 
 
 def unified_itp(raw: Path) -> pd.DataFrame:
@@ -638,11 +638,11 @@ def unified_jobs(raw: Path) -> pd.DataFrame:
     return jobs_of_each_trace(raw).reindex(columns=UNIFIED)
 
 
-def unified_jobs_v2(raw: Path) -> pd.DataFrame:
-    return as_version_2(jobs_of_each_trace(raw)).reindex(columns=UNIFIED_V2)
+def unclipped_jobs(raw: Path) -> pd.DataFrame:
+    return as_unclipped(jobs_of_each_trace(raw)).reindex(columns=UNCLIPPED)
 
 
-def as_version_2(jobs: pd.DataFrame) -> pd.DataFrame:
+def as_unclipped(jobs: pd.DataFrame) -> pd.DataFrame:
     """With preempted jobs apart, and the GPU time of the span under its own name.
 
     Hour and weekday are at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday.
@@ -674,15 +674,15 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
     """The jobs of one trace, in the columns that all have in common."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
     return (
-        as_version_2(jobs_of(raw).astype(object))
-        .reindex(columns=UNIFIED_V2)
+        as_unclipped(jobs_of(raw).astype(object))
+        .reindex(columns=UNCLIPPED)
         .drop(columns=["trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"])
     )
 
 
 def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
-    """Version 2 of a trace's jobs from version 1: how long each was seen, and which ends are cut off."""
-    return jobs.assign(**observed)[STANDARD_V2]
+    """A trace's jobs, clipped: how long each was observed, and which ends are cut off."""
+    return jobs.assign(**observed)[STANDARD]
 
 
 def has_jobs(raw: Path, trace: str) -> bool:

@@ -4,7 +4,7 @@ FILES = {
     "pai/pai_job_table.csv": [
         "j1,i1,u1,Terminated,100.0,200.0",
         "j2,i2,u1,Running,100.0,",
-        "j2,i3,u1,Running,100.0,",  # key, standard_job_v2.held_gpu_s (of its task)
+        "j2,i3,u1,Running,100.0,",  # key, standard_job_v1.held_gpu_s (of its task)
         "j4,i1,u1,Waiting,,",  # inst_id_key
         "j5,i5,u1,Killed,-1.0,0.0",  # status, non_negative
         "j6,i6,u1,Failed,200.0,100.0",  # end_after_start

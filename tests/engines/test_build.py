@@ -184,7 +184,7 @@ def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnecti
 
 def test_caveats_name_the_objects_that_they_touch(empty: duckdb.DuckDBPyConnection) -> None:
     (objects,) = column(empty, "select objects from catalog.caveats where caveat = 'itp.no_wait'")
-    assert {"itp.raw_job", "itp.standard_job_v2", "unified.jobs_v3", "unified.traces"} <= set(objects)
+    assert {"itp.raw_job", "itp.standard_job_v1", "unified.jobs_v2", "unified.traces"} <= set(objects)
     assert not {"itp.job_v1", "unified.size_cdf"} & set(objects)
     named = {line.partition(":")[0] for view in view_files() for line in view.header.all("caveat")}
     assert named <= set(column(empty, "select caveat from catalog.caveats"))

@@ -405,7 +405,7 @@ def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
     # Of all traces that the view unites, those that are in the answer.
     assert [part.split(":")[0] for part in spec(opened, "unified.hour_profile")["footer"].split(" · ")] == [
         "unified.hour_profile",
-        "reads unified.jobs_v3",
+        "reads unified.jobs_v2",
         "acme",
         "helios",
         "pai",

@@ -215,7 +215,7 @@ def test_draws_charts_of_trace_and_lists_others(itp_text: str, real: DuckDBPyCon
 
 def test_lists_versions_and_hashes_of_definitions(itp_text: str, real: DuckDBPyConnection) -> None:
     used = {row[0]: row[2] for row in Page(itp_text).rows_of("Versions of views and queries")[1:]}
-    assert "unified.traces" in used and "unified.jobs_v3" in used and "itp.standard_job_v2" in used
+    assert "unified.traces" in used and "unified.jobs_v2" in used and "itp.standard_job_v1" in used
     known = dict(
         real.execute(
             """

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -173,7 +173,7 @@ def duration_audit(raw: Path) -> pd.DataFrame:
     return counted.groupby(["cluster", "state"], dropna=False).sum().astype(int).reset_index()
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A running job is seen until the last time of its cluster; an end without a start is a withdrawal."""
     jobs, found = raw_frames.standard_jobs(raw, "acme"), raw_frames.acme_job(raw)
     times = found[["submit_time", "start_time", "end_time"]]
@@ -939,8 +939,7 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
 
 
 VIEWS = {
-    "acme.standard_job_v1": (partial(raw_frames.standard_jobs, trace="acme"), ["cluster", "job_id"]),
-    "acme.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
+    "acme.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
     "acme.duration_audit_v1": (duration_audit, ["cluster", "state"]),
     "acme.gpu_memory_used_v1": (gpu_memory_used, [*DEVICE, "time"]),

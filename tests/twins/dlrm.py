@@ -12,7 +12,7 @@ def instances(raw: Path) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def standard_job(raw: Path) -> pd.DataFrame:
+def recorded_job(raw: Path) -> pd.DataFrame:
     found = instances(raw)
     columns = {
         "cluster": None,
@@ -41,7 +41,7 @@ def standard_job(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A missing creation or schedule is before the trace, at 0; a missing deletion after its last time."""
     found = instances(raw)
     ends = found["deletion_time"].fillna(
@@ -49,7 +49,7 @@ def standard_job_v2(raw: Path) -> pd.DataFrame:
     )
     seen_s = ends - found["scheduled_time"].fillna(0)
     return raw_frames.as_observed(
-        standard_job(raw),
+        recorded_job(raw),
         observed_wait_s=found["scheduled_time"] - found["creation_time"],
         observed_start_s=found["scheduled_time"].fillna(0),
         observed_run_s=seen_s,
@@ -112,7 +112,7 @@ def held_gpus_by_service(raw: Path, top_services: int) -> pd.DataFrame:
 
 
 def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
-    found = standard_job(raw).dropna(subset="wait_s")
+    found = recorded_job(raw).dropna(subset="wait_s")
     of_roles = found[found["partition_name"].isin(roles)].groupby("partition_name")["wait_s"]
     quantiles = raw_frames.percentiles(of_roles, "wait_s", raw_frames.BOX_PERCENTILES)
     rows = pd.DataFrame({"instances": of_roles.size(), **quantiles, "max_wait_s": of_roles.max()})
@@ -120,8 +120,7 @@ def waits(raw: Path, roles: list[str]) -> pd.DataFrame:
 
 
 VIEWS = {
-    "dlrm.standard_job_v1": (standard_job, ["job_id"]),
-    "dlrm.standard_job_v2": (standard_job_v2, ["job_id"]),
+    "dlrm.standard_job_v1": (standard_job_v1, ["job_id"]),
 }
 QUERIES = {
     "dlrm.requests_by_role()": (requests_by_role, (), ["role"]),

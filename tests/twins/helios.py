@@ -40,7 +40,7 @@ def seconds(times: pd.Series) -> pd.Series:
     return (times - pd.Timestamp("1970-01-01")) / pd.Timedelta(seconds=1)
 
 
-def standard_job(raw: Path) -> pd.DataFrame:
+def recorded_job(raw: Path) -> pd.DataFrame:
     found = jobs(raw)
     submit, start, end = (seconds(found[name]) for name in TIMES)
     columns = {
@@ -70,7 +70,7 @@ def standard_job(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     found = jobs(raw)
     submit, start, end = (seconds(found[name]) for name in TIMES)
     trace_ends = (
@@ -78,7 +78,7 @@ def standard_job_v2(raw: Path) -> pd.DataFrame:
     )
     seen_s = end.fillna(trace_ends) - start
     return raw_frames.as_observed(
-        standard_job(raw),
+        recorded_job(raw),
         observed_wait_s=start.fillna(end) - submit,
         observed_start_s=start,
         observed_run_s=seen_s,
@@ -211,8 +211,7 @@ def load_by_day(raw: Path, clusters: list[str]) -> pd.DataFrame:
 
 EVERY_PCT = [float(number) for number in range(101)]
 VIEWS = {
-    "helios.standard_job_v1": (standard_job, ["cluster", "job_id"]),
-    "helios.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
+    "helios.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),
     "helios.cluster_capacity_v1": (cluster_capacity, ["cluster", "partition_name"]),
 }
 QUERIES = {

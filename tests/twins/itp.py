@@ -7,7 +7,7 @@ in which they read each other; then the named queries, which read the views' fra
 import datetime as dt
 import math
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -148,7 +148,7 @@ def cluster_load(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"exceeds_capacity": object})
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     jobs = raw_frames.standard_jobs(raw, "itp")
     return raw_frames.as_observed(
         jobs,
@@ -304,8 +304,7 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
 # By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
 
 VIEWS = {
-    "itp.standard_job_v1": (partial(raw_frames.standard_jobs, trace="itp"), ["cluster", "job_id"]),
-    "itp.standard_job_v2": (standard_job_v2, ["cluster", "job_id"]),
+    "itp.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),
     "itp.job_v1": (raw_frames.itp_job, ["cluster", "job_id"]),
     "itp.testbed_job_v1": (testbed_job, ["job_id"]),
     "itp.simulated_capacity_v1": (simulated_capacity, ["cluster"]),

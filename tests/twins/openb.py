@@ -236,7 +236,7 @@ def unscheduled_fit(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A pod that ran until the last deletion of all was cut off; a pending one was withdrawn."""
     jobs = raw_frames.standard_jobs(raw, "openb")
     has_ended = ~jobs["is_censored"].astype(bool)
@@ -552,8 +552,7 @@ VIEWS = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
     "openb.phase_v1": (raw_frames.openb_phase, ["variant", "qos", "pod_phase"]),
-    "openb.standard_job_v1": (partial(raw_frames.standard_jobs, trace="openb"), ["job_id"]),
-    "openb.standard_job_v2": (standard_job_v2, ["job_id"]),
+    "openb.standard_job_v1": (standard_job_v1, ["job_id"]),
     "openb.allocation_v1": (allocation_with_totals, ["variant", "pod_phase"]),
     "openb.allocation_v2": (partial(allocation, with_total=False), ["variant", "pod_phase"]),
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),

@@ -89,7 +89,7 @@ def worker_by_outcome(raw: Path) -> pd.DataFrame:
     return rows[[*names, "start_s", "end_s", "run_s", "runs", "is_publishers_choice"]]
 
 
-def task_run(raw: Path) -> pd.DataFrame:
+def task_span(raw: Path) -> pd.DataFrame:
     rows = instances_of(raw)
     rows["started"] = rows["start_s"].notna()
     rows["ended"] = rows["started"] & rows["end_s"].notna()
@@ -135,16 +135,16 @@ def task_run(raw: Path) -> pd.DataFrame:
     )
 
 
-def task_run_v3(raw: Path) -> pd.DataFrame:
+def task_run(raw: Path) -> pd.DataFrame:
     """Only a task that terminated or failed has ended; others are seen as long as their instances."""
-    runs = task_run(raw)
+    runs = task_span(raw)
     runs.insert(runs.columns.get_loc("run_s") + 1, "observed_run_s", runs["run_s"])
     return runs.assign(run_s=runs["run_s"].where(runs["status"].isin(["Terminated", "Failed"])))
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     jobs = raw_frames.standard_jobs(raw, "pai")
-    runs = task_run_v3(raw)
+    runs = task_run(raw)
     of_tasks = runs.set_index(runs["job_name"] + "/" + runs["task_name"])
     return raw_frames.as_observed(
         jobs,
@@ -157,7 +157,7 @@ def standard_job_v2(raw: Path) -> pd.DataFrame:
 
 
 def task_run_v1(raw: Path) -> pd.DataFrame:
-    return task_run(raw).loc[:, :"is_run_whole"].drop(columns="held_s")
+    return task_span(raw).loc[:, :"is_run_whole"].drop(columns="held_s")
 
 
 def worker_usage(raw: Path) -> pd.DataFrame:
@@ -430,7 +430,7 @@ MEASURED = ["measured_gpu_s", "used_gpu_s", "wasted_gpu_s", "over_plan_gpu_s"]
 
 
 def task_gpu_time(raw: Path) -> pd.DataFrame:
-    tasks = tagged_tasks(raw).assign(held_s=task_run(raw)["held_s"])
+    tasks = tagged_tasks(raw).assign(held_s=task_span(raw)["held_s"])
     tasks = tasks[tasks["plan_gpu"] > 0]
     tasks["held_gpu_s"] = tasks["plan_gpu"] / 100 * tasks["held_s"]
     workers = measured_workers(raw).groupby(TASK_KEY)
@@ -668,7 +668,7 @@ def request_percentiles(raw: Path, at_pct: float) -> pd.DataFrame:
 
 
 def wait_share(raw: Path, short_below_s: float, over_half: float) -> pd.DataFrame:
-    every = tasks_with_waits(raw).merge(task_run_v3(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY)
+    every = tasks_with_waits(raw).merge(task_run(raw)[[*TASK_KEY, "run_s"]], on=TASK_KEY)
     left_out = every["wait_s"].isna().sum(), (every["wait_s"].notna() & every["run_s"].isna()).sum()
     tasks = every[every["wait_s"] + every["run_s"] > 0]
     shares = tasks["wait_s"] / (tasks["wait_s"] + tasks["run_s"])
@@ -819,7 +819,7 @@ def machine_use_by_type(raw: Path) -> pd.DataFrame:
 
 def run_by_status(raw: Path, gpu_only: bool) -> pd.DataFrame:
     plans = tasks_of(raw)[[*TASK_KEY, "plan_gpu"]]
-    tasks = task_run_v3(raw).assign(plan_gpu=plans["plan_gpu"])
+    tasks = task_run(raw).assign(plan_gpu=plans["plan_gpu"])
     assert tasks[TASK_KEY].equals(plans[TASK_KEY])
     if gpu_only:
         tasks = tasks[tasks["plan_gpu"] > 0]
@@ -894,7 +894,7 @@ def waste(raw: Path, per: str, top: int) -> pd.DataFrame:
 
 def with_runs(raw: Path) -> pd.DataFrame:
     """All tasks with their tags, waits, the runs of those that are over, and the GPU-hours held."""
-    tasks, runs = tagged_tasks(raw), task_run_v3(raw)
+    tasks, runs = tagged_tasks(raw), task_run(raw)
     return tasks.assign(
         wait_s=tasks_with_waits(raw)["wait_s"],
         run_s=runs["run_s"],
@@ -1122,7 +1122,6 @@ VIEWS = {
     "pai.worker_by_outcome_v1": (worker_by_outcome, ["worker_name"]),
     "pai.task_run_v1": (task_run_v1, ["job_name", "task_name"]),
     "pai.task_run_v2": (task_run, ["job_name", "task_name"]),
-    "pai.task_run_v3": (task_run_v3, ["job_name", "task_name"]),
     "pai.worker_usage_v1": (worker_usage, ["worker_name"]),
     "pai.gpu_sharing_v1": (gpu_sharing, ["worker_name", "other_worker_name"]),
     "pai.demand_hourly_v1": (demand_hourly, ["hour"]),

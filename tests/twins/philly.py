@@ -116,7 +116,7 @@ def attempt_wait(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["job_id", "attempt", "allocated_gpus", "queued_from_s", "wait_s"])
 
 
-def standard_job(raw: Path) -> pd.DataFrame:
+def recorded_job(raw: Path) -> pd.DataFrame:
     found = job_run(raw)
     columns = {
         "cluster": None,
@@ -145,9 +145,9 @@ def standard_job(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     """A job without an end was seen until the last time that its attempts have."""
-    found = standard_job(raw)
+    found = recorded_job(raw)
     times = attempt_run(raw).groupby("job_id")[["start_s", "end_s"]].agg(["min", "max"])
     first_s, last_s = times["start_s", "min"], times[[("start_s", "max"), ("end_s", "max")]].max(axis=1)
     seen_s = found["job_id"].map(last_s - first_s)
@@ -502,8 +502,7 @@ VIEWS = {
     "philly.attempt_run_v1": (attempt_run, ["job_id", "attempt"]),
     "philly.attempt_wait_v1": (attempt_wait, ["job_id", "attempt"]),
     "philly.job_run_v1": (job_run, ["job_id"]),
-    "philly.standard_job_v1": (standard_job, ["job_id"]),
-    "philly.standard_job_v2": (standard_job_v2, ["job_id"]),
+    "philly.standard_job_v1": (standard_job_v1, ["job_id"]),
     "philly.machine_inventory_v1": (machine_inventory, ["machine_id"]),
     "philly.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
     "philly.utilization_hourly_v1": (utilization_hourly, ["machine_id", "hour"]),

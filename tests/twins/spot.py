@@ -33,7 +33,7 @@ def job_demand(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def standard_job(raw: Path) -> pd.DataFrame:
+def recorded_job(raw: Path) -> pd.DataFrame:
     found = job_demand(raw)
     columns = {
         "cluster": None,
@@ -62,9 +62,9 @@ def standard_job(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns, index=found.index)
 
 
-def standard_job_v2(raw: Path) -> pd.DataFrame:
+def standard_job_v1(raw: Path) -> pd.DataFrame:
     """Nothing tells a job that began before the trace from one submitted in its first second."""
-    found = standard_job(raw)
+    found = recorded_job(raw)
     return raw_frames.as_observed(
         found,
         observed_wait_s=None,
@@ -146,8 +146,7 @@ def demand_by_day(raw: Path, job_types: list[str]) -> pd.DataFrame:
 
 VIEWS = {
     "spot.job_demand_v1": (job_demand, ["job_id"]),
-    "spot.standard_job_v1": (standard_job, ["job_id"]),
-    "spot.standard_job_v2": (standard_job_v2, ["job_id"]),
+    "spot.standard_job_v1": (standard_job_v1, ["job_id"]),
     "spot.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 QUERIES = {

@@ -8,7 +8,7 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -54,23 +54,16 @@ def of_trace(trace: str, jobs: pd.DataFrame) -> pd.DataFrame:
     ).astype(object)
 
 
-def all_jobs_v2(raw: Path) -> pd.DataFrame:
-    """Those of the traces that the first version holds, and of each that has a twin of its own for them."""
-    frames = [raw_frames.unified_jobs_v2(raw).astype(object)]
-    for trace, twin in twins_with("standard_job", raw):
-        frames.append(of_trace(trace, twin.standard_job(raw))[raw_frames.UNIFIED_V2])
-    return pd.concat(frames, ignore_index=True)
-
-
 @lru_cache(maxsize=2)
-def jobs_v2_of(raw: Path) -> pd.DataFrame:
-    return all_jobs_v2(raw).astype(dict.fromkeys(NUMBERS, float))
+def jobs_of_first_traces(raw: Path) -> pd.DataFrame:
+    """Jobs of the traces in the first versions of the summary, with their whole runs."""
+    return raw_frames.unclipped_jobs(raw).astype(dict.fromkeys(NUMBERS, float))
 
 
 def all_jobs(raw: Path) -> pd.DataFrame:
     frames = [
-        of_trace(trace, twin.standard_job_v2(raw))[raw_frames.UNIFIED_V3]
-        for trace, twin in twins_with("standard_job_v2", raw)
+        of_trace(trace, twin.standard_job_v1(raw))[raw_frames.UNIFIED_V2]
+        for trace, twin in twins_with("standard_job_v1", raw)
         if raw_frames.has_jobs(raw, trace)
     ]
     return pd.concat(frames, ignore_index=True)
@@ -193,16 +186,6 @@ CENSORED = {"censored_gpu_jobs": "is_right_censored", "left_censored_gpu_jobs": 
 
 def count_of(jobs: pd.DataFrame, flag: str) -> int | None:
     return int(jobs[flag].eq(True).sum()) if jobs[flag].notna().all() else None
-
-
-def summary_v3(raw: Path) -> pd.DataFrame:
-    jobs = as_printed(jobs_v2_of(raw))
-    rows = pd.DataFrame(summary_rows(raw, jobs))
-    censored = jobs[jobs["is_censored"].eq(True) & (jobs["requested_gpus"] > 0)]
-    counts = censored.groupby(["trace", censored["cluster"].fillna("")]).size()
-    keys = zip(rows["trace"], rows["cluster"].fillna(""), strict=True)
-    rows["censored_gpu_jobs"] = [counts.get(key, 0) for key in keys]
-    return rows[SUMMARY + COVERAGE]
 
 
 def summary(raw: Path) -> pd.DataFrame:
@@ -361,7 +344,8 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
 # What the published table calls a column of the summary; both tables have the same columns in one order.
 def summary_v1(raw: Path) -> pd.DataFrame:
     """The first version holds these traces alone, and the GPU time of the span."""
-    rows = pd.DataFrame(summary_rows(raw, as_printed(jobs_v2_of(raw)), "span_gpu_s"), columns=SUMMARY)
+    jobs = as_printed(jobs_of_first_traces(raw))
+    rows = pd.DataFrame(summary_rows(raw, jobs, "span_gpu_s"), columns=SUMMARY)
     return rows[rows["trace"].isin(["acme", "itp", "openb", "pai"])]
 
 
@@ -874,13 +858,10 @@ def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.Dat
 VIEWS = {
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
     # Not among those of PAI, which are compared on tables without keys too: rows would not meet.
-    "pai.standard_job_v1": (partial(raw_frames.standard_jobs, trace="pai"), ["job_id"]),
-    "pai.standard_job_v2": (pai.standard_job_v2, ["job_id"]),
-    "unified.jobs_v2": (all_jobs_v2, ["trace", "cluster", "job_id"]),
-    "unified.jobs_v3": (all_jobs, ["trace", "cluster", "job_id"]),
+    "pai.standard_job_v1": (pai.standard_job_v1, ["job_id"]),
+    "unified.jobs_v2": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary_v1, CLUSTER),
-    "unified.summary_v3": (summary_v3, CLUSTER),
-    "unified.summary_v4": (summary, CLUSTER),
+    "unified.summary_v3": (summary, CLUSTER),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
     "unified.utilization_v1": (job_utilization, ["trace", "job_id"]),
 }

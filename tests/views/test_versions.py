@@ -392,7 +392,7 @@ def test_views_keep_reading_the_version_that_they_name(second: duckdb.DuckDBPyCo
         second,
         "select versioned_name from catalog.views where list_contains(reads, 'itp.job_v1') order by all",
     )
-    assert reading == [("itp.standard_job_v1",), ("itp.standard_job_v2",), ("unified.jobs_v1",)]
+    assert reading == [("itp.standard_job_v1",), ("unified.jobs_v1",)]
     assert rows(second, "from catalog.views where list_contains(reads, 'itp.job_v2')") == []
 
 

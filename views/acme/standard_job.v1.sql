@@ -23,10 +23,19 @@ seconds as (
         requested_cpus,
         wait_s,
         run_s,
-        gpu_s,
         epoch(submit_time) as submit_s,
-        epoch(end_time) as end_s
+        epoch(start_time) as start_s,
+        epoch(end_time) as end_s,
+        coalesce(state = 'RUNNING', case when end_time is not null then false end) as is_right_censored,
+        epoch(max(greatest(submit_time, start_time, end_time)) over (partition by cluster)) as trace_end_s
     from acme.job_v1
+),
+
+seen as (
+    select
+        *,
+        case when is_right_censored then trace_end_s - start_s else run_s end as observed_run_s
+    from seconds
 )
 
 select
@@ -38,7 +47,11 @@ select
     submit_s,
     submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     wait_s,
+    -- An end without a start is a withdrawal.
+    coalesce(wait_s, end_s - submit_s) as observed_wait_s,
+    start_s as observed_start_s,
     run_s,
+    observed_run_s,
     end_s,
     cast(requested_cpus as double) as requested_cpus,
     cast(null as double) as allocated_cpus,
@@ -47,9 +60,10 @@ select
     cast(case when run_s is not null then requested_gpus end as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
-    gpu_s as held_gpu_s,
+    requested_gpus * observed_run_s as held_gpu_s,
     case when state = 'PREEMPTED' then 'preempted' else coalesce(outcome, 'unknown') end as status,
-    coalesce(state = 'RUNNING', false) as is_censored,
+    is_right_censored,
+    false as is_left_censored,
     workload_type as workload,
     cluster as partition_name
-from seconds;
+from seen;

@@ -23,7 +23,8 @@ seconds as (
         cast(gpu_num as double) as requested_gpus,
         epoch(submit_time) as submit_s,
         epoch(start_time) as start_s,
-        epoch(end_time) as end_s
+        epoch(end_time) as end_s,
+        epoch(max(greatest(submit_time, start_time, end_time)) over (partition by cluster)) as trace_end_s
     from helios.job
 )
 
@@ -37,7 +38,11 @@ select
     submit_s,
     submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     start_s - submit_s as wait_s,
+    -- An end without a start is a withdrawal.
+    coalesce(start_s, end_s) - submit_s as observed_wait_s,
+    start_s as observed_start_s,
     end_s - start_s as run_s,
+    coalesce(end_s, trace_end_s) - start_s as observed_run_s,
     end_s,
     requested_cpus,
     cast(null as double) as allocated_cpus,
@@ -46,21 +51,22 @@ select
     cast(null as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,
     cast(null as double) as allocated_memory_gib,
-    requested_gpus * (end_s - start_s) as held_gpu_s,
+    requested_gpus * (coalesce(end_s, trace_end_s) - start_s) as held_gpu_s,
     case
         when state = 'COMPLETED' then 'completed'
         when state = 'CANCELLED' then 'cancelled'
         when state in ('FAILED', 'TIMEOUT', 'NODE_FAIL') then 'failed'
         else 'unknown'
     end as status,
-    end_s is null as is_censored,
+    start_s is not null and end_s is null as is_right_censored,
+    false as is_left_censored,
     cast(null as varchar) as workload,
     vc as partition_name
 from seconds;
 
 comment on column helios.standard_job_v1.job_id is 'Job id, unique within a cluster; measured.';
-comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, assuming that the clusters keep the time of China, as no zone is recorded; derived.';
 comment on column helios.standard_job_v1.submit_s is 'Submission, seconds since 1970 in local time; measured.';
 comment on column helios.standard_job_v1.end_s is 'End, seconds since 1970 in local time; measured.';
+comment on column helios.standard_job_v1.submit_time is 'Submission as an instant, assuming that the clusters keep the time of China, as no zone is recorded; derived.';
 comment on column helios.standard_job_v1.status is 'completed, cancelled or failed, which includes TIMEOUT and NODE_FAIL; unknown for SUSPENDED; derived.';
 comment on column helios.standard_job_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';

@@ -4,7 +4,7 @@
 -- caveat: itp.no_wait: wait_s
 -- caveat: itp.num_gpu_requested_or_used: requested_gpus requested_gpus_per_instance allocated_gpus
 -- caveat: itp.training_columns_synthetic: workload
--- caveat: itp.min_duration_600: run_s
+-- caveat: itp.min_duration_600: run_s observed_run_s
 create or replace view itp.standard_job_v1 as
 select
     cluster,
@@ -15,7 +15,10 @@ select
     cast(submit_s as double) as submit_s,
     cast(null as double) as local_submit_s,
     cast(null as double) as wait_s,
+    cast(null as double) as observed_wait_s,
+    cast(null as double) as observed_start_s,
     cast(run_s as double) as run_s,
+    cast(run_s as double) as observed_run_s,
     cast(null as double) as end_s,
     cast(null as double) as requested_cpus,
     cast(null as double) as allocated_cpus,
@@ -26,7 +29,9 @@ select
     cast(null as double) as allocated_memory_gib,
     cast(requested_gpus * run_s as double) as held_gpu_s,
     'unknown' as status,
-    cast(null as boolean) as is_censored,
+    cast(null as boolean) as is_right_censored,
+    -- Every job is submitted in the trace.
+    false as is_left_censored,
     model_name as workload,
     cluster as partition_name
 from itp.job_v1;

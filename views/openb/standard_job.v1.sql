@@ -3,11 +3,11 @@
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- caveat: openb.not_a_snapshot: status
 -- caveat: openb.running_outcome_unknown: status
--- settles: openb.not_a_snapshot: is_censored
--- settles: openb.times_from_first_pod: is_censored
+-- caveat: openb.pending_is_withdrawn: observed_wait_s
+-- settles: openb.not_a_snapshot: run_s end_s is_right_censored
+-- settles: openb.times_from_first_pod: is_right_censored
 -- settles: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
--- Pods that still ran when the trace ended were all deleted at that time.
 with pods as (
     select
         name,
@@ -24,6 +24,23 @@ with pods as (
     from openb.pod_lifecycle_v1
     -- The other variants are resampled from the default list, so their pods are not additional jobs.
     where variant = 'default'
+),
+
+-- Pods that still ran when the trace ended have its end as their deletion.
+seen as (
+    select
+        name,
+        pod_phase,
+        gpu_spec,
+        submit_s,
+        end_s,
+        wait_s,
+        run_s,
+        requested_cpus,
+        requested_gpus,
+        requested_memory_gib,
+        coalesce(pod_phase = 'Running' and end_s = trace_end_s, false) as is_right_censored
+    from pods
 )
 
 select
@@ -35,8 +52,11 @@ select
     cast(submit_s as double) as submit_s,
     cast(null as double) as local_submit_s,
     cast(wait_s as double) as wait_s,
-    cast(run_s as double) as run_s,
-    cast(end_s as double) as end_s,
+    cast(coalesce(wait_s, end_s - submit_s) as double) as observed_wait_s,
+    cast(submit_s + wait_s as double) as observed_start_s,
+    cast(case when not is_right_censored then run_s end as double) as run_s,
+    cast(run_s as double) as observed_run_s,
+    cast(case when not is_right_censored then end_s end as double) as end_s,
     cast(requested_cpus as double) as requested_cpus,
     cast(null as double) as allocated_cpus,
     cast(requested_gpus as double) as requested_gpus,
@@ -50,7 +70,8 @@ select
         when 'Failed' then 'failed'
         else 'unknown'
     end as status,
-    coalesce(pod_phase = 'Running' and end_s = trace_end_s, false) as is_censored,
+    is_right_censored,
+    false as is_left_censored,
     cast(null as varchar) as workload,
     gpu_spec as partition_name
-from pods;
+from seen;

@@ -184,13 +184,13 @@ from (
     having max(case when metric.machine = instance.machine then 1 else 0 end) = 0
 ) as elsewhere;
 
--- check: pai.standard_job_v2.held_gpu_s
--- object: pai.standard_job_v2
+-- check: pai.standard_job_v1.held_gpu_s
+-- object: pai.standard_job_v1
 -- kind: agreement
 -- rule: its GPU time is equal to that of pai.demand_hourly
 with held as (
     select
-        (select coalesce(sum(held_gpu_s), 0) from pai.standard_job_v2) as by_job,
+        (select coalesce(sum(held_gpu_s), 0) from pai.standard_job_v1) as by_job,
         (select coalesce(3600 * sum(requested_gpus), 0) from pai.demand_hourly_v1) as by_hour
 )
 

@@ -7,7 +7,7 @@
 -- caveat: pai.shifted_clock: submit_s end_s
 -- caveat: pai.memory_gb_looks_binary: requested_memory_gib
 -- caveat: pai.workload_tag_is_rare: workload
--- caveat: pai.tasks_without_instances: wait_s run_s held_gpu_s
+-- caveat: pai.tasks_without_instances: wait_s observed_wait_s observed_start_s run_s observed_run_s held_gpu_s
 -- settles: pai.sentinel_zero_start
 create or replace view pai.standard_job_v1 as
 -- The publisher took a constant off that keeps hour and weekday.
@@ -15,17 +15,6 @@ with clock as (
     select local_offset_s
     from catalog.clocks
     where clock = 'pai.shifted'
-),
-
--- A task that has not ended has instances that have: they tell when it started, not how long it ran.
-runs as (
-    select
-        job_name,
-        task_name,
-        first_start_s,
-        case when status in ('Terminated', 'Failed') then last_end_s end as last_end_s,
-        held_s
-    from pai.task_run_v2
 ),
 
 -- A time of 0 is none.
@@ -52,9 +41,12 @@ select
     cast(null as timestamptz) as submit_time,
     launched.submit_s,
     launched.submit_s + (select clock.local_offset_s from clock) as local_submit_s,
-    runs.first_start_s - launched.submit_s as wait_s,
-    runs.last_end_s - runs.first_start_s as run_s,
-    coalesce(runs.last_end_s, launched.end_s) as end_s,
+    runs.wait_s,
+    runs.wait_s as observed_wait_s,
+    runs.first_start_s as observed_start_s,
+    runs.run_s,
+    runs.observed_run_s,
+    coalesce(runs.first_start_s + runs.run_s, launched.end_s) as end_s,
     launched.inst_num * launched.plan_cpu / 100.0 as requested_cpus,
     cast(null as double) as allocated_cpus,
     launched.inst_num * launched.plan_gpu / 100.0 as requested_gpus,
@@ -68,12 +60,14 @@ select
         when 'Failed' then 'failed'
         else 'unknown'
     end as status,
-    coalesce(launched.status = 'Running', false) as is_censored,
+    launched.status = 'Running' as is_right_censored,
+    false as is_left_censored,
     tag.workload,
     launched.gpu_type as partition_name
 from launched
 left join pai.job as job on launched.job_name = job.job_name
 left join pai.group_tag as tag on job.inst_id = tag.inst_id
-left join runs on launched.job_name = runs.job_name and launched.task_name = runs.task_name;
+left join pai.task_run_v2 as runs
+    on launched.job_name = runs.job_name and launched.task_name = runs.task_name;
 
 comment on column pai.standard_job_v1.job_id is 'Job and task, joined by a slash; measured.';

@@ -1,14 +1,15 @@
 -- Run of each task over its instances, and whether all of them are in it (PAI).
 -- grain: one row per (job_name, task_name)
--- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included
--- caveat: pai.sentinel_zero_start: submit_s wait_s started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
--- caveat: pai.tasks_without_instances: wait_s launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s held_s is_run_whole
+-- source: utils.py of cluster-trace-gpu-v2020, get_dfia: over all rows of an instance, re-runs included; its README: only Terminated and Failed are final
+-- caveat: pai.sentinel_zero_start: submit_s wait_s started_instances ended_instances first_start_s last_end_s run_s observed_run_s instance_run_s held_s is_run_whole
+-- caveat: pai.tasks_without_instances: wait_s launched_instances started_instances ended_instances first_start_s last_end_s run_s observed_run_s instance_run_s held_s is_run_whole
 -- caveat: pai.plan_is_per_instance: requested_gpus_per_instance
 -- caveat: pai.group_tag_orphans: group_id workload requested_gpu_type
 -- caveat: pai.workload_tag_is_rare: workload
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
 -- stored: parquet by job_name, task_name
--- Differs from version 1 in its last columns, in held_s, and in the last digits of instance_run_s: its sums are exact.
+-- Differs from version 1 in its last columns, in held_s, in run_s, which only tasks that ended have, and in the last digits
+-- of instance_run_s: its sums are exact.
 create or replace view pai.task_run_v2 as
 with timed as (
     select
@@ -46,7 +47,11 @@ select
     coalesce(launched.ended_instances, 0) as ended_instances,
     launched.first_start_s,
     launched.last_end_s,
-    launched.last_end_s - launched.first_start_s as run_s,
+    -- Instances of a task that has not ended may have: they tell how long it was seen running.
+    case
+        when task.status in ('Terminated', 'Failed') then launched.last_end_s - launched.first_start_s
+    end as run_s,
+    launched.last_end_s - launched.first_start_s as observed_run_s,
     launched.instance_run_s,
     launched.held_s,
     coalesce(launched.ended_instances = launched.instances, false) as is_run_whole,
@@ -62,6 +67,8 @@ left join launched on task.job_name = launched.job_name and task.task_name = lau
 left join pai.job as job on task.job_name = job.job_name
 left join pai.group_tag as tag on job.inst_id = tag.inst_id;
 
+comment on column pai.task_run_v2.run_s is 'Seconds from the first start to the last end of an instance; NULL unless the task terminated or failed; derived.';
+comment on column pai.task_run_v2.observed_run_s is 'Seconds from the first start to the last end of an instance, of tasks that had not ended too: a lower bound of their run; NULL if no instance ended; derived.';
 comment on column pai.task_run_v2.held_s is 'Seconds from start to end, summed over all launches that have a start and a later end, re-runs included, the time in which instances held resources; NULL where there is none; derived.';
 comment on column pai.task_run_v2.requested_gpus_per_instance is 'GPUs that the task plans for each instance, fractions included; NULL for tasks without a GPU; derived.';
 comment on column pai.task_run_v2.submit_s is 'Start of the task, in seconds of the shifted clock; NULL where it has none; derived.';

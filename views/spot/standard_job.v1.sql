@@ -11,7 +11,10 @@ select
     submit_s,
     cast(null as double) as local_submit_s,
     cast(null as double) as wait_s,
+    cast(null as double) as observed_wait_s,
+    cast(null as double) as observed_start_s,
     run_s,
+    run_s as observed_run_s,
     cast(null as double) as end_s,
     requested_cpus,
     cast(null as double) as allocated_cpus,
@@ -23,7 +26,9 @@ select
     cast(null as double) as allocated_memory_gib,
     requested_gpus * run_s as held_gpu_s,
     'unknown' as status,
-    cast(null as boolean) as is_censored,
+    cast(null as boolean) as is_right_censored,
+    -- Jobs that ran when the trace began appear as submitted at 0, like those submitted at that time.
+    case when submit_s > 0 then false end as is_left_censored,
     cast(null as varchar) as workload,
     gpu_model as partition_name
 from spot.job_demand_v1;

@@ -1,7 +1,9 @@
 -- Clusters in the layout of the table that compares Acme with Philly, Helios and PAI, computed from their
 -- jobs.
--- grain: one row per (trace, cluster); a trace that does not distinguish its clusters has one row
+-- grain: one row per (trace, cluster), and one with the cluster all for a trace with several; one row for a trace with none
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
+-- Differs from version 2 in the traces that it covers, the rows of whole traces, preempted jobs, which have not failed,
+-- and the GPU time held, which includes that of censored jobs inside the trace.
 create or replace view unified.summary_v3 as
 -- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
 with jobs as (
@@ -11,9 +13,9 @@ with jobs as (
         wait_s,
         run_s,
         held_gpu_s,
-        is_censored,
-        -- The table's three classes add up to all jobs, so that a preempted one can only have failed there.
-        case when status = 'preempted' then 'failed' else status end as status,
+        is_right_censored,
+        is_left_censored,
+        status,
         requested_gpus > 0 as is_gpu_job,
         requested_gpus = 0 as is_cpu_job,
         status <> 'unknown' as is_known,
@@ -21,10 +23,48 @@ with jobs as (
     from unified.jobs_v2
 ),
 
-counted as (
+clusters as (
+    select distinct
+        trace,
+        cluster
+    from jobs
+),
+
+several as (
+    select trace
+    from clusters
+    group by trace
+    having count(*) > 1
+),
+
+-- Medians of a trace do not follow from those of its clusters: each job counts for both.
+parts as (
     select
         trace,
         cluster,
+        cluster as part
+    from clusters
+    union all
+    select
+        clusters.trace,
+        clusters.cluster,
+        'all' as part
+    from clusters
+    semi join several on clusters.trace = several.trace
+),
+
+counted_jobs as (
+    select
+        jobs.*,
+        parts.part
+    from jobs
+    inner join parts on jobs.trace = parts.trace and jobs.cluster is not distinct from parts.cluster
+),
+
+counted as (
+    select
+        trace,
+        part as cluster,
         count(*) as jobs,
         count(*) filter (where is_cpu_job) as cpu_jobs,
         count(*) filter (where is_gpu_job) as gpu_jobs,
@@ -38,15 +78,24 @@ counted as (
         max(gpus) filter (where is_gpu_job) as max_gpus,
         count(run_s) filter (where is_gpu_job) as gpu_jobs_with_run,
         count(held_gpu_s) filter (where is_gpu_job) as gpu_jobs_with_gpu_time,
-        count(*) filter (where is_gpu_job and is_censored) as censored_gpu_jobs,
+        case
+            when count(is_right_censored) = count(*)
+                then count(*) filter (where is_gpu_job and is_right_censored)
+        end as censored_gpu_jobs,
+        case
+            when count(is_left_censored) = count(*)
+                then count(*) filter (where is_gpu_job and is_left_censored)
+        end as left_censored_gpu_jobs,
         count(*) filter (where is_gpu_job and is_known) as known_jobs,
         count(*) filter (where is_gpu_job and status = 'completed') as completed_jobs,
         count(*) filter (where is_gpu_job and status = 'cancelled') as cancelled_jobs,
         count(*) filter (where is_gpu_job and status = 'failed') as failed_jobs,
+        count(*) filter (where is_gpu_job and status = 'preempted') as preempted_jobs,
         fsum(held_gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
         fsum(held_gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
         fsum(held_gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
         fsum(held_gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
+        fsum(held_gpu_s) filter (where is_gpu_job and status = 'preempted') as preempted_gpu_s,
         favg(run_s) filter (where is_cpu_job) as mean_run_s_cpu,
         favg(wait_s) filter (where is_cpu_job) as mean_wait_s_cpu,
         median(run_s) filter (where is_cpu_job) as median_run_s_cpu,
@@ -54,9 +103,10 @@ counted as (
         count(*) filter (where is_cpu_job and is_known) as known_cpu_jobs,
         count(*) filter (where is_cpu_job and status = 'completed') as completed_cpu_jobs,
         count(*) filter (where is_cpu_job and status = 'cancelled') as cancelled_cpu_jobs,
-        count(*) filter (where is_cpu_job and status = 'failed') as failed_cpu_jobs
-    from jobs
-    group by trace, cluster
+        count(*) filter (where is_cpu_job and status = 'failed') as failed_cpu_jobs,
+        count(*) filter (where is_cpu_job and status = 'preempted') as preempted_cpu_jobs
+    from counted_jobs
+    group by trace, part
 )
 
 select
@@ -76,13 +126,16 @@ select
     completed_jobs / nullif(known_jobs, 0) as completed_share,
     cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
     failed_jobs / nullif(known_jobs, 0) as failed_share,
-    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
+    preempted_jobs / nullif(known_jobs, 0) as preempted_share,
+    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; where none is, the sums are unknown.
     coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
     coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
     coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,
+    coalesce(preempted_gpu_s, 0 * known_gpu_s) as preempted_gpu_s,
     coalesce(completed_gpu_s, 0) / nullif(known_gpu_s, 0) as completed_gpu_time_share,
     coalesce(cancelled_gpu_s, 0) / nullif(known_gpu_s, 0) as cancelled_gpu_time_share,
     coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_share,
+    coalesce(preempted_gpu_s, 0) / nullif(known_gpu_s, 0) as preempted_gpu_time_share,
     mean_run_s_cpu,
     mean_wait_s_cpu,
     median_run_s_cpu,
@@ -90,14 +143,25 @@ select
     completed_cpu_jobs / nullif(known_cpu_jobs, 0) as completed_share_cpu,
     cancelled_cpu_jobs / nullif(known_cpu_jobs, 0) as cancelled_share_cpu,
     failed_cpu_jobs / nullif(known_cpu_jobs, 0) as failed_share_cpu,
+    preempted_cpu_jobs / nullif(known_cpu_jobs, 0) as preempted_share_cpu,
     gpu_jobs_with_run,
     gpu_jobs_with_gpu_time,
-    censored_gpu_jobs
+    censored_gpu_jobs,
+    left_censored_gpu_jobs
 from counted;
 
+comment on column unified.summary_v3.cluster is 'Cluster, if the trace distinguishes clusters; all for all of them together; measured.';
+comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs whose run was seen whole, which the statistics of runs cover; derived.';
+comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs with a known GPU time, which the sums of GPU time cover; derived.';
+comment on column unified.summary_v3.censored_gpu_jobs is 'GPU jobs that the end of the trace cuts off; NULL if the trace does not say; derived.';
+comment on column unified.summary_v3.left_censored_gpu_jobs is 'GPU jobs that the beginning of the trace cuts off; NULL if the trace does not say; derived.';
 comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds held by the GPU jobs that completed; NULL where no outcome is known; derived.';
 comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds held by the GPU jobs that were cancelled; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs with a known run, which the statistics of runs cover; derived.';
-comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs with a known GPU time, which the sums of GPU time cover; derived.';
-comment on column unified.summary_v3.censored_gpu_jobs is 'GPU jobs that were still running when the trace ended; derived.';
+comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed, preempted ones not included; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.preempted_gpu_s is 'GPU-seconds held by the GPU jobs that were preempted; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.failed_share is 'Share of the GPU jobs of known outcome that failed, preempted ones not included; derived.';
+comment on column unified.summary_v3.preempted_share is 'Share of the GPU jobs of known outcome that were preempted; derived.';
+comment on column unified.summary_v3.failed_gpu_time_share is 'Share of the GPU time of known outcome that failed jobs held, preempted ones not included; derived.';
+comment on column unified.summary_v3.preempted_gpu_time_share is 'Share of the GPU time of known outcome that preempted jobs held; derived.';
+comment on column unified.summary_v3.failed_share_cpu is 'Share of the CPU jobs of known outcome that failed, preempted ones not included; derived.';
+comment on column unified.summary_v3.preempted_share_cpu is 'Share of the CPU jobs of known outcome that were preempted; derived.';
