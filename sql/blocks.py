@@ -93,9 +93,9 @@ from (
                 events,
                 case
                     when min(at_risk - events) over up_to_time = 0 then 0.0
-                    else exp(sum(ln(1 - events / nullif(at_risk, events))) over up_to_time)
+                    else exp(fsum(ln(1 - events / nullif(at_risk, events))) over up_to_time)
                 end as survival,
-                sum(events / nullif(at_risk * (at_risk - events), 0)) over up_to_time as variance
+                fsum(1e6 * events / nullif(at_risk * (at_risk - events), 0)) over up_to_time / 1e6 as variance
             from (
                 select
                     {key},
