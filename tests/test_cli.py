@@ -435,6 +435,32 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
     assert run.stdout.count("\n") == 2 and "no data" not in run.stderr
 
 
+def test_empty_answer_blames_the_filter_and_not_the_missing_archive(tmp_path: Path) -> None:
+    """One of ITP's two archives is enough for its jobs."""
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "cluster01.csv").write_text("job_id,submission_time,duration,num_gpu\na,0,600,1\nb,5,700,2\n")
+    assert traces("ingest", "--raw", raw, "--warehouse", tmp_path).code == 0
+
+    def note(*arguments: str) -> str:
+        run = traces(*arguments, warehouse=tmp_path)
+        assert run.code == 0
+        return "".join(line for line in run.stderr.splitlines() if line.startswith("note no rows"))
+
+    of_filter = note("query", "itp.gpu_hours", "-p", "min_gpus=9999")
+    assert of_filter.startswith(
+        "note no rows: the source tables have data: itp.raw_job (2 rows); not itp.elasticflow_job. "
+        "The filter is the cause: min_gpus=9999 (default 1)"
+    )
+    assert note("query", "itp.gpu_hours", "-p", "min_gpus=2") == ""
+    # The missing archive alone has deadlines: there are no rows, whatever the parameters.
+    for arguments in (["itp.deadline_tightness", "-p", "bin_width=0.2"], ["itp.elasticflow_job"]):
+        of_data = note("query", *arguments)
+        assert "itp.elasticflow_job has no data" in of_data and "filter" not in of_data
+    of_sql = note("sql", "from itp.gpu_hours() where cluster = 'z'")
+    assert "Other source tables have data: itp.raw_job (2 rows)" in of_sql
+
+
 def test_reads_sql_from_argument_file_or_stdin(sample_warehouse: Path, tmp_path: Path) -> None:
     statement = "select count(*) as jobs from itp.raw_job"
     (tmp_path / "q.sql").write_text(statement)

@@ -139,18 +139,25 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
     if not tables:
         return []
     empty = [name for name, row_count in tables if not row_count]
-    if empty:
+    listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables if row_count)
+    if empty and not (listed and _has_rows_by_default(connection, query)):
         traces = sorted({name.partition(".")[0] for name in empty})
         sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
         verb = "has" if len(empty) == 1 else "have"
         text = f"{', '.join(empty)} {verb} no data; {sources} shows the source"
+        if listed:
+            text += f". Other source tables have data: {listed}"
         cause = "Parameters"
     else:
-        listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables)
-        text = f"the source tables have data: {listed}"
-        cause = "The filter is probably the cause"
+        text = f"the source tables have data: {listed}" + (f"; not {', '.join(empty)}" if empty else "")
+        cause = "The filter is the cause" if empty else "The filter is probably the cause"
     filters = _filters(connection, query)
     return [Note("no rows", f"{text}. {cause}: {filters}" if filters else text, "note")]
+
+
+def _has_rows_by_default(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> bool:
+    """Whether a named query has rows without the parameters that the user gave, which then removed them."""
+    return bool(query.given) and bool(connection.execute(f"from {query.name}() limit 1").fetchall())
 
 
 def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":
