@@ -453,7 +453,7 @@ def test_empty_answer_blames_the_filter_and_not_the_missing_archive(tmp_path: Pa
         "The filter is the cause: min_gpus=9999 (default 1)"
     )
     assert note("query", "itp.gpu_hours", "-p", "min_gpus=2") == ""
-    # The missing archive alone has deadlines: there are no rows, whatever the parameters.
+    # The missing archive alone has deadlines: no parameter gives rows.
     for arguments in (["itp.deadline_tightness", "-p", "bin_width=0.2"], ["itp.elasticflow_job"]):
         of_data = note("query", *arguments)
         assert "itp.elasticflow_job has no data" in of_data and "filter" not in of_data
