@@ -136,6 +136,7 @@ def openb(
 @_number("--iterations-per-s", _LEAST_ABOVE_0, _MOST, "Training speed of these jobs.")
 @_number("--deadline-factor", _LEAST_ABOVE_0, _MOST, "Deadline of these jobs: run time times this factor.")
 def elasticflow(
+    trace: str,
     model: str,
     batch_size: int | None,
     iterations_per_s: float | None,
@@ -150,7 +151,8 @@ def elasticflow(
     """
     from tracehouse.publish.simulators import elasticflow as simulator
 
-    _export(simulator.build_format(model, batch_size, iterations_per_s, deadline_factor), **target)
+    spec = simulator.build_format(trace, model, batch_size, iterations_per_s, deadline_factor)
+    _export(spec, trace=trace, **target)
 
 
 @export.command()

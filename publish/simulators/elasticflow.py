@@ -1,7 +1,7 @@
 """ElasticFlow's job lists: training jobs with a model, a batch size, iterations and a deadline.
 
 Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. All four are generated there;
-no other trace has them.
+no other trace has them. Submissions and deadlines are seconds since the start of the trace.
 """
 
 from tracehouse.engines.duckdb.names import quoted
@@ -19,9 +19,16 @@ _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",
 }
 
+# Times of the other traces count from 1970, or from before the trace.
+_CLOCK_STARTS_WITH_TRACE = {"itp", "openb", "spot"}
+
 
 def build_format(
-    model: str, batch_size: int | None, iterations_per_s: float | None, deadline_factor: float | None
+    trace: str,
+    model: str,
+    batch_size: int | None,
+    iterations_per_s: float | None,
+    deadline_factor: float | None,
 ) -> FormatSpec:
     """Build the format, with defaults for jobs without a model, batch size, iterations or deadline.
 
@@ -36,7 +43,13 @@ def build_format(
             Condition("its run time is unknown", "run_s is null"),
             Condition("it ends before it starts", "run_s < 0"),
         ],
-        files=[File("jobs.csv", Layout.CSV, _fields(model, batch_size, iterations_per_s, deadline_factor))],
+        files=[
+            File(
+                "jobs.csv",
+                Layout.CSV,
+                _fields(_submission(trace), model, batch_size, iterations_per_s, deadline_factor),
+            )
+        ],
         detail_columns={
             "model_name": "varchar",
             "batch_size": "bigint",
@@ -51,12 +64,29 @@ def build_format(
     )
 
 
+def _submission(trace: str) -> Field:
+    if trace in _CLOCK_STARTS_WITH_TRACE:
+        return Field("submission_time", "bigint", "submit_s", rounding="round")
+    return Field(
+        "submission_time",
+        "bigint",
+        "submit_s - first_submit_s",
+        "seconds since the first job",
+        "round",
+        columns=["submit_s"],
+    )
+
+
 def _fields(
-    model: str, batch_size: int | None, iterations_per_s: float | None, deadline_factor: float | None
+    submission: Field,
+    model: str,
+    batch_size: int | None,
+    iterations_per_s: float | None,
+    deadline_factor: float | None,
 ) -> list[Field]:
     return [
         job_name_field("job_id"),
-        Field("submission_time", "bigint", "submit_s", rounding="round"),
+        submission,
         Field(
             "num_iteration",
             "bigint",
@@ -80,10 +110,10 @@ def _fields(
             "bigint",
             "deadline_s",
             option="--deadline-factor",
-            default=f"cast(round(submit_s + run_s * {deadline_factor!r}) as bigint)"
+            default=f"cast(round({submission.sql} + run_s * {deadline_factor!r}) as bigint)"
             if deadline_factor is not None
             else "",
-            default_note=f"submit_s and run_s times --deadline-factor {deadline_factor!r}",
+            default_note=f"submission_time and run_s times --deadline-factor {deadline_factor!r}",
         ),
         Field(
             "batch_size",

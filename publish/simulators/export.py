@@ -62,7 +62,7 @@ def export(
         if not report.jobs:
             reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in report.left_out)
             raise UserError(f"{trace} has no job for {spec.name}: {reasons or 'it has no data'}")
-        facts = _describe_export(connection, trace, spec, report)
+        facts = _describe_export(connection, trace, selected, spec, report)
         for file in spec.files:
             header = spec.header(facts) if spec.header and file is spec.files[0] else ()
             write_file(connection, file, staging / file.name, header)
@@ -167,7 +167,11 @@ def _name_columns(has_several_clusters: bool) -> tuple[str, str]:
 
 
 def _describe_export(
-    connection: duckdb.DuckDBPyConnection, trace: str, spec: FormatSpec, report: LossReport
+    connection: duckdb.DuckDBPyConnection,
+    trace: str,
+    clusters: Sequence[str],
+    spec: FormatSpec,
+    report: LossReport,
 ) -> dict[str, Any]:
     """Facts about the export as a whole, for headers and the report."""
     described = connection.sql(
@@ -175,14 +179,52 @@ def _describe_export(
         params={"trace": trace},
     )
     [values] = described.fetchall()
-    [(start,)] = connection.execute("select min(submit_time) from job").fetchall()
+    [(start, partitions)] = connection.execute(
+        "select min(submit_time), count(distinct partition_number) from job"
+    ).fetchall()
+    gpus, nodes = _capacity(connection, trace, clusters)
     return {
         **dict(zip(described.columns, values, strict=True)),
         "version": version("tracehouse"),
         "jobs": report.jobs,
         "first_submit_time": start,
+        "zone": _zone(connection, trace),
+        "gpus": gpus,
+        "nodes": nodes,
+        "partitions": partitions,
         "notes": spec.notes,
     }
+
+
+def _capacity(
+    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]
+) -> tuple[int | None, int | None]:
+    """The GPUs and nodes of the exported clusters, None where a part of them is unknown."""
+    rows = connection.execute(
+        "select cluster, gpus, nodes from unified.capacity where trace = $1", [trace]
+    ).fetchall()
+    parts = [(cluster, gpus, nodes) for cluster, gpus, nodes in rows if not clusters or cluster in clusters]
+    is_complete = parts and {cluster for cluster, _, _ in parts} >= set(clusters)
+    gpus, nodes = (
+        sum(part[column] for part in parts)
+        if is_complete and all(part[column] is not None for part in parts)
+        else None
+        for column in (1, 2)
+    )
+    return gpus, nodes
+
+
+def _zone(connection: duckdb.DuckDBPyConnection, trace: str) -> str | None:
+    """The name of the time zone of the clusters, if the trace's job times have a known one."""
+    rows = connection.execute(
+        r"""
+        select distinct regexp_extract(zone, '^[A-Z][a-z]+/[A-Z][A-Za-z_]+') as name
+        from catalog.clocks, (select distinct local_submit_s - epoch(submit_time) as offset_s from job)
+        where trace = $1 and local_offset_s is not null and offset_s is not null and name <> ''
+        """,
+        [trace],
+    ).fetchall()
+    return rows[0][0] if len(rows) == 1 else None
 
 
 def _build_report(

@@ -19,12 +19,17 @@ from tracehouse.publish.simulators.format_spec import (
 )
 
 _TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
+# `unified.jobs` counts jobs that timed out or lost a node as failed. The format has a state for each.
+_DETAILS = {
+    "acme": "select cluster, job_id, state as published_state from acme.job",
+    "helios": "select cluster, job_id, state as published_state from helios.job",
+}
 _STATES = """
-    case status
-        when 'completed' then 'COMPLETED'
-        when 'failed' then 'FAILED'
-        when 'cancelled' then 'CANCELLED'
-        when 'preempted' then 'CANCELLED'
+    case
+        when published_state in ('TIMEOUT', 'NODE_FAIL') then published_state
+        when status = 'completed' then 'COMPLETED'
+        when status = 'failed' then 'FAILED'
+        when status in ('cancelled', 'preempted') then 'CANCELLED'
     end
 """
 
@@ -63,6 +68,9 @@ def build_format(
                 ),
             )
         ],
+        detail_columns={"published_state": "varchar"},
+        details=_DETAILS,
+        reads={"acme": ["acme.job"], "helios": ["helios.job"]},
         notes=[f"A node has {gpus_per_node} GPUs.", "Preempted jobs are CANCELLED."],
     )
 
@@ -117,10 +125,11 @@ def _fields(
             "state",
             "varchar",
             _STATES,
-            "status",
+            "status, and the published state if it is TIMEOUT or NODE_FAIL",
             option="--default-state",
             default=_sql_text(default_state),
             columns=["status"],
+            counts=[Condition("preempted, as CANCELLED", "status = 'preempted'")],
         ),
         _time_field("submit_time", "0", first_day, "submit_time", "submit_s", "local_submit_s"),
         _time_field("start_time", wait, first_day, "wait_s"),

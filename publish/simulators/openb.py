@@ -181,6 +181,8 @@ def build_format(
         reads={"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]},
         notes=[
             f"Each instance of a job is a pod, or several pods if it has more than {gpus_per_node} GPUs.",
+            "Pods have one phase without success: jobs that were cancelled or preempted, timed out or lost a "
+            "node are Failed.",
             *note,
         ],
     )
@@ -236,6 +238,12 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
             "coalesce(gpu_milli, 1000 * instance_gpus / nullif(instance_num_gpu, 0), 0)",
             "its share of each of its GPUs",
             "round",
+            counts=[
+                Condition(
+                    "shares of several GPUs, which openb's own pods do not have",
+                    "instance_num_gpu > 1 and instance_gpus < instance_num_gpu",
+                )
+            ],
         ),
         Field(
             "gpu_spec",
@@ -245,7 +253,16 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
         ),
         Field("qos", "varchar", "qos", missing="null"),
         Field(
-            "pod_phase", "varchar", _PHASES, "status", missing="null", columns=["status", "is_right_censored"]
+            "pod_phase",
+            "varchar",
+            _PHASES,
+            "status",
+            missing="null",
+            columns=["status", "is_right_censored"],
+            counts=[
+                Condition(f"{status}, as Failed", f"pod_phase is null and status = '{status}'")
+                for status in ("cancelled", "preempted")
+            ],
         ),
         Field(
             "creation_time",

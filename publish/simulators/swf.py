@@ -4,8 +4,10 @@ Source: the Parallel Workloads Archive, "The Standard Workload Format". Its proc
 GPUs here, or equal fractions of a GPU, so that fractional requests stay exact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from tracehouse.publish.simulators.format_spec import (
     PREFIXED_BY_CLUSTER,
@@ -36,7 +38,7 @@ def build_format(processors_per_gpu: int) -> FormatSpec:
             f"Processors are GPUs: {processors_per_gpu} processor{'s' * (processors_per_gpu != 1)} per GPU.",
             "Status 0 means failed or preempted, -1 unknown.",
         ],
-        header=_header,
+        header=partial(_header, processors_per_gpu),
     )
 
 
@@ -131,9 +133,8 @@ NUMBERS = File(
 )
 
 
-def _header(facts: Mapping[str, Any]) -> Sequence[str]:
-    """The header lines, with the keys of the standard."""
-    start = facts["first_submit_time"]
+def _header(processors_per_gpu: int, facts: Mapping[str, Any]) -> Sequence[str]:
+    """The header lines, with the keys of the standard, in its order; lines of unknown values are left out."""
     lines = [
         ("Version", "2.2"),
         ("Computer", f"{facts['title']}, GPUs counted as processors"),
@@ -143,10 +144,24 @@ def _header(facts: Mapping[str, Any]) -> Sequence[str]:
         ("Conversion", f"Tracehouse {facts['version']}"),
         ("MaxJobs", facts["jobs"]),
         ("MaxRecords", facts["jobs"]),
-        ("UnixStartTime", int(start.timestamp()) if start else 0),
-        ("TimeZoneString", "UTC"),
-        ("StartTime", f"{start:%a %b %d %H:%M:%S UTC %Y}" if start else "unknown"),
+        *_dates(facts),
+        ("MaxNodes", facts["nodes"]),
+        ("MaxProcs", facts["gpus"] and int(facts["gpus"]) * processors_per_gpu),
+        ("MaxPartitions", facts["partitions"] or None),
         *(("Note", note) for note in facts["notes"]),
         ("Note", f"Licence: {facts['licence']}"),
     ]
-    return [f"; {key}: {' '.join(str(value).split())}" for key, value in lines]
+    return [f"; {key}: {' '.join(str(value).split())}" for key, value in lines if value is not None]
+
+
+def _dates(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """When the log starts. The zone gives readers the hour of day, and is left out if it is unknown."""
+    start, zone = facts["first_submit_time"], facts["zone"]
+    yield "UnixStartTime", int(start.timestamp()) if start else 0
+    if not start:
+        yield "Note", "UnixStartTime is 0 because the trace has no dates"
+    elif zone:
+        yield "TimeZoneString", zone
+        yield "StartTime", f"{start.astimezone(ZoneInfo(zone)):%a %b %d %H:%M:%S %Z %Y}"
+    else:
+        yield "StartTime", f"{start:%a %b %d %H:%M:%S UTC %Y}"

@@ -102,6 +102,11 @@ def test_swf_has_standard_header(export: Export, sample_warehouse: Path) -> None
     keys = dict(line.removeprefix("; ").split(": ", 1) for line in header if "Note" not in line)
     assert keys["Version"] == "2.2" and int(keys["MaxJobs"]) == len(lines) - len(header)
     assert int(keys["UnixStartTime"]) > 1_600_000_000 and keys["Acknowledge"]
+    # The publisher gives seren 2,288 GPUs on 286 nodes, and kalos 2,416 on 302.
+    assert (keys["MaxProcs"], keys["MaxNodes"], keys["MaxPartitions"]) == ("4704", "588", "2")
+    start = pd.Timestamp(int(keys["UnixStartTime"]), unit="s", tz="Asia/Shanghai")
+    assert keys["TimeZoneString"] == "Asia/Shanghai"
+    assert keys["StartTime"] == f"{start:%a %b %d %H:%M:%S CST %Y}"
     assert all(len(line.split()) == 18 for line in lines if not line.startswith(";"))
 
 
@@ -129,6 +134,7 @@ def test_elasticflow_of_another_trace_reports_options(export: Export, sample_war
     jobs = pd.read_csv(folder / "jobs.csv")
     assert set(jobs["model_name"]) == {"it's"} and set(jobs["batch_size"]) == {64}
     assert (abs(jobs["num_iteration"] - 2 * jobs["duration"]) <= 1).all()
+    assert jobs["submission_time"].min() == 0
     assert (abs(jobs["deadline"] - jobs["submission_time"] - 1.5 * jobs["duration"]) <= 2).all()
     assert origins(folder, "jobs.csv", "model_name") == {"defaulted": len(jobs)}
 
@@ -259,7 +265,8 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
         math.ceil(cpus) or 3 for cpus in jobs["requested_cpus"].fillna(0).round(9)
     ]
     assert np.allclose(found["cpu_capacity"], found["cpu_count"] * 2000)
-    assert "--default-cpus 3 times --cpu-mhz 2000" in sources(folder, "cpu_capacity")["defaulted"]
+    without_cpus = (jobs["requested_cpus"].fillna(0) == 0).sum()
+    assert origins(folder, "tasks.parquet", "cpu_capacity").get("defaulted", 0) == without_cpus
     usage = raw_frames.pai_task_usage(sample_raw)
     usage.index = usage["job_name"] + "/" + usage["task_name"]
     used = usage["cpu_use_of_plan"].reindex(jobs.index) * jobs["requested_cpus"] * 2000
@@ -276,6 +283,13 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
     assert "pai.gpu_use_over_100" in sources(folder, "gpu_usage")["derived"]
     assert "pai.gpu_use_over_100" in report(folder)["caveats"]
     assert any("pai_sensor_table" in source["file"] for source in report(folder)["sources"])
+
+
+def test_opendc_of_jobs_without_cpus_takes_default(export: Export, sample_warehouse: Path) -> None:
+    folder = export(sample_warehouse, "opendc", "itp", *OPENDC_OPTIONS)
+    tasks = pyarrow.parquet.read_table(folder / "tasks.parquet").to_pandas()
+    assert set(tasks["cpu_count"]) == {3} and set(tasks["cpu_capacity"]) == {6000.0}
+    assert sources(folder, "cpu_capacity") == {"defaulted": "--default-cpus 3 times --cpu-mhz 2000"}
 
 
 def test_opendc_leaves_out_running_pods(export: Export, real_warehouse: Path) -> None:

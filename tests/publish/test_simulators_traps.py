@@ -46,6 +46,13 @@ FILES = {
         "2,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:11,2020-06-09 18:41:10,2020-06-09 18:42:10,60,-1",
         "3,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:00,2020-06-09 18:41:10,2020-06-09 18:41:08,-2,10",
     ],
+    # A job that ran into its limit, and one that lost a node.
+    "helios/Uranus/cluster_log.csv": [
+        HELIOS_HEADER,
+        f"1,u1,vc1,1,4,1,TIMEOUT,2020-06-09 18:41:00,{RAN},10",
+        f"2,u1,vc1,1,4,1,NODE_FAIL,2020-06-09 18:41:00,{RAN},10",
+        f"3,u1,vc1,1,4,1,CANCELLED,2020-06-09 18:41:00,{RAN},10",
+    ],
     # A job without an id.
     "helios/Saturn/cluster_log.csv": [
         HELIOS_HEADER,
@@ -65,6 +72,8 @@ FILES = {
         "j,worker,2.0,Terminated,100.0,200.0,600.0,10.0,1200.0,V100",
         "j,ps,3.0,Terminated,100.0,200.0,600.0,10.0,,",
         "j,chief,3.0,Terminated,100.0,200.0,600.0,10.0,50.0,T4",
+        # One and a half GPUs.
+        "j,evaluator,1.0,Terminated,100.0,200.0,600.0,10.0,150.0,T4",
     ],
     "pai/pai_machine_spec.csv": ["m1,V100,96,512,8"],
     "spot/job_info_df.csv": [
@@ -135,6 +144,38 @@ def test_names_of_one_cluster_are_unchanged(warehouse: Path, tmp_path: Path) -> 
     assert sources(folder, "job_id") == {"exact": "job_id"}
 
 
+def test_helios_keeps_its_states(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Uranus")
+    log = pd.read_csv(folder / "cluster_log.csv")
+    assert list(log["state"]) == ["TIMEOUT", "NODE_FAIL", "CANCELLED"]
+
+
+def test_openb_reports_jobs_that_did_not_succeed(warehouse: Path, tmp_path: Path) -> None:
+    options = ("--cluster", "Uranus", "--default-memory-mib", 9)
+    folder = written(warehouse, tmp_path, "openb", "helios", *options)
+    assert set(pods_of(folder, "helios")["pod_phase"]) == {"Failed"}
+    assert sources(folder, "pod_phase") == {"derived": "status; 1 cancelled, as Failed"}
+    assert any("timed out or lost a node are Failed" in note for note in report(folder)["notes"])
+
+
+def test_openb_reports_shares_of_several_gpus(warehouse: Path, tmp_path: Path) -> None:
+    folder = written(warehouse, tmp_path, "openb", "pai")
+    pods = pods_of(folder, "pai")
+    assert gpus_of(pods.loc[["j/evaluator"]]) == {(2, 750): 1}
+    assert "1 shares of several GPUs" in sources(folder, "gpu_milli")["derived"]
+
+
+def test_swf_header_has_no_zone_or_capacity_of_unknown(warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    folder = written(warehouse, tmp_path, "swf", "pai", "--processors-per-gpu", 100)
+    header = [line for line in (folder / "jobs.swf").read_text().splitlines() if line.startswith(";")]
+    assert {"; UnixStartTime: 0", "; MaxProcs: 800", "; MaxNodes: 1"} <= set(header)
+    assert not [line for line in header if line.startswith(("; TimeZoneString:", "; StartTime:"))]
+    # This raw data has no list of openb's nodes with GPUs.
+    folder = written(warehouse, tmp_path / "other", "swf", "openb")
+    assert "MaxProcs" not in (folder / "jobs.swf").read_text()
+
+
 def test_swf_numbers_partitions_per_cluster(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "swf", "helios", "--cluster", "Earth", "--cluster", "Venus")
     numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str)
@@ -175,7 +216,7 @@ def test_split_pod_keeps_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None
 
 def test_each_instance_is_split(warehouse: Path, tmp_path: Path) -> None:
     folder = written(warehouse, tmp_path, "openb", "pai")
-    by_task = pods_of(folder, "pai").groupby(lambda name: name.rpartition("-")[0])
+    by_task = pods_of(folder, "pai").drop("j/evaluator").groupby(lambda name: name.rpartition("-")[0])
     assert {task: gpus_of(pods) for task, pods in by_task} == {
         "j/worker": {(8, 1000): 2, (4, 1000): 2},
         "j/ps": {(0, 0): 3},
