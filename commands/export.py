@@ -46,6 +46,16 @@ def _export_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="NAME",
             help="Only jobs of this cluster. Repeatable.",
         ),
+        click.option(
+            "--keep-censored",
+            is_flag=True,
+            help="Keep jobs that the trace cuts off, with the run time that was observed.",
+        ),
+        click.option(
+            "--run-as-held",
+            is_flag=True,
+            help="Write as run time the GPU time held over the requested GPUs.",
+        ),
         click.option("--out", "-o", type=PATH, required=True, help="Folder to create."),
         click.argument("trace", shell_complete=complete_trace, help="Trace with jobs."),
     ):
@@ -202,15 +212,24 @@ def _day(text: str) -> dt.date:
         raise UsageError(f"--first-day must be a date such as 2020-06-30, not {text!r}") from None
 
 
-def _export(spec: "FormatSpec", trace: str, clusters: Sequence[str], warehouse: Path, out: Path) -> None:
+def _export(
+    spec: "FormatSpec",
+    trace: str,
+    clusters: Sequence[str],
+    warehouse: Path,
+    out: Path,
+    keep_censored: bool,
+    run_as_held: bool,
+) -> None:
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import export, loss_report
 
-    exported = export.export(warehouse, export.LIMITS, trace, clusters, spec, out)
+    exported = export.export(warehouse, export.LIMITS, trace, clusters, spec, out, keep_censored, run_as_held)
     count = exported.report.jobs
     title = f"Wrote {count:,} job{'s' * (count != 1)} to {out}, and this report to {export.REPORT} there"
-    notes = {f"note {number}": note for number, note in enumerate(spec.notes, 1)}
+    gpu_time = loss_report.describe_gpu_time(exported.report)
+    notes = {f"note {number}": note for number, note in enumerate((gpu_time, *spec.notes), 1)}
     tables = loss_report.tables(exported.report)
     summary = Description(f"{trace} as {spec.name}", title, notes, tables, exported.caveats, "")
     click.echo(description.as_text(summary, is_on_terminal()), nl=False)

@@ -38,11 +38,20 @@ class ExportResult:
 
 
 def export(
-    warehouse: Path, limits: Limits, trace: str, clusters: Sequence[str], spec: FormatSpec, folder: Path
+    warehouse: Path,
+    limits: Limits,
+    trace: str,
+    clusters: Sequence[str],
+    spec: FormatSpec,
+    folder: Path,
+    keep_censored: bool = False,
+    run_as_held: bool = False,
 ) -> ExportResult:
     """Write the jobs of a trace, or of some of its clusters, to a new folder.
 
-    Raises UsageError where the trace or a cluster is unknown, and where the format needs an option.
+    With `keep_censored`, jobs that the trace cuts off run for the time that they were observed. With
+    `run_as_held`, run times are the GPU time held over the requested GPUs. Raises UsageError where the trace
+    or a cluster is unknown, and where the format needs an option.
     """
     folder = folder.absolute()
     _check_is_new(folder)
@@ -57,7 +66,7 @@ def export(
 
     def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
         selected = _select_clusters(connection, trace, clusters)
-        _collect_jobs(connection, trace, selected, spec)
+        _collect_jobs(connection, trace, selected, spec, _run_time(keep_censored, run_as_held))
         report = build_loss_report(connection, spec)
         if not report.jobs:
             reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in report.left_out)
@@ -66,7 +75,7 @@ def export(
         for file in spec.files:
             header = spec.header(facts) if spec.header and file is spec.files[0] else ()
             write_file(connection, file, staging / file.name, header)
-        read = [_VIEW, *spec.reads.get(trace, ())]
+        read = [_VIEW, "unified.capacity", *spec.reads.get(trace, ())]
         notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
         caveats = [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")]
         details = _build_report(connection, trace, selected, spec, report, facts, caveats)
@@ -103,8 +112,19 @@ def _select_clusters(
     return list(dict.fromkeys(names)) or known
 
 
+def _run_time(keep_censored: bool, run_as_held: bool) -> str:
+    """The SQL of the exported run time of a job."""
+    run = "coalesce(jobs.run_s, jobs.observed_run_s)" if keep_censored else "jobs.run_s"
+    held = f"coalesce(jobs.held_gpu_s / nullif(jobs.requested_gpus, 0), {run})"
+    return f"case when {run} is not null then {held} end" if run_as_held else run
+
+
 def _collect_jobs(
-    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], spec: FormatSpec
+    connection: duckdb.DuckDBPyConnection,
+    trace: str,
+    clusters: Sequence[str],
+    spec: FormatSpec,
+    run_time: str,
 ) -> None:
     """Create the tables `candidate_job`, all jobs and why some are left out, and `job`, without these."""
     details = spec.details.get(trace)
@@ -130,7 +150,11 @@ def _collect_jobs(
         f"""
         create temp table candidate_job as
         with candidate as (
-            select jobs.*, {job_name} as job_name, {partition} as job_partition {more}
+            select
+                jobs.* replace ({run_time} as run_s),
+                {job_name} as job_name,
+                {partition} as job_partition
+                {more}
             from {_VIEW} as jobs {joined}
             where jobs.trace = {quoted(trace)} {of_clusters}
         ),

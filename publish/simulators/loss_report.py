@@ -38,17 +38,24 @@ class DroppedColumn:
 
 @dataclass(frozen=True)
 class LeftOutJobs:
-    """How many jobs were left out for one reason."""
+    """How many jobs were left out for one reason, and the GPU-hours that they held, if known."""
 
     reason: str
     jobs: int
+    gpu_h: float | None
 
 
 @dataclass(frozen=True)
 class LossReport:
-    """The number of exported jobs, and the dropped and defaulted values."""
+    """The number of exported jobs, and the dropped and defaulted values.
+
+    `exported_gpu_h` are the requested GPUs times the run times in the files, and `held_gpu_h` the GPU-hours
+    that the jobs with a run time held in the trace.
+    """
 
     jobs: int
+    exported_gpu_h: float
+    held_gpu_h: float
     fields: Sequence[FieldOrigin]
     dropped: Sequence[DroppedColumn]
     left_out: Sequence[LeftOutJobs]
@@ -83,8 +90,23 @@ def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -
         for field in file.fields
         for one in _field_origins(file, field, counted[file.name, field.name])
     ]
-    [(jobs,)] = connection.execute("select count(*) from job").fetchall()
-    return LossReport(jobs, fields, list(_dropped(connection, spec, counted)), list(_left_out(connection)))
+    [(jobs, exported_gpu_h, held_gpu_h)] = connection.execute(
+        """
+        select
+            count(*),
+            coalesce(fsum(requested_gpus * run_s), 0) / 3600,
+            coalesce(fsum(held_gpu_s) filter (where run_s is not null), 0) / 3600
+        from job
+        """
+    ).fetchall()
+    return LossReport(
+        jobs,
+        exported_gpu_h,
+        held_gpu_h,
+        fields,
+        list(_dropped(connection, spec, counted)),
+        list(_left_out(connection)),
+    )
 
 
 @dataclass(frozen=True)
@@ -159,14 +181,27 @@ def _dropped(
 def _left_out(connection: duckdb.DuckDBPyConnection) -> Iterator[LeftOutJobs]:
     rows = connection.execute(
         """
-        select left_out, count(*) from candidate_job
+        select left_out, count(*), fsum(held_gpu_s) / 3600 from candidate_job
         where left_out is not null
         group by left_out
         order by count(*) desc, left_out
         """
     ).fetchall()
-    for reason, jobs in rows:
-        yield LeftOutJobs(reason, jobs)
+    for row in rows:
+        yield LeftOutJobs(*row)
+
+
+def describe_gpu_time(report: LossReport) -> str:
+    """Compare the GPU time in the files with the time that the jobs held, in a sentence."""
+    text = f"{report.exported_gpu_h:,.1f} GPU-hours (requested GPUs times run time)"
+    if not report.held_gpu_h:
+        return f"The files have {text}; the trace does not say how many were held."
+    more = 100 * (report.exported_gpu_h / report.held_gpu_h - 1)
+    return f"The files have {text}, {more:+.1f} % of the {report.held_gpu_h:,.1f} that these jobs held."
+
+
+def _hours(gpu_h: float | None) -> str:
+    return "unknown" if gpu_h is None else f"{gpu_h:,.1f}"
 
 
 def tables(report: LossReport) -> list[Grid]:
@@ -192,7 +227,7 @@ def tables(report: LossReport) -> list[Grid]:
         ),
         Grid(
             "left out",
-            ("jobs", "reason"),
-            [(f"{one.jobs:,}", one.reason) for one in report.left_out],
+            ("jobs", "GPU-hours held", "reason"),
+            [(f"{one.jobs:,}", _hours(one.gpu_h), one.reason) for one in report.left_out],
         ),
     ]

@@ -36,7 +36,7 @@ def build_format(
         left_out=[
             Condition("its submission time is unknown", "submit_s is null"),
             REQUEST_UNKNOWN,
-            Condition("it was still running when the trace ended", "coalesce(is_right_censored, false)"),
+            Condition("it was still running when the trace ended", "is_right_censored and run_s is null"),
             Condition("its run time is unknown", "run_s is null"),
             Condition("it ends before it starts", "run_s < 0"),
         ],

@@ -302,6 +302,38 @@ def test_opendc_leaves_out_running_pods(export: Export, real_warehouse: Path) ->
     assert origins(folder, "tasks.parquet", "mem_capacity") == {"derived": len(tasks) - 1, "defaulted": 1}
 
 
+def test_opendc_reports_gpu_time_and_keeps_running_pods_on_request(
+    export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
+) -> None:
+    """32 pods that the end of the trace cuts off held 56.1 % of the GPU time."""
+    pods = raw_frames.unified_openb(real_raw)
+    gpu_h = (pods["requested_gpus"] * pods["run_s"]).groupby(pods["is_censored"].eq(True)).sum() / 3600
+    loss = report(export(real_warehouse, "opendc", "openb", *OPENDC_OPTIONS))
+    [running] = [one for one in loss["left_out"] if "running" in one["reason"]]
+    assert running["gpu_h"] == pytest.approx(gpu_h[True])
+    assert loss["exported_gpu_h"] == loss["held_gpu_h"] == pytest.approx(gpu_h[False])
+    assert running["gpu_h"] / gpu_h.sum() == pytest.approx(0.561, abs=0.0005)
+    kept = tmp_path / "kept"
+    options = ("--keep-censored", *OPENDC_OPTIONS)
+    assert exported(real_warehouse, "opendc", "openb", "--out", kept, *options).code == 0
+    loss = report(kept)
+    assert (loss["jobs"], loss["exported_gpu_h"]) == (8152 - 897, pytest.approx(gpu_h.sum()))
+
+
+def test_run_time_as_held_keeps_the_gpu_time(export: Export, sample_warehouse: Path, tmp_path: Path) -> None:
+    """Not all instances of a PAI task run from its start to its end."""
+    loss = report(export(sample_warehouse, "swf", "pai"))
+    assert loss["exported_gpu_h"] > 1.01 * loss["held_gpu_h"]
+    held = tmp_path / "held"
+    options = ("--run-as-held", "--processors-per-gpu", 100)
+    run = exported(sample_warehouse, "swf", "pai", "--out", held, *options)
+    assert "+0.0 %" in " ".join(run.stdout.split())
+    read = swf_jobs(held / "jobs.swf")
+    ran = read[read["duration"] >= 0]
+    gpu_h = (ran["duration"] * ran["total_processors"]).sum() / 100 / 3600
+    assert gpu_h == pytest.approx(loss["held_gpu_h"], rel=0.001)
+
+
 def test_helios_of_acme_has_local_times(export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     log = pd.read_csv(
         export(sample_warehouse, "helios", "acme", *HELIOS_OPTIONS) / "cluster_log.csv", dtype={"job_id": str}
