@@ -14,6 +14,7 @@ with percentiles as (
 gpu_jobs as (
     select
         trace,
+        is_right_censored,
         run_s is not null as is_complete,
         case when not coalesce(is_left_censored, false) then observed_run_s end as observed_run_s
     from unified.jobs
@@ -23,6 +24,7 @@ gpu_jobs as (
 runs as (
     select
         trace,
+        is_right_censored,
         is_complete,
         observed_run_s,
         case when observed_run_s >= min_run_s then observed_run_s end as run_s
@@ -35,7 +37,11 @@ counted as (
         count(run_s) as jobs,
         100.0 * (count(*) - count(observed_run_s)) / count(*) as unknown_pct,
         100.0 * (count(observed_run_s) - count(run_s)) / nullif(count(observed_run_s), 0) as excluded_pct,
-        100.0 * count(run_s) filter (where not is_complete) / nullif(count(run_s), 0) as censored_pct
+        -- NULL, not 0, where the trace does not say.
+        case
+            when count(is_right_censored) > 0
+                then 100.0 * count(run_s) filter (where not is_complete) / nullif(count(run_s), 0)
+        end as censored_pct
     from runs
     group by trace
 ),

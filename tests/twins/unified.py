@@ -333,7 +333,9 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
             counted.sum(),
             percent(observed.isna().sum(), len(jobs)),
             percent((observed < min_run_s).sum(), observed.count()),
-            percent((counted & ~has_ended).sum(), counted.sum()),
+            percent((counted & ~has_ended).sum(), counted.sum())
+            if jobs["is_right_censored"].notna().any()
+            else None,
         )
         points = survival_points(observed[counted], has_ended[counted], PERCENTILES, every_value)
         rows += [(trace, *point, *shares) for point in points]

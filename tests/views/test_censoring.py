@@ -261,6 +261,7 @@ def test_runs_count_what_the_end_cuts_off(real: duckdb.DuckDBPyConnection) -> No
     found = {trace: row for trace, *row in rows(real, runs)}
     assert found["openb"] == [655, 0, pytest.approx(100 * 32 / 6_203)]
     assert found["dlrm"][2] == pytest.approx(100 * 1_045 / 4_263)
+    assert found["itp"][2] is None
     long = "select excluded_pct from unified.run_cdf(min_run_s := 600) where trace = 'openb' limit 1"
     assert rows(real, long) == [(pytest.approx(100 * 3_022 / 6_203),)]
 
