@@ -168,15 +168,15 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
 
 def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
     tasks = (
-        ("short", 100.0, 50.0, "T4"),
-        ("long", 100.0, 100.0, "T4"),
-        ("running", 100.0, 50.0, "T4"),
-        ("waiting", None, 50.0, "T4"),
-        ("no instance", 100.0, 50.0, "P100"),
-        ("its instance waits", 100.0, 100.0, None),
-        ("cpu", 100.0, None, None),
+        ("short", "Terminated", 100.0, 50.0, "T4"),
+        ("long", "Failed", 100.0, 100.0, "T4"),
+        ("running", "Running", 100.0, 50.0, "T4"),
+        ("waiting", "Waiting", None, 50.0, "T4"),
+        ("no instance", "Waiting", 100.0, 50.0, "P100"),
+        ("its instance waits", "Waiting", 100.0, 100.0, None),
+        ("cpu", "Terminated", 100.0, None, None),
         # Without a name it meets no instance.
-        (None, 100.0, None, None),
+        (None, "Terminated", 100.0, None, None),
     )
     launches = (
         ("short", 130.0, 140.0),
@@ -185,7 +185,7 @@ def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
         ("its instance waits", 0.0, 0.0),
         ("cpu", 105.0, 115.0),
     )
-    columns = "job_name task_name start_time plan_gpu gpu_type"
+    columns = "job_name task_name status start_time plan_gpu gpu_type"
     with made(
         tmp_path,
         pai_task_table=rows_of("pai_task_table", columns, *((name, "t", *task) for name, *task in tasks)),
