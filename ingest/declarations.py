@@ -16,7 +16,7 @@ from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
 
 # Increase it when the readers return different rows for the same bytes: ingest then converts all files again.
-READER_VERSION = 2
+READER_VERSION = 3
 
 Provenance = Literal["measured", "derived", "synthetic"]
 Limit = float | str

@@ -132,14 +132,11 @@ class ChunkParser:
             rows = pl.read_csv(data, has_header=False, schema=self._polars_schema, quote_char=None)
         except pl.exceptions.PolarsError:
             return None
-        has_nulls = any(
-            rows[:, position].null_count() for position, column in enumerate(self.columns) if column.required
-        )
-        is_finite = all(column.is_finite().all() for column in rows if column.dtype.is_float())
-        if has_nulls or not is_finite or not _has_full_lines(chunk, rows):
+        if not _has_full_lines(chunk, rows):
             return None
         # As views of texts, which are not copied before they are sorted.
-        return self._named(rows.to_arrow(compat_level=pl.CompatLevel.newest()))
+        table = rows.to_arrow(compat_level=pl.CompatLevel.newest())
+        return self._named(table) if are_possible(table, self.columns) else None
 
     def parse_typed(self, chunk: Chunk) -> pa.Table | None:
         """Parse with Arrow's types. None if a line does not fit, or if Arrow may misread the chunk."""

@@ -21,6 +21,9 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "BIGINT[]": pa.list_(pa.int64()),
     "DOUBLE[]": pa.list_(pa.float64()),
 }
+# The last time of a clock that counts from 1970, in the units of such a clock.
+_LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
+_TOO_LONG = f"longer than from 1970 to {END_OF_TIMES.year - 1}"
 # As many columns as stay in a core's cache while they are added up.
 _SUMMED_AT_ONCE = 128
 
@@ -76,7 +79,23 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
     except pa.ArrowInvalid:
         values, wrong = _parse_odd(texts, column)
         faults |= wrong
+    too_long = _too_long(values, column)
+    if too_long is not None and pc.any(too_long, min_count=0).as_py():
+        rows = np.flatnonzero(too_long.fill_null(False))
+        faults |= _describe(dict.fromkeys(rows.tolist(), _TOO_LONG), column)
+        values = pc.if_else(too_long, None, values)
     return values, faults
+
+
+def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | pa.ChunkedArray | None:
+    """Which numbers are no possible time or duration on any clock. None if the column has neither.
+
+    One absurd time would make every query by the hour answer for thousands of years.
+    """
+    longest = _LAST_TIME.get(column.unit)
+    if longest is None or not pa.types.is_primitive(values.type) or pa.types.is_temporal(values.type):
+        return None
+    return pc.or_(pc.greater(values, longest), pc.less(values, -longest))
 
 
 def _empty_rows(texts: pa.BinaryArray) -> Faults:
@@ -174,6 +193,9 @@ def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
     for place, column in enumerate(columns):
         values = rows.column(place)
         if column.required and values.null_count:
+            return False
+        too_long = _too_long(values, column)
+        if too_long is not None and pc.any(too_long, min_count=0).as_py():
             return False
         if column.stored_type.startswith("TIMESTAMP") and not _is_possible(values):
             return False

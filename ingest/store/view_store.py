@@ -4,6 +4,7 @@
                                             <hash>.sha256
 
 A file is complete where its checksum exists: the checksum is written last, in the format of `sha256sum`.
+Its footer states its path, so that the file of another view in its place counts as missing.
 Superseded files are listed in `.ingest/stored.json`.
 """
 
@@ -25,6 +26,7 @@ from tracehouse.ingest.store.manifest import Superseded
 
 _NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _CHECKSUM = ".sha256"
+PATH_IN_FOOTER = "tracehouse_path"
 
 
 def add(warehouse: Path, staged_file: StagedFile, path: str) -> None:
@@ -45,13 +47,15 @@ def remove(warehouse: Path, path: str) -> None:
 
 
 def count_rows(warehouse: Path, path: str) -> int | None:
-    """Return the rows of a file, or None where it is missing or incomplete, as after a kill."""
+    """Return the rows of a file, or None where it is missing, incomplete (a kill) or another view's."""
     if not checksum_file(warehouse / path).exists():
         return None
     try:
-        return pq.read_metadata(warehouse / path).num_rows
+        footer = pq.read_metadata(warehouse / path)
     except (OSError, pa.ArrowException):
         return None
+    stated = (footer.metadata or {}).get(PATH_IN_FOOTER.encode())
+    return footer.num_rows if stated == path.encode() else None
 
 
 def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:

@@ -365,6 +365,16 @@ def test_computes_lost_or_broken_file_again(few: Path) -> None:
     assert asked(few, f"from {HOURLY} order by all") == rows
 
 
+def test_computes_file_of_another_view_again(few: Path) -> None:
+    rows = asked(few, f"from {HOURLY} order by all")
+    paths = [few / path for path in files(few)]
+    replaced = next(path for path in paths if HOURLY.split(".")[1] in path.parts)
+    other = next(path for path in paths if HOURLY.split(".")[1] not in path.parts)
+    shutil.copyfile(other, replaced)
+    assert ingest(few) == []
+    assert asked(few, f"from {HOURLY} order by all") == rows
+
+
 def test_computes_file_without_checksum_again(few: Path) -> None:
     """As a kill between the two leaves it."""
     before = files(few)

@@ -85,22 +85,22 @@ FINGERPRINTED = Table(
 JSON = JsonList(path=("x",), positions=("a",), outer=("b",), other_lists=("y",))
 # Warehouses contain these values. If one changes, ingest converts every file of such tables again.
 FINGERPRINTS = [
-    (FINGERPRINTED, "bd99318d9a11bf4c940f68ef77486a57d53609310177214dd12133c34d4ce2de"),
+    (FINGERPRINTED, "b93cfc0457dc9ebc29f2de57c75ff324a368c7af14dbec4bda98e4db11a0a3ec"),
     (
         replace(FINGERPRINTED, wide=Wide("Time", r"(?P<node>.*)", "a", "device", "b")),
-        "0a0e92769004025cc089370bd19f1dc25fadfd634727c6be977972369d0dc34b",
+        "d9e4b77a3b1db353420113b548a0bf6bc2561699397a076eb5118ba8f82a0827",
     ),
     (
         replace(FINGERPRINTED, json_list=JSON),
-        "c3ef9fa16cbdc73c32e4d4cfb741b4b9209f2dae500a55c2b65f8155a566fddc",
+        "342d21193edf99c8466146e2be9702fd5f25411b1b0bd62a621b9bcc87d5ae56",
     ),
     (
         replace(FINGERPRINTED, columns=(Column("a", "BIGINT", "", header="A"),)),
-        "87a91133f23d820f8a0803d5dacb5a8adbf37b6cdcd239845e8ffe36daace335",
+        "e5f536cfbf2def2fbfbf4f60c3460ad66fadb79031c467537125dda2e56e3ddd",
     ),
     (
         replace(FINGERPRINTED, ends_in_comma=True),
-        "7b026c2929f57e7c9a58694bcb65320119c72b775e1932d03183d487fc464a06",
+        "4f0fc9ce0a3f9a90f69e016b281f9091ce97124d94f55aa5b611b1c4ac0860f1",
     ),
 ]
 

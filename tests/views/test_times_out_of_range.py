@@ -1,14 +1,17 @@
-"""Times that no cluster ever saw, but DuckDB holds: Acme's views and queries bear them, and count the others.
+"""Times that no cluster ever saw, but DuckDB holds: views and queries bear them, and count the others.
 
 They are put into a database's tables as they are, since reading a raw file may already reject them.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import duckdb
 import pytest
 import raw_dumps
 
+from tracehouse.ingest.column_types import END_OF_TIMES
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import view_files
 
@@ -32,7 +35,7 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, time: str, **value
     cells = []
     for name, kind, *_ in connection.execute(f"describe {table}").fetchall():
         usual = f"timestamptz '{time}'" if "TIME ZONE" in kind else "'x'" if kind == "VARCHAR" else "10"
-        cells.append((values | VALUES).get(name, usual))
+        cells.append((VALUES | values).get(name, usual))
     connection.execute(f"insert into {table} values ({', '.join(cells)})")
 
 
@@ -96,3 +99,18 @@ def test_counts_jobs_with_times_in_range(acme: duckdb.DuckDBPyConnection) -> Non
     ((_, energy_kwh),) = rows(acme, usual)
     # 10 W for 15 s, and for the 300 s that a sample counts at most.
     assert energy_kwh == pytest.approx(10 * 315 / 3_600_000, rel=1e-9)
+
+
+@pytest.mark.parametrize("trace", ["dlrm", "itp", "openb", "pai", "spot", "zeus"])
+def test_last_number_that_is_a_time_does_not_exhaust_memory(trace: str, tmp_path: Path) -> None:
+    """Reading rejects later ones. Queries by the hour answer for all hours up to it."""
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, materialize=True))) as connection:
+        for table in all_traces()[trace].tables:
+            seconds = [column.name for column in table.columns if column.unit == "s"]
+            insert(connection, f"{trace}.{table.name}", USUAL[0])
+            last = dict.fromkeys(seconds[-1:], str(int(END_OF_TIMES.timestamp())))
+            insert(connection, f"{trace}.{table.name}", USUAL[0], **last)
+        connection.execute("set memory_limit = '1GB'")
+        queries = [query.full_name for query in query_files() if query.schema == trace]
+        answered = [q for q in queries if connection.sql(f"from {q}()").to_arrow_table().num_rows >= 0]
+    assert answered == queries and queries

@@ -2,6 +2,7 @@
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
 -- caveat: acme.device_names_vary
+-- sums: exact
 create or replace view acme.power_hourly_v1 as
 -- All GPUs hold their samples until the same next time, so that their power can be added first.
 with sampled as (

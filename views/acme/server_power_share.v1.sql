@@ -2,6 +2,7 @@
 -- grain: one row per (server_group, has_memory_power)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
 -- caveat: acme.ipmi_is_seren_only
+-- sums: exact
 create or replace view acme.server_power_share_v1 as
 with samples as (
     select

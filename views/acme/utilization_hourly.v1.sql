@@ -6,6 +6,7 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.node_memory_bad_columns
+-- sums: exact
 create or replace view acme.utilization_hourly_v1 as
 with cells as (
     select

@@ -4,6 +4,7 @@
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment: free_gpus fragmented_gpus fragmentation_rate
 -- caveat: openb.node_sn_differs_by_list: sn
+-- sums: exact
 create or replace view openb.fragmentation_v1 as
 with expected as (
     select

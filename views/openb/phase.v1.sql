@@ -1,6 +1,7 @@
 -- Pods and the GPUs that they requested, by quality of service and last phase (openb).
 -- grain: one row per (variant, qos, pod_phase); the multigpu variants record neither
 -- source: README of cluster-trace-gpu-v2023, pod lists
+-- sums: exact
 create or replace view openb.phase_v1 as
 select
     variant,

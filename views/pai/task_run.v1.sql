@@ -4,6 +4,7 @@
 -- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
 -- caveat: pai.tasks_without_instances: launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
+-- sums: exact
 create or replace view pai.task_run_v1 as
 with timed as (
     select

@@ -4,6 +4,7 @@
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
 -- caveat: pai.sensor_is_lifetime_average
+-- sums: exact
 create or replace view pai.task_usage_v1 as
 with worker as (
     select

@@ -4,6 +4,7 @@
 -- caveat: pai.sentinel_zero_start: gpu_h
 -- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances
+-- sums: exact
 create or replace view pai.user_load_v1 as
 with job_tasks as (
     select

@@ -3,6 +3,7 @@
 -- grain: one row per (trace, cluster); a trace that does not distinguish its clusters has one row
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
 -- caveat: pai.plan_is_per_instance: mean_gpus median_gpus max_gpus
+-- sums: exact
 create or replace view unified.summary_v1 as
 -- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
 with jobs as (

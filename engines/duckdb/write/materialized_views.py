@@ -309,9 +309,10 @@ def _write_part(
     # A unique name: a process that was taken for dead may still be writing.
     path = staging_folder(warehouse) / f"{name}-{uuid.uuid4().hex}.parquet"
     order = ", ".join(f'"{column}"' for column in part.how.order)
+    footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
     try:
         connection.execute(
-            f"copy (from ({query}) order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS})"
+            f"copy (from ({query}) order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})"
         )
         if mismatch := _find_type_mismatch(connection, query, path):
             return mismatch

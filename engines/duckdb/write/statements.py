@@ -26,9 +26,19 @@ _LINE = re.compile(r"^LINE (\d+):", re.M)
 def view_statements(view: ViewFile) -> str:
     """Return the statements that create a view and its comments."""
     statement = view.statement
-    if has_fractions(view.tree):
-        statement = exact_sums(view.tree.copy()).sql(dialect="duckdb")
+    tree = _tree(view)
+    if has_fractions(tree):
+        statement = exact_sums(tree).sql(dialect="duckdb")
     return ";\n".join([statement, *view.comments])
+
+
+def _tree(view: ViewFile) -> exp.Expr:
+    """Return a copy of a view's parse tree; where its header says so, sum is fsum and avg is favg in it."""
+    tree = view.tree.copy()
+    if view.header.one("sums"):
+        for call in list(tree.find_all(exp.Sum, exp.Avg)):
+            call.replace(exp.Anonymous(this=f"f{call.key}", expressions=[call.this]))
+    return tree
 
 
 def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -> str:
@@ -42,7 +52,7 @@ def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> s
 
     `functions` are the table functions that read the rows of CTEs, or by an empty name those of the view.
     """
-    query = exact_sums(view.tree.copy()).expression
+    query = exact_sums(_tree(view)).expression
     if not cte and "" in functions:
         return _select_columns(query, functions[""])
     parts = {

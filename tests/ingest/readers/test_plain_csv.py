@@ -214,6 +214,20 @@ def test_rejects_row_without_required_value() -> None:
     assert (len(rows), rejects) == (21, [Reject(3, "column count (BIGINT): it is empty", "a,")])
 
 
+@pytest.mark.parametrize("chunk_bytes", [7, CHUNK_BYTES])
+@pytest.mark.parametrize("kind", ["BIGINT", "DOUBLE"])
+@pytest.mark.parametrize(("unit", "last"), [("s", 4_102_444_800), ("ms", 4_102_444_800_000)])
+def test_rejects_number_that_is_no_possible_time(kind: str, unit: str, last: int, chunk_bytes: int) -> None:
+    table = table_of([COLUMNS[0], Column("end", kind, "", unit=unit), Column("c", "DOUBLE", "", unit="GB")])
+    times = (last, -last, last + 1, 10**17, -last - 1)
+    rows, rejects = read_among_good(
+        "name,end,c\n" + "".join(f"a,{n},1e12\n" for n in times), table, chunk_bytes
+    )
+    assert rows == [("a", last, 1e12), ("a", -last, 1e12)]
+    reason = f"column end ({kind}): longer than from 1970 to 2099"
+    assert [(reject.line, reject.reason) for reject in rejects] == [(line, reason) for line in (4, 5, 6)]
+
+
 def test_a_header_without_rows_is_an_empty_table() -> None:
     assert read(f"{HEADER}\n") == ([], [])
     assert read(HEADER, table_of(has_header=False)) == ([], [])
