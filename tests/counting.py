@@ -1,14 +1,23 @@
-"""Counts what tests tried, and shows it in a table at the end of a run."""
+"""Counts what tests tried, and shows it in a table at the end of a run. No loop of a test may be empty."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import pytest
 
 COUNTED = "tried"
+T = TypeVar("T")
 
 Count = Callable[[str, int], None]
 """Enters how much of a kind a test has tried."""
+
+
+def non_empty(values: Iterable[T]) -> list[T]:
+    """Return the values, of which there must be some: without any, a test of each would assert nothing."""
+    found = list(values)
+    assert found
+    return found
 
 
 def summarize(terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import TRACES
+from counting import non_empty
 from imported import START, modules_of
 from terminal import terminal
 
@@ -100,7 +101,7 @@ def test_names_equal_those_of_the_catalog(synthetic: duckdb.DuckDBPyConnection) 
 
 
 def test_parameters_equal_those_of_query_files() -> None:
-    for query in query_files():
+    for query in non_empty(query_files()):
         found = list(names.query_parameters(query.full_name))
         assert [name for name, _, _ in found] == [parameter.name for parameter in query.parameters]
         for (_, meaning, values), parameter in zip(found, query.parameters, strict=True):

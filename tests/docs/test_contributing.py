@@ -6,6 +6,7 @@ from pathlib import Path
 
 import command_line
 import pytest
+from counting import non_empty
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [
@@ -22,7 +23,7 @@ EXAMPLES = re.findall(r"From\s+`(\S+)`:\n\n```\w+\n(.*?)```", CONTRIBUTING, re.S
 
 @pytest.mark.each_trace
 def test_lists_every_ledger_with_its_columns() -> None:
-    for path in sorted((REPOSITORY / "views").glob("*/*.csv")):
+    for path in non_empty(sorted((REPOSITORY / "views").glob("*/*.csv"))):
         header = path.read_text().splitlines()[0]
         [listed] = re.findall(rf"^\| `{path.name}` \| `(.*?)` \|$", CONTRIBUTING, re.M)
         # The column is optional.
@@ -32,7 +33,7 @@ def test_lists_every_ledger_with_its_columns() -> None:
 @pytest.mark.parametrize(("path", "example"), EXAMPLES)
 def test_examples_are_excerpts(path: str, example: str) -> None:
     text = (REPOSITORY / path).read_text()
-    for excerpt in re.split(r"^ *\.\.\.\n", example, flags=re.M):
+    for excerpt in non_empty(re.split(r"^ *\.\.\.\n", example, flags=re.M)):
         assert excerpt in text
         text = text[text.index(excerpt) :]
 

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import command_line
 import pytest
+from counting import non_empty
 from markdown_it import MarkdownIt
 
 from tracehouse.docs import dictionary, site
@@ -158,7 +159,7 @@ def test_caveats_and_their_objects_link_to_each_other(
         row["view_name"]: row["versioned_name"]
         for row in sorted(rows(definitions, "views"), key=lambda row: row["version"])
     }
-    for caveat in rows(definitions, "caveats"):
+    for caveat in non_empty(rows(definitions, "caveats")):
         about = sections[f"caveat.{caveat['caveat']}"]
         assert shown(about.split("\n\n")[1]) == [caveat["what_goes_wrong"]]
         for touched in caveat["objects"]:
@@ -167,9 +168,9 @@ def test_caveats_and_their_objects_link_to_each_other(
             assert f"(#{name.lower()})" in about
             there = columns.get(name.lower()) or sections[touched]
             assert f"(#caveat.{caveat['caveat']})" in there
-    for row in rows(definitions, "columns"):
+    for row in non_empty(rows(definitions, "columns")):
         if row["object_name"] not in newest:
-            for caveat_name in row["caveats"]:
+            for caveat_name in non_empty(row["caveats"]):
                 label = f"{row['object_name']}.{row['column_name'].lower()}"
                 assert f"(#caveat.{caveat_name})" in columns[label]
                 assert f"(#{label})" in sections[f"caveat.{caveat_name}"]
@@ -192,11 +193,11 @@ def test_versions_show_status_hash_lineage_and_sql(
 def test_queries_show_parameters_hash_and_sql(
     definitions: Definitions, pages: dict[str, str], sections: dict[str, str]
 ) -> None:
-    for row in rows(definitions, "queries"):
+    for row in non_empty(rows(definitions, "queries")):
         about = sections[row["query_name"]]
         assert f":SHA-256: `{row['sha256']}`\n" in about
         assert f"```sql\n{first_statement(row['sql']).strip()}\n```" in about
-    for row in rows(definitions, "query_parameters"):
+    for row in non_empty(rows(definitions, "query_parameters")):
         about = sections[row["query_name"]]
         [cells] = re.findall(rf"^\| `{row['parameter']}` \| (.*) \|$", about, re.M)
         assert cells.startswith(f"`{row['type']}` | `{row['default_value']}` | ")
@@ -210,18 +211,18 @@ def test_shows_every_metric_figure_and_rule_of_the_catalog(
     definitions: Definitions, pages: dict[str, str]
 ) -> None:
     texts = {schema: "\n".join(lines_of(pages, schema)) for schema in pages_by_schema(pages)}
-    for row in rows(definitions, "metrics"):
+    for row in non_empty(rows(definitions, "metrics")):
         answer = f" {row['answered_by']}" if row["answered_by"] else ""
         expected = f"| {row['metric']} | {row['exactness']} | {row['reason']}{answer} |"
         assert expected in texts[row["trace"]]
         there = row["exactness"] if row["answered_by"] else "–"
         [line] = re.findall(rf"^\| {row['metric']} \| (.*) \|$", pages["dictionary/coverage.md"], re.M)
         assert there in line and (f"(#{row['answered_by']})" in line or not row["answered_by"])
-    for row in figure_rows(definitions):
+    for row in non_empty(figure_rows(definitions)):
         assert row["statement"] in texts[row["trace"]]
         assert f"{row['value']:,.10g}" in texts[row["trace"]]
         assert " ".join(row["measured_by"].split()) in texts[row["trace"]]
-    for rule in all_rules(all_traces().values()):
+    for rule in non_empty(all_rules(all_traces().values())):
         assert f"- {rule.rule}" in texts[rule.object_name.partition(".")[0]]
 
 
@@ -253,7 +254,7 @@ def test_navigation_contains_every_document() -> None:
 def test_links_of_documents_work(document: str) -> None:
     path = REPOSITORY / document
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
-    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+    for link in non_empty(re.findall(r"\]\(([^)\s]+)\)", text)):
         name, _, anchor = link.partition("#")
         if "://" not in name:
             target = (path.parent / name).resolve() if name else path
@@ -271,7 +272,7 @@ def headings(document: Path) -> set[str]:
 @pytest.mark.parametrize("document", ["docs/cite.md", "docs/caveats.md"])
 def test_commands_of_guides_run(document: str, sample_warehouse: Path) -> None:
     commands = re.findall(r"^    (traces .*)$", (REPOSITORY / document).read_text(), re.M)
-    for command in commands:
+    for command in non_empty(commands):
         words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', command)]
         run = command_line.server().run(*words[1:], "--warehouse", str(sample_warehouse))
         assert run.code == 0 and len(run.stdout.splitlines()) > 1, command

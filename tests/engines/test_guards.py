@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import duckdb
 import pytest
+from counting import non_empty
 
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
@@ -37,13 +38,13 @@ def forbidden(parameter: Parameter) -> Iterator[str]:
 def test_what_is_forbidden_fails(
     query: QueryFile, parameter: Parameter, synthetic: duckdb.DuckDBPyConnection
 ) -> None:
-    for value in forbidden(parameter):
+    for value in non_empty(forbidden(parameter)):
         with pytest.raises(duckdb.InvalidInputException, match=f"{query.full_name}: {parameter.name} is "):
             synthetic.execute(f"from {query.full_name}({parameter.name} := {value})").fetchall()
 
 
 def test_null_is_no_choice_and_out_of_no_range(synthetic: duckdb.DuckDBPyConnection) -> None:
-    for query, parameter in LIMITED:
+    for query, parameter in non_empty(LIMITED):
         call = f"from {query.full_name}({parameter.name} := null) limit 1"
         if parameter.range:
             synthetic.execute(call).fetchall()

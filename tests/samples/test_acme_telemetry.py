@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from counting import non_empty
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.reference_curves import Curve, read_curves
@@ -153,9 +154,9 @@ def test_device_names(raw: Path) -> None:
     ],
 )
 def test_number_formats(small: Path, metrics: tuple[str, ...], pattern: str) -> None:
-    for cluster in CLUSTERS:
-        for metric in metrics:
-            for file in metric_files(small, cluster, metric):
+    for cluster in non_empty(CLUSTERS):
+        for metric in non_empty(metrics):
+            for file in non_empty(metric_files(small, cluster, metric)):
                 assert cells(text(small, file)).str.contains(pattern).all(), file
 
 
@@ -193,7 +194,7 @@ def test_repeated_columns(raw: Path) -> None:
 
 
 def test_empty_cells_are_in_runs(raw: Path) -> None:
-    for cluster in CLUSTERS:
+    for cluster in non_empty(CLUSTERS):
         empty = numbers(raw, f"{cluster}/GPU_UTIL").isna()
         assert 0 < empty.to_numpy().mean() < 0.03
         assert (empty & empty.shift()).to_numpy().any()
@@ -374,7 +375,7 @@ def test_values_change_slowly(cluster: str, tmp_path: Path) -> None:
 
 
 def test_metrics_of_a_gpu_are_correlated(small: Path) -> None:
-    for cluster in CLUSTERS:
+    for cluster in non_empty(CLUSTERS):
         busy = numbers(small, f"{cluster}/GPU_UTIL").stack().dropna()
         for name in ("POWER_USAGE", "SM_ACTIVE", "FB_USED"):
             other = numbers(small, f"{cluster}/{name}").stack().dropna()

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from counting import non_empty
 
 from tracehouse.sql.names import shared_parameters
 from tracehouse.sql.query_files import (
@@ -165,7 +166,7 @@ def test_no_file_repeats_a_shared_parameter() -> None:
 def test_shared_parameters_are_used_by_several_queries() -> None:
     own = {(query.schema, p.name, query.full_name) for query in query_files() for p in query.parameters}
     with (QUERIES / "parameters.csv").open() as file:
-        for row in csv.DictReader(file):
+        for row in non_empty(csv.DictReader(file)):
             users = [
                 name
                 for schema, parameter, name in own

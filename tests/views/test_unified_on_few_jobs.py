@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
+from counting import non_empty
 
 POD_HEADER = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
@@ -241,10 +242,12 @@ def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
 
 def test_compares_each_measure_with_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
     """A sample's summary is that of its jobs, but that Kalos's published runs hold the queue."""
-    for measure, measured, published in rows(
-        synthetic,
-        "select measure, measured, published from unified.summary_against_published()"
-        " where cluster = 'seren'",
+    for measure, measured, published in non_empty(
+        rows(
+            synthetic,
+            "select measure, measured, published from unified.summary_against_published()"
+            " where cluster = 'seren'",
+        )
     ):
         assert measured == pytest.approx(published, rel=0.01, abs=0.0006), measure
 
