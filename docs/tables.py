@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 
 from tracehouse.engines.spark import dialect
 from tracehouse.ingest.column_types import TYPES
@@ -43,11 +44,11 @@ def traces() -> str:
 def portable_sql() -> str:
     """List the functions that views and queries may use, and their translation to Spark."""
     same = ", ".join(f"`{name}`" for name in sorted(map(_spelled, dialect.SAME)))
-    refused = ", ".join(sorted(dialect.REFUSED.values()))
-    rewrites = [(one.construct, one.spark_form, one.reason) for one in dialect.REWRITES]
+    refused = "; ".join(sorted({construct for _, _, construct, _ in dialect.REFUSED}))
+    rewrites = [(one.construct, shorten(one.spark_form, 100), one.reason) for one in dialect.REWRITES]
     lines = ["| in views and queries | on Spark | reason |", "|---|---|---|"]
     lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in rewrites]
-    lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in dialect.OF_SELECTS]
+    lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in dialect.OTHERS]
     return "\n".join([*lines, f"| {same} | the same | |", f"| {refused}; any other function | refused | |"])
 
 
