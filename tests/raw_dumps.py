@@ -1,20 +1,15 @@
 """Writes small raw dumps as the publishers do, from rows that a test holds, and makes warehouses of them."""
 
-import atexit
 import io
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 import duckdb
 
-from tracehouse.engines.duckdb.write import catalog, database
-from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
+from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import journal, lock
 
 Row = Mapping[str, object]
@@ -74,37 +69,20 @@ def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
 
 
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
-    """A database over raw files: one without data, whose base tables are then made to read theirs.
-
-    Building one for each dump takes ten times as long, and the views and queries do not depend on the data.
-    """
+    """A database over raw files, without materialized views."""
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         journal.publish(warehouse, outcome.conversions)
-    path = without_data(warehouse)
-    traces = list(all_traces().values())
-    with duckdb.connect(str(path)) as connection:
-        for trace in traces:
-            for table in trace.tables:
-                connection.execute(f"drop view {trace.name}.{table.name}")
-        connection.execute("drop view catalog.rejected_rows; delete from catalog.tables")
-        create_base_tables(connection, traces, outcome.conversions, warehouse, materialize=False)
-        create_rejected_rows(connection, outcome.conversions, warehouse, materialize=False)
-        catalog.fill_sources(connection, traces, outcome.conversions)
+    path = warehouse / database.NAME
+    build_file(path, outcome.conversions, warehouse.absolute(), materialize=False)
     return duckdb.connect(str(path), read_only=True)
 
 
 def without_data(warehouse: Path, materialize: bool = False) -> Path:
     """A database without data, at its place in a warehouse; with `materialize`, of tables that take rows."""
-    return Path(shutil.copy(_built_once(materialize), warehouse))
-
-
-@cache
-def _built_once(materialize: bool) -> Path:
-    folder = tempfile.TemporaryDirectory()
-    atexit.register(folder.cleanup)
-    return database.build(Path(folder.name), materialize).path
+    build_file(warehouse / database.NAME, [], warehouse, materialize)
+    return warehouse / database.NAME
 
 
 def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from definitions import few_definitions
 from few_files import quiet
 
 from tracehouse.core.errors import UserError
@@ -36,8 +35,7 @@ def test_reads_folder_with_unusual_name(
     place = tmp_path / "places"
     place.mkdir()
     monkeypatch.chdir(place)
-    with few_definitions():
-        assert not database.ingest([raw], Path(name), [], quiet).problems
+    assert not database.ingest([raw], Path(name), [], quiet).problems
     found = run(
         [traces, "sql", f"--warehouse={name}", "select distinct cluster, metric from acme.gpu_metric"],
         folder=place,

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from definitions import few_definitions
 from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
@@ -24,12 +23,6 @@ PODS = (
 )
 TIMEOUT_S = 30
 VERSIONS = (1, 2, 3)
-
-
-@pytest.fixture
-def few_views() -> Iterator[None]:
-    with few_definitions("openb", "itp"):
-        yield
 
 
 def publish(version: int, folder: Path) -> Path:
@@ -98,7 +91,6 @@ def test_readers_see_one_complete_version(tmp_path: Path) -> None:
         assert seen == sorted(seen), way
 
 
-@pytest.mark.usefixtures("few_views")
 def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
     path = publish(1, tmp_path) / database.NAME
     question = "select count(*), sum(cpu_milli) from openb.node"
@@ -117,7 +109,6 @@ def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
         assert connection.execute(question).fetchall() == [(14, 56_000)]
 
 
-@pytest.mark.usefixtures("few_views")
 def test_process_follows_by_attaching_again(tmp_path: Path) -> None:
     warehouse = publish(1, tmp_path)
     attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
@@ -160,7 +151,6 @@ def writing(path: Path) -> Iterator[subprocess.Popen]:
             process.kill()
 
 
-@pytest.mark.usefixtures("few_views")
 def test_next_version_survives_client_writes(sample_warehouse: Path, tmp_path: Path) -> None:
     """The client's write-ahead log has the name of the new database, but belongs to the replaced one."""
     warehouse = tmp_path / "warehouse"

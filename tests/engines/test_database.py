@@ -1,12 +1,11 @@
 """The database file: what an ingest makes of the one that was there."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
-from definitions import few_definitions
 
 from tracehouse.engines.duckdb.write import database, freshness
 from tracehouse.ingest.pipeline import IngestResult
@@ -17,12 +16,6 @@ KINDS = """
     select distinct table_type from information_schema.tables
     where table_schema = 'openb' and table_name in ('node', 'pod')
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def base_tables_alone() -> Iterator[None]:
-    with few_definitions():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import duckdb
 import pytest
 from conftest import build_warehouse
 from counting import non_empty
-from definitions import few_definitions
 from few_files import quiet
 from hostile_tests import in_full
 
@@ -73,12 +72,11 @@ def few_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def few_made(few_raw: Path) -> Path:
-    with few_definitions("acme"):
-        return build_warehouse(few_raw, few_raw.with_name("warehouse"))
+    return build_warehouse(few_raw, few_raw.with_name("warehouse"))
 
 
 @pytest.fixture
-def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
+def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Path:
     """A separate warehouse, next to its raw files."""
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
@@ -91,8 +89,7 @@ def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Iterator[Path]:
         warehouse / database.NAME,
         planned_files(conversions),
     )
-    with few_definitions("acme"):
-        yield warehouse
+    return warehouse
 
 
 def write(raw: Path, name: str, text: str) -> None:
@@ -671,8 +668,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
         text = CELLS.format(node).replace("3.0,", "4.0,")
         write(warehouse.with_name("raw"), f"utilization/{cluster}/GPU_UTIL.csv", text)
-    with few_definitions("acme"):
-        ingest(warehouse)
+    ingest(warehouse)
     return warehouse
 
 

@@ -1,6 +1,7 @@
 """Published figures are compared with computed ones, with every verdict."""
 
 import csv
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -43,6 +44,8 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
+    # No template from now on: it would have the figures of another test.
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     for ledger in ("published", "expected"):
         monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
 

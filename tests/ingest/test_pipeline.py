@@ -7,7 +7,7 @@ import sysconfig
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import command_line
 import duckdb
 import pytest
 from counting import non_empty
-from definitions import few_definitions
 from few_files import quiet, tar_gz, write
 
 from tracehouse.core.errors import UsageError, UserError
@@ -36,12 +35,6 @@ RAW_JOB = b"job_id,submission_time,duration,num_gpu\n"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 PAGE = b"<!DOCTYPE html><html></html>"
 XML_ERROR = b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>"
-
-
-@pytest.fixture(autouse=True)
-def base_tables_alone() -> Iterator[None]:
-    with few_definitions():
-        yield
 
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:

@@ -1,5 +1,6 @@
 """The lock on released views, editorial changes and next versions."""
 
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -366,6 +367,8 @@ def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb
     """A database with these views."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
+        # No template: it would have the package's views.
+        patch.setenv("XDG_CACHE_HOME", os.devnull)
         path = database.build(tmp_path_factory.mktemp("warehouse")).path
     return duckdb.connect(str(path), read_only=True)
 

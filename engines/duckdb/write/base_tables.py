@@ -71,10 +71,10 @@ def create_rejected_rows(
 
 
 def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
-    """Create a table or a view of a select, and return which of the two it is."""
+    """Create a table or a view of a select in place of a view, and return which of the two it is."""
     kind = "table" if materialize else "view"
     try:
-        connection.execute(f"create {kind} {name} as {rows}")
+        connection.execute(f"drop view if exists {name}; create {kind} {name} as {rows}")
     except DuckDBError as error:
         raise UserError(
             f"{name}: cannot read one of its Parquet files ({str(error).splitlines()[0]}). "

@@ -43,7 +43,8 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
 def fill_sources(
     connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
 ) -> None:
-    """Fill the base tables and their raw files."""
+    """Replace the base tables and their raw files."""
+    connection.execute("delete from catalog.tables; delete from catalog.sources")
     for trace in traces:
         insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
     insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
@@ -53,13 +54,11 @@ def fill_views(
     connection: DuckDBPyConnection,
     views: Sequence[ViewFile],
     held: Mapping[str, Held],
-    stored: Mapping[str, StoredView],
     status: str = "",
 ) -> None:
-    """Fill `catalog.views`, and add the views to their caveats.
+    """Fill `catalog.views`, none of them materialized, and add the views to their caveats.
 
-    Without a status, the lock decides whether a view is released or a draft. `stored` has the materialized
-    views.
+    Without a status, the lock decides whether a view is released or a draft.
     """
     released = locked().views
     rows = [
@@ -76,7 +75,7 @@ def fill_views(
             sorted(view.references),
             sorted(held[view.versioned]),
             view.header.one("engine") or "any",
-            *_stored_facts(stored.get(view.versioned)),
+            *_stored_facts(None),
             view.text,
         )
         for view in views

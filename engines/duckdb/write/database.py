@@ -15,7 +15,7 @@ from pathlib import Path
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import catalog, foreign_objects, freshness, materialized_views
+from tracehouse.engines.duckdb.write import foreign_objects, freshness, materialized_views, template
 from tracehouse.engines.duckdb.write.build import build_file, holds_tables, update_views
 from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import pipeline
@@ -76,7 +76,7 @@ def ingest(
     the number of views that are still to be computed, once the database answers queries.
     """
     # A mistake in a ledger is reported before hours of conversion, not after them.
-    catalog.check_ledgers()
+    template.check_definitions()
     with acquire(warehouse):
         _prepare(warehouse)
         convert = workers.convert if workers else None

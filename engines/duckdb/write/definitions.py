@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
 
-from tracehouse.engines.duckdb.write.build import build
+from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.views.columns import Columns
 
@@ -37,31 +40,35 @@ class Definitions:
 
 def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
     """Read the definitions of a database over some conversions, whose files need not exist."""
-    with duckdb.connect() as connection:
-        build(connection, conversions, [], Path("/"), materialize=False)
-        comments = dict(
-            connection.execute(
-                """
-                select schema_name || '.' || view_name, comment from duckdb_views() where not internal
-                union all
-                select schema_name || '.' || table_name, comment from duckdb_tables()
-                union all
-                select distinct schema_name || '.' || function_name, comment from duckdb_functions()
-                where not internal
-                """
-            ).fetchall()
-        )
-        tables = connection.execute(
-            "select 'catalog.' || table_name from duckdb_tables() where schema_name = 'catalog'"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / NAME
+        template.copy_to(path)
+        with template.open_for_writing(path) as connection:
+            catalog.fill_sources(connection, all_traces().values(), conversions)
+            return _read(connection)
+
+
+def _read(connection: duckdb.DuckDBPyConnection) -> Definitions:
+    comments = dict(
+        connection.execute(
+            """
+            select schema_name || '.' || view_name, comment from duckdb_views() where not internal
+            union all
+            select schema_name || '.' || table_name, comment from duckdb_tables()
+            union all
+            select distinct schema_name || '.' || function_name, comment from duckdb_functions()
+            where not internal
+            """
         ).fetchall()
-        return Definitions(
-            {name: Defined(comments[name], columns) for name, columns in column_types(connection).items()},
-            {
-                name: Defined(comments[name], columns)
-                for name, columns in _read_query_columns(connection).items()
-            },
-            {name: connection.sql(f"from {name}").to_arrow_table() for (name,) in tables},
-        )
+    )
+    tables = connection.execute(
+        "select 'catalog.' || table_name from duckdb_tables() where schema_name = 'catalog'"
+    ).fetchall()
+    return Definitions(
+        {name: Defined(comments[name], columns) for name, columns in column_types(connection).items()},
+        {name: Defined(comments[name], columns) for name, columns in _read_query_columns(connection).items()},
+        {name: connection.sql(f"from {name}").to_arrow_table() for (name,) in tables},
+    )
 
 
 def _read_query_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, Columns]:

@@ -45,10 +45,15 @@ def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_
     `warehouse` is absolute. Materialized views are derived from these inputs, so that only their use counts.
     """
     contents = [json.dumps(to_entry(conversion), sort_keys=True) for conversion in conversions]
-    versions = [duckdb.__version__, sqlglot.__version__]
     user_files = local.hash_files(warehouse / local.FOLDER)
-    texts = [str(warehouse), str(with_views), *versions, *sorted(contents), *user_files]
-    return fingerprint(_list_definitions(), texts)
+    return fingerprint(
+        [], [hash_definitions(), str(warehouse), str(with_views), *sorted(contents), *user_files]
+    )
+
+
+def hash_definitions() -> str:
+    """Hash what a database is built from, except for its data and the user's own files."""
+    return fingerprint(_list_definitions(), [duckdb.__version__, sqlglot.__version__])
 
 
 def _list_definitions() -> list[Path]:

@@ -18,7 +18,7 @@ import duckdb
 from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
-from tracehouse.engines.duckdb.write.views import create_aliases, create_view
+from tracehouse.engines.duckdb.write.views import create_aliases, create_view, describe_views
 from tracehouse.sql.blocks import expanded
 from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats, graph, meanings
@@ -67,17 +67,17 @@ def _read_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def create(
-    connection: duckdb.DuckDBPyConnection, folder: Path, relations: Relations, held: Mapping[str, Held]
-) -> list[Problem]:
+def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]:
     """Create the views and queries of a folder in the current database, which has all of Tracehouse's own.
 
-    `relations` describe the columns of Tracehouse's tables and views, `held` are the views' caveats. Returns
-    the failed files, sorted, and enters them in `catalog.not_built`.
+    Returns the failed files, sorted, and enters them in `catalog.not_built`.
     """
+    if not hash_files(folder):
+        return []
     reserved = _schemas(connection)
     found, problems = _read(folder, reserved)
-    of_views, meant = dict(held), dict(relations)
+    described = describe_views(connection)
+    of_views, meant = described.held, dict(described.relations)
     aliases = newest([one for one in found if isinstance(one, ViewFile)])
     by_path = {str(one.path): one for one in found}
     in_order, _ = graph.sort(_reads(found, aliases))
@@ -202,7 +202,7 @@ def _create_view(
     named = dict.fromkeys(_list_names(view, aliases), view)
     relations.update(dict.fromkeys(named, meant))
     held.update(dict.fromkeys(named, caveats.of_view(view, relations, held)))
-    catalog.fill_views(connection, [view], held, {}, STATUS)
+    catalog.fill_views(connection, [view], held, STATUS)
     catalog.fill_view_columns(connection, named, held, relations, with_units=False)
 
 

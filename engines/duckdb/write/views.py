@@ -1,6 +1,7 @@
 """Create views in a database that has the base tables."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,8 +17,9 @@ from tracehouse.engines.duckdb.write.statements import (
     view_statements,
 )
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.views import meanings
+from tracehouse.views import caveats, meanings
 from tracehouse.views.across_traces import check_types, expanded, united
+from tracehouse.views.caveats import Held
 from tracehouse.views.graph import sort_views
 from tracehouse.views.materialization import StoredView
 from tracehouse.views.meanings import Column, Relations
@@ -27,25 +29,31 @@ NO_FUNCTIONS: Mapping[str, str] = MappingProxyType({})
 NOT_INHERITED: Mapping[str, Column] = MappingProxyType({})
 
 
-def create_views(
-    connection: DuckDBPyConnection, stored: Mapping[str, StoredView], warehouse: Path
-) -> tuple[list[ViewFile], Relations]:
-    """Create every view and an alias for its newest version.
+@dataclass(frozen=True)
+class Described:
+    """All views, sorted by what they read, the meanings of all columns, and the views' caveats."""
 
-    `stored` are the materialized views, by their versioned names, which read files of the warehouse. Returns
-    the views in order, and what the columns of all tables and views mean.
-    """
+    views: list[ViewFile]
+    relations: Relations
+    held: dict[str, Held]
+
+
+def describe_views(connection: DuckDBPyConnection) -> Described:
+    """Describe the views over the tables of a database."""
     files = view_files()
     views = sort_views(expanded(files), _existing(connection))
     relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
-    for schema in {view.schema for view in views}:
+    return Described(views, relations, caveats.of_views(views, relations))
+
+
+def create_views(connection: DuckDBPyConnection, described: Described) -> None:
+    """Create every view and an alias for its newest version."""
+    for schema in {view.schema for view in described.views}:
         connection.execute(f'create schema if not exists "{schema}"')
-    for view in views:
-        functions = _table_functions(stored.get(view.versioned), warehouse)
-        create_view(connection, view, functions, relations[view.versioned])
-    _check_united(connection, files)
-    create_aliases(connection, newest(views))
-    return views, relations
+    for view in described.views:
+        create_view(connection, view, columns=described.relations[view.versioned])
+    _check_united(connection, view_files())
+    create_aliases(connection, newest(described.views))
 
 
 def replace_views(

@@ -1,0 +1,126 @@
+"""Keep a database without data, which every build copies and fills.
+
+Tracehouse's definitions depend on the package alone. To parse, bind and describe hundreds of SQL files takes
+seconds, to copy the result milliseconds. The template is in the user's cache folder, named by a hash of the
+package's definitions and one of its own content, so that a stale or damaged template is never used.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.engines.duckdb.names import quoted
+from tracehouse.engines.duckdb.write import catalog, views
+from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
+from tracehouse.engines.duckdb.write.freshness import hash_definitions
+from tracehouse.engines.duckdb.write.queries import create_queries
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.sql.query_files import query_files
+from tracehouse.views import ledgers
+
+# The oldest storage format that supports typed macro parameters.
+STORAGE_VERSION = "v1.4.0"
+
+_NO_FOLDER = Path("/")
+# Versions of the package or of DuckDB that are used side by side.
+_MOST_TEMPLATES = 4
+
+
+def check_definitions() -> None:
+    """Raise DefinitionError where a definition is wrong, before an ingest reads raw files."""
+    if _find(hash_definitions()) is None:
+        catalog.check_ledgers()
+
+
+def copy_to(path: Path) -> None:
+    """Copy the template to `path`, after building it where the cache does not have it.
+
+    Raises DefinitionError where a definition is wrong.
+    """
+    definitions = hash_definitions()
+    found = _find(definitions)
+    if found is None:
+        create(path)
+        _keep(path, definitions)
+    else:
+        shutil.copyfile(found, path)
+
+
+def create(path: Path) -> None:
+    """Write a database with all definitions and no data. Raises DefinitionError where one is wrong."""
+    with open_for_writing(path, f"storage_version '{STORAGE_VERSION}'") as connection:
+        # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
+        connection.execute("set threads = 1")
+        # One transaction: otherwise each of a thousand statements would wait for the disk.
+        connection.begin()
+        _create_definitions(connection)
+        connection.commit()
+
+
+@contextmanager
+def open_for_writing(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database for writing, as the current one of a connection."""
+    with duckdb.connect() as connection:
+        listed = f" ({', '.join(options)})" if options else ""
+        connection.execute(f"attach {quoted(str(path))} as building{listed}")
+        connection.execute("use building")
+        yield connection
+        connection.execute("use memory")
+        connection.execute("detach building")
+
+
+def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
+    traces = list(all_traces().values())
+    catalog.create_catalog(connection)
+    catalog.fill_traces(connection, traces)
+    create_base_tables(connection, traces, [], _NO_FOLDER, materialize=False)
+    create_rejected_rows(connection, [], _NO_FOLDER, materialize=False)
+    catalog.fill_sources(connection, traces, [])
+    described = views.describe_views(connection)
+    views.create_views(connection, described)
+    catalog.fill_views(connection, described.views, described.held)
+    catalog.fill_columns(connection, traces, described.views, described.held, described.relations)
+    catalog.create_checks(connection, traces, described.views)
+    create_queries(connection, query_files(), described.held)
+    catalog.fill_figures(connection, "published", ledgers.published())
+    catalog.fill_figures(connection, "expected", ledgers.expected())
+    catalog.fill_metrics(connection, ledgers.metrics())
+
+
+def _folder() -> Path:
+    """Return the user's cache folder, by the XDG convention."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tracehouse"
+
+
+def _find(definitions: str) -> Path | None:
+    for path in _folder().glob(f"{definitions[:32]}-*.duckdb"):
+        if path.stem.endswith(_hash_file(path)):
+            return path
+    return None
+
+
+def _keep(path: Path, definitions: str) -> None:
+    """Copy a new template to the cache; if that cannot be written, every build makes its own."""
+    folder = _folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as staging:
+            staged = Path(staging) / path.name
+            shutil.copyfile(path, staged)
+            staged.replace(folder / f"{definitions[:32]}-{_hash_file(path)}.duckdb")
+        kept = sorted(folder.glob("*-*.duckdb"), key=lambda each: each.stat().st_mtime)
+        for old in kept[:-_MOST_TEMPLATES]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
