@@ -167,8 +167,9 @@ class Table:
     """A base table and its raw files.
 
     `file_name` is a regular expression for the whole name of a raw file, uncompressed, on its own or inside
-    an archive. `folder`, if set, is one for the name of the folder that contains the file. Their named
-    groups are the values of `keys`: columns that the publisher encodes in names only. `archive_stem` is a
+    an archive. `folder`, if set, is one for the name of the folder that contains the file, or for the names
+    of several folders, with slashes between them. Their named groups are the values of `keys`: columns that
+    the publisher encodes in names only. `archive_stem` is a
     regular expression for the name of an archive that contains the file, without its extension. Such an
     archive may contain files of other tables, and have any format that `packing` lists.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
@@ -180,7 +181,10 @@ class Table:
     `key` are the columns that identify a row, and `never_empty` those that have a value in every row.
     `traces check` tests both, the `rules`, the `references` and the limits of columns. None rejects a row.
     Rows are stored in the order of `order_by`, in one directory for each value of the `partition_by` keys.
-    The order of a wide table holds within a block of lines.
+    A minus before a name means descending order. The order of a wide table holds within a block of lines.
+    If `converts_partitions`, all files of a partition are converted together and sorted as one: those in a
+    tree of folders or in an archive, or the rows of a file that has the keys as columns. Otherwise each raw
+    file is converted alone.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
     """
 
@@ -200,6 +204,7 @@ class Table:
     never_empty: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()
+    converts_partitions: bool = False
     folder: str = ""
     wide: Wide | None = None
     json_list: JsonList | None = None
@@ -224,10 +229,21 @@ class Table:
         return (*self.columns, *offsets)
 
     def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
-        """The values of `keys` in the names of a file and its folder, or None if these do not match."""
+        """The values of `keys` in the names of a file and its folders, or None if these do not match.
+
+        If the table `converts_partitions`, a file elsewhere may have the keys as columns: it has no values.
+        """
         name = re.fullmatch(self.file_name, file_name)
-        folder = re.fullmatch(self.folder, folder_name if self.folder else "")
-        return name.groupdict() | folder.groupdict() if name and folder else None
+        innermost = folder_name.split("/")[-self.folder_depth :] if self.folder else []
+        folder = re.fullmatch(self.folder, "/".join(innermost))
+        if not name or not (folder or self.converts_partitions):
+            return None
+        return name.groupdict() | folder.groupdict() if folder else {}
+
+    @property
+    def folder_depth(self) -> int:
+        """How many folders `folder` names."""
+        return self.folder.count("/") + 1 if self.folder else 0
 
     def has_name(self, file_name: str) -> bool:
         """Whether a file of this name may contain rows of the table, in any folder."""
@@ -246,6 +262,8 @@ class Table:
         parts = [*map(repr, options), _fingerprint_text(self.wide)]
         # Options that older versions did not have count only if set: other tables keep their fingerprint.
         headers = [(column.zones, _header_in_fingerprint(column)) for column in columns]
+        if self.converts_partitions:
+            parts.append("converts_partitions")
         if self.json_list or self.ends_in_comma or any(map(any, headers)):
             parts.append(f"({_fingerprint_text(self.json_list)}, {self.ends_in_comma}, {headers!r})")
         return hashlib.sha256(f"({', '.join(parts)})".encode()).hexdigest()
