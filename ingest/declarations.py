@@ -8,6 +8,7 @@ import hashlib
 import importlib
 import pkgutil
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Literal
@@ -239,6 +240,14 @@ class Table:
         if not name or not (folder or self.converts_partitions):
             return None
         return name.groupdict() | folder.groupdict() if folder else {}
+
+    def partition_of(self, keys: Mapping[str, str]) -> str:
+        """The partition of some values of `keys`, such as ``day=3``; empty if one is missing, or for none."""
+        integers = {column.name for column in self.keys if column.type == "BIGINT"}
+        values = {key: str(int(keys[key])) if key in integers else keys[key] for key in keys}
+        if any(key not in keys for key in self.partition_by):
+            return ""
+        return "/".join(f"{key}={values[key]}" for key in self.partition_by)
 
     @property
     def folder_depth(self) -> int:

@@ -98,7 +98,7 @@ def convert(
 
 def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
     """List the errors of all tables; a raw file that several tables refuse for one reason has one."""
-    problems = [problem for result in results for problem in result.problems.values()]
+    problems = [problem for result in results for problem in result.all_problems]
     return list({str(problem): problem for problem in problems}.values())
 
 
@@ -117,8 +117,8 @@ def _find_removed(
 ) -> list[Conversion]:
     """Find the conversions that `replacing` removes: of raw files not found, in tables without problems."""
     keys = {claim.key for task in tasks for claim in task.claims}
-    incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.problems}
-    replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.problems}
+    incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.all_problems}
+    replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.all_problems}
     tables = {group[:2] for group in replaced} - incomplete
     return [
         conversion

@@ -9,6 +9,7 @@ from tracehouse.ingest.convert.raw_input import Held, RawInput
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, Member
 from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.partitions import checksum
 from tracehouse.ingest.discovery.raw_files import RawFile, differing_parts
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw, sha256_of
 from tracehouse.ingest.discovery.unpack import data_members
@@ -19,6 +20,8 @@ def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
 
     Raises RawFileError if they differ.
     """
+    if claim.raw.partition:
+        return [_compare_partitions(claim, other)]
     if claim.raw.whole_path == other.raw.whole_path:
         return [_compare_parts(claim.raw, other.raw)]
     checksums = _member_checksums(claim.raw, claim.table)
@@ -50,9 +53,30 @@ def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
         raise _difference(raw_input.claim, other, member.name)
 
 
+def differing_partitions(raw_input: RawInput, held: Held) -> RawFileError:
+    """The error about a partition that the table has from another raw file."""
+    return RawFileError(
+        raw_input.claim.raw.relative_name,
+        f"{raw_input.table_name} has {raw_input.claim.raw.partition} already from {held.file}, and the two"
+        " differ or cannot be compared",
+        f"Move one of the two away, or remove the other from the warehouse: traces forget {held.file}",
+    )
+
+
 def describe_skipped(raw: RawFile, member_name: str, other: str) -> str:
     """The note that a copy was skipped."""
     return f"skipped {raw.relative_name}: {member_name} was already read from {other}"
+
+
+def _compare_partitions(claim: Claim, other: Claim) -> str:
+    if checksum(claim.raw, claim.table) != checksum(other.raw, other.table):
+        raise RawFileError(
+            claim.raw.relative_name,
+            f"it and {other.raw.relative_name} of {escape_name(other.raw.paths[0])} have the same rows' keys,"
+            " and differ",
+            "Move one of the two out of the raw folders",
+        )
+    return describe_skipped(claim.raw, claim.raw.partition, other.raw.relative_name)
 
 
 def _compare_parts(parts: RawFile, whole: RawFile) -> str:

@@ -6,6 +6,7 @@ that several raw files hold is read once, and so is a line that several pieces o
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
@@ -37,12 +38,21 @@ class Task:
 
 @dataclass
 class TaskResult:
-    """The result of a task: conversions and errors by conversion key, and notes for the user."""
+    """The result of a task: conversions and errors by conversion key, and notes for the user.
+
+    `incomplete` are the errors of data files that conversions of partitions lack.
+    """
 
     converted: dict[Key, Conversion] = field(default_factory=dict)
     unchanged: dict[Key, Conversion] = field(default_factory=dict)
     problems: dict[Key, RawFileError] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    incomplete: dict[Key, list[RawFileError]] = field(default_factory=dict)
+
+    @property
+    def all_problems(self) -> list[RawFileError]:
+        """All errors."""
+        return [*self.problems.values(), *chain(*self.incomplete.values())]
 
 
 def run_task(task: Task) -> TaskResult:
@@ -60,7 +70,7 @@ def run_task(task: Task) -> TaskResult:
         # the lines that it has.
         if not any(key in task.before for key in result.problems.keys() - known):
             break
-    if task.replacing and result.problems:
+    if task.replacing and result.all_problems:
         for key in list(result.converted):
             _undo(result, key, task.warehouse)
         table_name = ".".join(task.group[:2])
@@ -129,7 +139,9 @@ def _convert_file(
         other_pieces = _list_pieces(pieces)
         holdings.indexes = indexes.unite(pieces, raw_input)
     read_before = set(holdings.indexes)
-    conversion, notes = convert(raw_input, holdings, other_pieces)
+    conversion, notes, incomplete = convert(raw_input, holdings, other_pieces)
+    if incomplete:
+        result.incomplete[raw_input.key] = incomplete
     indexes.known[conversion.key] = holdings.indexes - read_before
     result.converted[raw_input.key] = conversion
     result.unchanged.pop(raw_input.key, None)

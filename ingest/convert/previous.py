@@ -1,6 +1,6 @@
 """Compare a raw file with its previous conversion."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +10,12 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.declarations import Wide
 from tracehouse.ingest.discovery.claims import Claim
+from tracehouse.ingest.discovery.partitions import checksum, has_directory
 from tracehouse.ingest.discovery.raw_files import RawFile
-from tracehouse.ingest.discovery.raw_stream import sha256_of
+from tracehouse.ingest.discovery.raw_stream import explained
 from tracehouse.ingest.discovery.synthetic import is_marked
 from tracehouse.ingest.readers.values import index_values
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import journal, seen
 from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
 
 # A version with a smaller share of the last one's rows is more likely a broken download than a new release.
@@ -45,20 +46,38 @@ def _is_still_held(passed: SkippedCopy, holdings: Holdings) -> bool:
 
 
 def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
-    raw = raw_input.claim.raw
-    same = sha256_of(raw.paths, raw_input.on_bytes) == before.sha256
-    if not same:
+    same = checksum_of(raw_input, raw_input.on_bytes) == before.sha256
+    if not same and not has_directory(raw_input.claim.raw):
         # The conversion will read and report these bytes again.
-        raw_input.on_bytes(-raw.bytes)
+        raw_input.on_bytes(-raw_input.claim.raw.bytes)
     return same
+
+
+def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+    """The checksum of a raw file or partition, whose content is read only if it changed since the last time.
+
+    Raises RawFileError if it cannot be read.
+    """
+    raw, table, warehouse = raw_input.claim.raw, raw_input.table, raw_input.warehouse
+    if has_directory(raw):
+        return checksum(raw, table)
+    with explained(raw.paths):
+        before = seen.stamp(raw.paths)
+    known = seen.recall(warehouse, raw.paths, before)
+    if known:
+        on_bytes(raw.bytes)
+        return known
+    known = checksum(raw, table, on_bytes)
+    seen.remember(warehouse, raw.paths, before, known)
+    return known
 
 
 def relocate(conversion: Conversion, claim: Claim) -> Conversion:
     """The conversion of an unchanged raw file, with its current path and parts."""
     raw = claim.raw
-    checksum = compare_checksum(claim, conversion.sha256)
+    compared = compare_checksum(claim, conversion.sha256)
     sources = (
-        replace(source, file=raw.relative_name, parts=len(raw.paths), checksum=checksum)
+        replace(source, file=raw.relative_name, parts=len(raw.paths), checksum=compared)
         for source in conversion.sources
     )
     return replace(conversion, sources=tuple(sources))
@@ -74,10 +93,13 @@ def read_indexes(conversion: Conversion, warehouse: Path, wide: Wide) -> set[Has
     return indexes
 
 
-def compare_with_previous(raw_input: RawInput, conversion: Conversion) -> list[str]:
+def compare_with_previous(
+    raw_input: RawInput, conversion: Conversion, unreadable: Sequence[RawFileError]
+) -> list[str]:
     """Notes on data files of the last version that this one lacks, or that have fewer rows in it.
 
-    Raises RawFileError if all are missing, or more than half of the rows, unless the file may shrink.
+    Raises RawFileError if all are missing, or more than half of the rows, unless the file may shrink; and
+    one of the errors of `unreadable` data files if rows of the last version are missing.
     """
     file = raw_input.claim.raw.relative_name
     # Rows read, not rows kept: a line that another piece has too is rejected, but not missing.
@@ -88,6 +110,8 @@ def compare_with_previous(raw_input: RawInput, conversion: Conversion) -> list[s
         for source in (raw_input.before.sources if raw_input.before else ())
         if source.member not in elsewhere
     }
+    if unreadable and sum(now.values()) < sum(before.values()):
+        raise unreadable[0]
     if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
         raise RawFileError(
             raw_input.claim.raw.paths[0],

@@ -1,23 +1,30 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and account for every row."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, cast
 from uuid import uuid4
 
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.convert.copies import compare_members, describe_skipped
-from tracehouse.ingest.convert.previous import compare_checksum, compare_with_previous, is_synthetic
+from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
+from tracehouse.ingest.convert.previous import (
+    checksum_of,
+    compare_checksum,
+    compare_with_previous,
+    is_synthetic,
+)
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.convert.sorted_parquet import write_runs
+from tracehouse.ingest.convert.sorted_partition import write_partition
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.discovery.archives import Member
+from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.discovery.claims import Claim
-from tracehouse.ingest.discovery.raw_files import RawFile
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw
+from tracehouse.ingest.discovery.seeking import seekable
 from tracehouse.ingest.discovery.unpack import data_members
 from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
 from tracehouse.ingest.readers.lines import read_header, shown
@@ -45,18 +52,26 @@ class _Counts:
 
 @dataclass(frozen=True)
 class _Part:
-    """A data file that is being read: its raw file, its values of the table's keys, and its rows so far."""
+    """A data file that is being read.
 
-    raw: RawFile
-    member: Member
+    `name` is its name in the raw file, `shown_path` its path for errors, and `keys` are the values of the
+    table's keys in its path. `counts` are its rows so far.
+    """
+
+    name: str
+    shown_path: str
+    stream: BinaryIO
     keys: dict[str, str]
     counts: _Counts
 
-    @property
-    def shown_path(self) -> str:
-        """Its path for errors."""
-        path = self.raw.paths[0]
-        return f"{path}: {self.member.name}" if self.raw.is_archive else str(path)
+
+class _UnreadableDataFileError(Exception):
+    """A data file of a partition that cannot be read, by its position, and why."""
+
+    def __init__(self, position: int, problem: RawFileError):
+        super().__init__()
+        self.position = position
+        self.problem = problem
 
 
 @dataclass
@@ -75,30 +90,49 @@ class _Account:
 
 def convert(
     raw_input: RawInput, holdings: Holdings, other_pieces: tuple[OtherPiece, ...]
-) -> tuple[Conversion, list[str]]:
+) -> tuple[Conversion, list[str], list[RawFileError]]:
     """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
 
-    `other_pieces` are the pieces of a wide table whose indexes are in `holdings`. Returns the conversion and
-    notes for the user. Raises RawFileError if the file cannot be read, in which case nothing is stored, and
-    UserError if the warehouse cannot be written to.
+    `other_pieces` are the pieces of a wide table whose indexes are in `holdings`. Returns the conversion,
+    notes for the user, and the errors of a partition's data files that cannot be read: it has the rows of the
+    others. Raises RawFileError if the raw file cannot be read, in which case nothing is stored, and UserError
+    if the warehouse cannot be written to.
     """
-    with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-        return _convert(raw_input, holdings, other_pieces)
+    unreadable: dict[int, RawFileError] = {}
+    while True:
+        left = partitions.without(raw_input.claim.raw, unreadable) if unreadable else raw_input.claim.raw
+        problems = list(unreadable.values())
+        reduced = replace(raw_input, claim=replace(raw_input.claim, raw=left))
+        try:
+            with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
+                conversion, notes = _convert(reduced, holdings, other_pieces, problems)
+                return conversion, notes, problems
+        except _UnreadableDataFileError as failure:
+            # Its first rows are among those that were sorted: the others are read again without it.
+            positions = [n for n in range(len(raw_input.claim.raw.members)) if n not in unreadable]
+            if len(positions) <= 1:
+                raise failure.problem from failure
+            unreadable[positions[failure.position]] = failure.problem
 
 
 def _convert(
-    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[OtherPiece, ...]
+    raw_input: RawInput,
+    holdings: Holdings,
+    other_pieces: tuple[OtherPiece, ...],
+    unreadable: Sequence[RawFileError],
 ) -> tuple[Conversion, list[str]]:
     account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
     # The name is unique, because a process that lost its lock may still be converting the same raw file.
     name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
-    rows = _read_rows(raw_input, account)
-    if raw_input.table.wide:
-        written = write_cells(rows, raw_input.table, staging, name)
+    if raw_input.claim.raw.partition:
+        rows = _read_partition(raw_input, account)
+        written = write_partition(rows, raw_input.table.order_by, staging, name)
+    elif raw_input.table.wide:
+        written = write_cells(_read_rows(raw_input, account), raw_input.table, staging, name)
     else:
-        written = write_runs(rows, raw_input.table.order_by, staging, name)
+        written = write_runs(_read_rows(raw_input, account), raw_input.table.order_by, staging, name)
     rejected: list[StagedFile] = []
     if account.rejected:
         rejected = write_runs(account.rejected, _REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
@@ -117,7 +151,7 @@ def _convert(
         other_pieces=other_pieces,
     )
     _check_account(conversion)
-    account.notes += compare_with_previous(raw_input, conversion)
+    account.notes += compare_with_previous(raw_input, conversion, unreadable)
     # Last, so that no file enters the store before the raw file was read to its end.
     journal.add(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
@@ -165,7 +199,9 @@ def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
                 account.notes.append(describe_skipped(raw, member.name, held.file))
             else:
                 account.counts[member.name] = _Counts()
-                part = _Part(raw, member, keys, account.counts[member.name])
+                shown_path = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
+                counts = account.counts[member.name]
+                part = _Part(member.name, shown_path, member.stream, keys, counts)
                 yield from _read_part(part, raw_input, account)
         account.sha256 = stream.sha256_of_rest()
         account.bytes = stream.bytes_read
@@ -196,12 +232,40 @@ def _check_header_file(claim: Claim) -> None:
         )
 
 
+def _read_partition(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
+    """The rows of a partition in batches. Its data files count as one."""
+    raw, table = raw_input.claim.raw, raw_input.table
+    account.sha256, account.bytes = checksum_of(raw_input), raw.bytes
+    if held := account.holdings.members.get(raw.partition):
+        if held.sha256 != account.sha256:
+            raise differing_partitions(raw_input, held)
+        account.passed_over.append(SkippedCopy(raw.partition, held.sha256))
+        account.notes.append(describe_skipped(raw, raw.partition, held.file))
+        return
+    counts = account.counts[raw.partition] = _Counts()
+    with partitions.data_files(raw) as files:
+        for position, file in enumerate(files):
+            keys = table.key_values(file.path.name, file.path.parent.as_posix()) or {}
+            try:
+                with file.opened() as stream:
+                    part = _Part(file.path.as_posix(), file.shown_path, stream, keys, counts)
+                    yield from _read_part(part, raw_input, account)
+            except RawFileError as problem:
+                raise _UnreadableDataFileError(position, problem) from problem
+            raw_input.on_bytes(raw.bytes // len(files))
+
+
 def _read_part(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
     table = raw_input.table
-    content = Content(part.member.stream, table, part.shown_path, account.indexes)
-    for batch in reader_of(table, part.member.name).read(content):
-        _count(part, batch, raw_input, account)
-        yield batch.rows if table.wide else _with_keys(batch.rows, part.keys, table)
+    reader = reader_of(table, part.name)
+    values = (pair.split("=", 1) for pair in raw_input.claim.raw.partition.split("/") if pair)
+    with seekable(part.stream) if reader.read_keys else nullcontext(part.stream) as stream:
+        content = Content(
+            stream, table, part.shown_path, account.indexes, keys=part.keys, partition=dict(values)
+        )
+        for batch in reader.read(content):
+            _count(part, batch, raw_input, account)
+            yield batch.rows if table.wide else _with_keys(batch.rows, part.keys, table)
 
 
 def _count(part: _Part, batch: Batch, raw_input: RawInput, account: _Account) -> None:
@@ -210,21 +274,22 @@ def _count(part: _Part, batch: Batch, raw_input: RawInput, account: _Account) ->
     part.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
     part.counts.rejected += len(batch.rejects)
     if batch.rejects:
-        account.rejected.append(_reject_rows(batch.rejects, part.raw, part.member.name, raw_input))
+        account.rejected.append(_reject_rows(batch.rejects, part.name, raw_input))
 
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
-    for place, column in enumerate(table.keys):
-        value = pa.scalar(keys[column.name]).cast(arrow_type(column))
-        rows = rows.add_column(place, column.name, pa.repeat(value, rows.num_rows))
-    return rows
+    for column in table.keys:
+        if column.name in keys:
+            value = pa.scalar(keys[column.name]).cast(arrow_type(column))
+            rows = rows.append_column(column.name, pa.repeat(value, rows.num_rows))
+    return rows.select([column.name for column in table.stored_columns])
 
 
-def _reject_rows(rejects: Sequence[Reject], raw: RawFile, member_name: str, raw_input: RawInput) -> pa.Table:
+def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInput) -> pa.Table:
     rows = [
         (
             raw_input.table_name,
-            raw.relative_name,
+            raw_input.claim.raw.relative_name,
             member_name,
             reject.line,
             reject.reason,

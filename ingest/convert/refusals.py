@@ -31,16 +31,16 @@ def refuse_in_all_tables(
 def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[int, dict[Key, RawFileError]]:
     """List the raw files that each task, by its number, accepted and another task refused."""
     problems = {
-        claim.raw.paths: result.problems[claim.key]
+        claim.raw: result.problems[claim.key]
         for task, result in zip(tasks, results, strict=True)
         for claim in task.claims
         if claim.key in result.problems
     }
     refused = {
         number: {
-            claim.key: problems[claim.raw.paths]
+            claim.key: problems[claim.raw]
             for claim in task.claims
-            if claim.raw.paths in problems and claim.key not in result.problems
+            if claim.raw in problems and claim.key not in result.problems
         }
         for number, (task, result) in enumerate(zip(tasks, results, strict=True))
     }
@@ -62,4 +62,5 @@ def _merged(first: TaskResult, again: TaskResult) -> TaskResult:
         unchanged={key: conversion for key, conversion in again.unchanged.items() if key not in kept},
         problems=again.problems,
         notes=list(dict.fromkeys([*first.notes, *again.notes])),
+        incomplete=again.incomplete,
     )

@@ -41,7 +41,7 @@ def none_is_data(_: str) -> bool:
 
 @dataclass(frozen=True)
 class Member:
-    """A CSV or JSON lines file inside a raw file: its name, the name of its folder, and its bytes."""
+    """A data file inside a raw file: its name, the path of its folder, and its bytes."""
 
     name: str
     folder: str
@@ -149,13 +149,10 @@ def zip_members(
     file: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
 ) -> Iterator[Member]:
     """The CSVs in a zip, in the order of its directory; `on_skipped` and `is_data` as for a tar."""
-    with _parsing(zipfile.BadZipFile):
-        archive = zipfile.ZipFile(file)
-    if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
-        raise zipfile.BadZipFile("its directory does not list all files")
+    archive = open_zip(file)
     for info in archive.infolist():
         # Other files are opened as well: only opening compares the directory's name with the local header's.
-        unpacked = _open_in_zip(archive, info)
+        unpacked = open_in_zip(archive, info)
         name, folder = _names(info.filename, is_data)
         if name is None:
             _report_packed(info.filename, on_skipped)
@@ -164,7 +161,17 @@ def zip_members(
         unpacked.close()
 
 
-def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
+def open_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """Read the directory of a zip. Raises BadZipFile if it is damaged or does not list all files."""
+    with _parsing(zipfile.BadZipFile):
+        archive = zipfile.ZipFile(file)
+    if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
+        raise zipfile.BadZipFile("its directory does not list all files")
+    return archive
+
+
+def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
+    """Open a member. Raises UnreadableArchiveError or BadZipFile if it cannot be read."""
     name = escape_name(info.filename)
     if info.flag_bits & _ZIP_ENCRYPTED:
         raise UnreadableArchiveError(f"{name} in it is encrypted")
@@ -198,13 +205,13 @@ def _entries_at_end(file: BinaryIO) -> int:
 
 
 def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
-    """The name of a data file, None for any other file, and the name of its folder."""
+    """The name of a data file, None for any other file, and the path of its folder."""
     place = PurePosixPath(path)
     name = escape_name(place.name)
     plain = name if is_bare(name) and is_data(name) else plain_name(name)
     if plain is None or name.startswith("._"):
         return None, ""
-    return plain, escape_name(place.parent.name)
+    return plain, escape_name(place.parent.as_posix())
 
 
 def _report_packed(path: str, on_skipped: Callable[[str], None]) -> None:

@@ -8,13 +8,16 @@ and documents such as a README.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.discovery.archives import Member
-from tracehouse.ingest.discovery.packing import form_of, is_bare, whole_name
+from tracehouse.ingest.discovery.packing import TREE, form_of, is_bare, whole_name
+from tracehouse.ingest.discovery.partitions import data_files, find_trees, split
 from tracehouse.ingest.discovery.raw_files import (
     Entry,
     RawFile,
@@ -24,6 +27,7 @@ from tracehouse.ingest.discovery.raw_files import (
     walk_folders,
 )
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw
+from tracehouse.ingest.discovery.seeking import seekable
 from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.discovery.unpack import data_members
 from tracehouse.ingest.readers import reader_of
@@ -59,7 +63,7 @@ class Claim:
     def group(self) -> Group:
         """The table, and the partition if any, of its rows."""
         keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
-        partition = "/".join(f"{key}={keys[key]}" for key in self.table.partition_by)
+        partition = self.raw.partition or self.table.partition_of(keys)
         return self.trace.name, self.table.name, partition
 
     @property
@@ -97,7 +101,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     candidates = [(trace, table) for trace in all_traces for table in trace.tables]
     claims: list[Claim] = []
     problems: list[RawFileError] = []
-    entries = list(walk_folders(raw_folders, problems))
+    trees, entries = find_trees(list(walk_folders(raw_folders, problems)), [table for _, table in candidates])
     bare = {name for entry in entries if _is_bare_data(name := entry.path.name, candidates)}
     unrecognised = [
         path_below(entry.root, entry.path)
@@ -107,7 +111,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     documents = sorted(
         path_below(entry.root, entry.path) for entry in entries if _is_document(entry.path.name)
     )
-    for copies in group_raw_files(entries, bare):
+    for copies in chain(([tree] for tree in trees), group_raw_files(entries, bare)):
         raw = copies[0]
         named = [(trace, table) for trace, table in candidates if _named_for(raw, table)]
         if named and wanted.isdisjoint(trace.name for trace, _ in named):
@@ -153,19 +157,21 @@ def _header_file(raw: RawFile, entries: Sequence[Entry]) -> Path | None:
 
 
 def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[Entry]) -> list[Claim]:
-    open_raw(raw.paths)
+    if raw.form != TREE:
+        open_raw(raw.paths)
     header_file = _header_file(raw, entries)
     return [
         Claim(
             owner.trace,
             owner.table,
-            raw,
+            part,
             header_file,
             # A CSV that several tables share belongs to each of them.
             frozenset(name for other in owners if other is not owner for name in other.member_names)
             - owner.member_names,
         )
         for owner in owners
+        for part in (split(raw, owner.table) if owner.table.converts_partitions else [raw])
     ]
 
 
@@ -175,6 +181,8 @@ def _owners(
     """The tables of a raw file, by its name, its header, or the CSVs in it."""
     if len(named) == 1:
         return [_Owner(*named[0])]
+    if raw.form == TREE:
+        return _owners_of_tree(raw, named or candidates)
     if raw.is_archive:
         # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
         return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
@@ -189,9 +197,25 @@ def _named_for(raw: RawFile, table: Table) -> bool:
     return table.key_values(raw.file_name, raw.folder) is not None
 
 
+def _owners_of_tree(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
+    """The table of a tree, by the first of its files that is readable."""
+    with data_files(raw) as files:
+        for file in files:
+            try:
+                with file.opened() as stream:
+                    member = Member(file.path.name, file.path.parent.as_posix(), stream)
+                    if owners := _owners_of_member(member, candidates):
+                        return [_Owner(*each) for each in owners]
+            except RawFileError:
+                continue
+    return []
+
+
 def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        member = next(data_members(stream, raw.form, raw.file_name, raw.folder))
+        # A name, as an iterator that is collected closes the file.
+        members = data_members(stream, raw.form, raw.file_name, raw.folder)
+        member = next(members)
         header = _read_names(member, str(raw.paths[0]), named)
     for trace, table in named:
         if reader_of(table, member.name).names_fit(table, header):
@@ -217,9 +241,17 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
                 raw.folder,
                 is_data=lambda name: any(table.has_name(name) for _, table in candidates),
             )
+            seen: set[str] = set()
             for member in members:
-                for trace, table in _owners_of_member(member, candidates):
+                # Of thousands of files in folders of partitions, the first tells the table.
+                tree = re.sub("[^/]+=[^/]+", "", f"{member.folder}/{member.name}")
+                if tree in seen:
+                    continue
+                owners_of_member = _owners_of_member(member, candidates)
+                for trace, table in owners_of_member:
                     names[trace.name, table.name].add(member.name)
+                if any(table.converts_partitions for _, table in owners_of_member):
+                    seen.add(tree)
     except RawFileError:
         # Reading it for one of the tables found so far reports the damage.
         pass
@@ -259,12 +291,13 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
 def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]]) -> list[str]:
     """The columns' names in a data file. Formats that share an extension have them in the same place."""
     readers = (reader_of(table, member.name) for _, table in named)
-    read_names = next(reader.read_names for reader in readers if reader.read_names)
-    return read_names(member.stream, file)
+    reader, read_names = next((each, each.read_names) for each in readers if each.read_names)
+    with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as stream:
+        return read_names(stream, file)
 
 
 def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:
-    if raw.is_archive and table.partition_by:
+    if raw.is_archive and table.partition_by and not table.converts_partitions:
         raise RawFileError(
             raw.paths[0],
             f"it is an archive of {trace.name}.{table.name}, whose files are read one by one",

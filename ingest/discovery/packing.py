@@ -8,7 +8,12 @@ from functools import cache
 from tracehouse.ingest.readers import all_readers
 
 Form = str
-"""How a file is packed: the extension of its format and of its compression (csv.gz, tar), or zip."""
+"""How a file is packed: the extension of its format and of its compression (csv.gz, tar), or zip.
+
+A tree of folders is an archive that was extracted, or never packed.
+"""
+
+TREE: Form = "tree"
 
 _COMPRESSIONS = ("", ".gz", ".bz2", ".xz", ".zst")
 _SHORT_TAR_EXTENSIONS = {
@@ -106,7 +111,12 @@ def all_forms() -> dict[str, Form]:
 
 def is_archive(form: Form) -> bool:
     """Whether a file of this form holds other files, under names of their own."""
-    return form.startswith(("tar", "zip"))
+    return form.startswith(("tar", "zip", TREE))
+
+
+def needs_seek(form: Form) -> bool:
+    """Whether files of this form are uncompressed files of a format that is not read from start to end."""
+    return any(reader.read_keys and form in reader.extensions for reader in all_readers())
 
 
 def is_bare(name: str) -> bool:

@@ -6,11 +6,12 @@ import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.packing import (
+    TREE,
     Form,
     form_of,
     is_archive,
@@ -39,16 +40,22 @@ class RawFile:
     """A raw file: its paths (in order, several if it was split), and its raw folder.
 
     `bytes` is the total size of the parts when it was found. Names are escaped for messages and storage.
+    With a `partition` (see `partitions`), it is the part of a file, an archive or a tree of folders that has
+    the rows of this partition; `members` are the paths of its data files in the archive or tree.
     """
 
     paths: tuple[Path, ...]
     form: Form
     root: Path
     bytes: int
+    partition: str = ""
+    members: tuple[str, ...] = ()
 
     @property
     def whole_path(self) -> Path:
-        """Its path; for a file in parts, the path of the joined file."""
+        """Its path; for a file in parts, the path of the joined file, and for a tree, of its folder."""
+        if self.form == TREE:
+            return self.paths[0].parents[self.members[0].count("/")]
         return self.paths[0].with_name(whole_name(self.paths[0].name))
 
     @property
@@ -78,13 +85,16 @@ class RawFile:
 
     @property
     def folder(self) -> str:
-        """The name of the file's folder."""
-        return escape_name(self.paths[0].absolute().parent.name)
+        """The path of the file's folder."""
+        return escape_name(self.paths[0].absolute().parent.as_posix())
 
     @property
     def relative_name(self) -> str:
-        """The file's path below its raw folder, with forward slashes."""
-        return path_below(self.root, self.whole_path)
+        """Its path below its raw folder, with forward slashes, and its partition."""
+        root, path = self.root.absolute(), self.whole_path.absolute()
+        # A raw folder may lie inside a tree.
+        below = path_below(root, path) if path.is_relative_to(root) else self.name
+        return PurePosixPath(below, self.partition).as_posix() if self.partition else below
 
 
 def walk_folders(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[Entry]:

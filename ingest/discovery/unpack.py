@@ -18,7 +18,7 @@ from tracehouse.ingest.discovery.archives import (
     tar_members,
     zip_members,
 )
-from tracehouse.ingest.discovery.packing import Form, compression_of
+from tracehouse.ingest.discovery.packing import Form, compression_of, needs_seek
 from tracehouse.ingest.discovery.raw_stream import RawStream
 
 
@@ -38,6 +38,11 @@ def data_members(
     """
     if form == "zip":
         yield from _members_of_zip(raw, on_skipped, is_data)
+        return
+    if needs_seek(form) and len(raw.paths) == 1:
+        # Read through its own handle, and hashed afterwards.
+        with raw.paths[0].open("rb") as file:
+            yield Member(file_name, folder, file)
         return
     unpacked = _unpacked(cast(BinaryIO, io.BufferedReader(raw, READ_BYTES)), compression_of(form))
     if form.startswith("tar"):

@@ -14,12 +14,12 @@ every module of that package, so a new format changes no other module. A reader 
   fit.
 
 A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
-needs to seek, such as Parquet, copies the stream to a temporary file.
+needs to seek, such as Parquet, sets `read_keys` and gets a stream that can.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import BinaryIO
@@ -35,7 +35,8 @@ class Content:
 
     `name` is its name in errors. `indexes` are the indexes of a wide table's lines in other files; the reader
     adds those of the lines that it reads. `chunk_bytes` is how many bytes to read at once, 0 for the format's
-    default.
+    default. `keys` are the values of the table's keys in the file's path. `partition` are those of the rows
+    to read; other rows are skipped.
     """
 
     stream: BinaryIO
@@ -43,11 +44,13 @@ class Content:
     name: str
     indexes: set[Hashable] = field(default_factory=set)
     chunk_bytes: int = 0
+    keys: Mapping[str, str] = field(default_factory=dict)
+    partition: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Reject:
-    """A row that does not fit its table: its line in the file, from 1, the reason, and its text."""
+    """A row that does not fit its table: its line or row in the file, from 1, the reason, and its text."""
 
     line: int
     reason: str
@@ -58,8 +61,8 @@ class Reject:
 class Batch:
     """Consecutive rows of a file, those that fit and those that do not.
 
-    `rows` has the table's `read_columns`, in this order. For a wide table it has the lines of the CSV: the
-    index, and a column for each variable.
+    `rows` has the table's `read_columns`, in this order, after the keys that the file's path lacks. For a
+    wide table it has the lines of the CSV: the index, and a column for each variable.
     """
 
     rows: pa.Table
@@ -71,7 +74,8 @@ class Reader:
     """A raw format; see the docstring of this package.
 
     `read_names` is None if a file of the format can hold rows of several tables: then it belongs to all
-    tables whose file names it matches.
+    tables whose file names it matches. `read_keys` lists the values of the `partition_by` keys in a file
+    that has them as columns; None if the format cannot, and reads its stream from start to end.
     """
 
     extensions: tuple[str, ...]
@@ -79,6 +83,7 @@ class Reader:
     read: Callable[[Content], Iterator[Batch]]
     read_names: Callable[[BinaryIO, str], list[str]] | None
     names_fit: Callable[[Table, Sequence[str]], bool]
+    read_keys: Callable[[BinaryIO, Table, str], list[dict[str, str]]] | None = None
 
 
 @cache

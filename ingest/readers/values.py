@@ -203,13 +203,17 @@ def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
     return all(_are_finite([batch.column(place) for place in numbers]) for batch in rows.to_batches())
 
 
-def _is_possible(values: pa.Array | pa.ChunkedArray) -> bool:
+def is_possible(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Which numbers are finite, and which times within the range."""
     if pa.types.is_floating(values.type):
-        return pc.all(pc.is_finite(values), min_count=0).as_py()
-    if pa.types.is_timestamp(values.type):
-        first, end = (pa.scalar(time).cast(values.type) for time in (FIRST_TIME, END_OF_TIMES))
-        outside = pc.or_(pc.less(values, first), pc.greater_equal(values, end))
-        return not pc.any(outside, min_count=0).as_py()
+        return pc.is_finite(values)
+    first, end = (pa.scalar(time).cast(values.type) for time in (FIRST_TIME, END_OF_TIMES))
+    return pc.and_(pc.greater_equal(values, first), pc.less(values, end))
+
+
+def _is_possible(values: pa.Array | pa.ChunkedArray) -> bool:
+    if pa.types.is_floating(values.type) or pa.types.is_timestamp(values.type):
+        return pc.all(is_possible(values), min_count=0).as_py()
     return True
 
 

@@ -548,6 +548,7 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
         "database.json",
         "finalize.lock",
         "lock",
+        "seen",
     }
     new = stamps(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}

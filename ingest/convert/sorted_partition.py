@@ -1,0 +1,61 @@
+"""Write the rows of a partition as one sorted Parquet file.
+
+DuckDB sorts: it moves rows to the disk where they exceed its memory, so that a partition may have any size.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracehouse.ingest.store.files import StagedFile, stage
+
+_MEMORY = "1GB"
+# It uses all cores and its memory: another partition is read and sorted after this one.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def write_partition(
+    batches: Iterator[pa.Table], order_by: Sequence[str], folder: Path, name: str
+) -> list[StagedFile]:
+    """Write batches of one schema as `folder/name.0.parquet`; no file if there is no batch.
+
+    Raises what reading a batch raises.
+    """
+    path = folder / f"{name}.0.parquet"
+    with _ONE_AT_A_TIME:
+        first = next(batches, None)
+        if first is None:
+            return []
+        _write(chain([first], batches), first.schema, order_by, path)
+    return [stage(path, pq.read_metadata(path).num_rows)]
+
+
+def _write(batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[str], path: Path) -> None:
+    failures: list[BaseException] = []
+    # DuckDB would report the exceptions of a reader as its own.
+    reader = pa.RecordBatchReader.from_batches(schema, _until_failure(batches, failures))
+    with duckdb.connect(
+        config={"memory_limit": _MEMORY, "temp_directory": str(path.with_suffix(".sort"))}
+    ) as connection:
+        rows = connection.from_arrow(reader).order(", ".join(map(_term, order_by)))
+        rows.write_parquet(str(path), compression="zstd")
+    if failures:
+        raise failures[0]
+
+
+def _until_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -> Iterator[pa.RecordBatch]:
+    try:
+        for batch in batches:
+            yield from batch.to_batches()
+    except BaseException as failure:
+        failures.append(failure)
+
+
+def _term(name: str) -> str:
+    direction = "desc" if name.startswith("-") else "asc"
+    return f'"{name.removeprefix("-")}" {direction} nulls last'

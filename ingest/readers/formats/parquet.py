@@ -1,0 +1,259 @@
+"""Read Parquet files.
+
+A file may hold the table's keys as columns: they must agree with those in its path. Without keys in the path,
+the rows of the content's partition are read. Physical types that hold the same values are converted.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers import Batch, Content, Reader, Reject
+from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.readers.rejects import limit_rejects
+from tracehouse.ingest.readers.values import Faults, are_possible, arrow_type, is_possible
+
+BATCH_ROWS = 122_880
+_FETCH_AGAIN = "Fetch the file again from its publisher"
+_OTHER_TABLE = "Fetch the file again from its publisher, or move it out of the raw folder"
+
+
+def reads(table: Table, file_name: str) -> bool:
+    """Files named .parquet."""
+    return file_name.endswith(".parquet") and table.wide is None and table.json_list is None
+
+
+def read_names(stream: BinaryIO, file: str) -> list[str]:
+    """The columns' names in the footer."""
+    with _explained(file):
+        return pq.ParquetFile(stream).schema_arrow.names
+
+
+def names_fit(table: Table, names: Sequence[str]) -> bool:
+    """Whether a file has the columns of a table, in any order, and perhaps its keys."""
+    return not _missing(table, names) and not _unknown(table, names)
+
+
+def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
+    """The distinct values of the keys that partition a table, in a file that has them as columns."""
+    with _explained(file):
+        parquet = pq.ParquetFile(stream)
+        columns = [column for column in table.keys if column.name in table.partition_by]
+        _check_columns(parquet.schema_arrow, table, file, [column.name for column in columns])
+        found: dict[tuple[object, ...], None] = {}
+        for group in range(parquet.num_row_groups):
+            rows = parquet.read_row_group(group, columns=[column.name for column in columns])
+            for row in rows.group_by(rows.column_names).aggregate([]).to_pylist():
+                found[tuple(row[column.name] for column in columns)] = None
+    names = [column.name for column in columns]
+    return [dict(zip(names, map(str, values), strict=True)) for values in found]
+
+
+def read(content: Content) -> Iterator[Batch]:
+    """Read the rows of a file in batches.
+
+    A row is rejected if one of its values has no exact counterpart in the declared type, is not finite, or is
+    missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
+    do not fit, or if the file is damaged.
+    """
+    with _explained(content.name):
+        parquet = pq.ParquetFile(content.stream)
+        from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
+        _check_columns(parquet.schema_arrow, content.table, content.name, from_columns)
+        for _, batch in limit_rejects(_batches(parquet, content), content.name):
+            yield batch
+
+
+def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, Batch]]:
+    first = 1
+    for group in range(parquet.num_row_groups):
+        place = f"row group {group}: "
+        if _may_hold(parquet.metadata.row_group(group), content.partition):
+            line = first
+            for rows in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
+                yield None, _convert(pa.table(rows), line, place, content)
+                line += rows.num_rows
+        first += parquet.metadata.row_group(group).num_rows
+    if not parquet.num_row_groups:
+        yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
+
+
+def _may_hold(group: pq.RowGroupMetaData, partition: Mapping[str, str]) -> bool:
+    """Whether a row group may have rows of a partition, by its statistics."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        value, statistics = partition.get(column.path_in_schema), column.statistics
+        if value is not None and statistics is not None and statistics.has_min_max:
+            least, most = str(statistics.min), str(statistics.max)
+            if least == most != value:
+                return False
+            if value.isdigit() and not statistics.min <= int(value) <= statistics.max:
+                return False
+    return True
+
+
+def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
+    """The rows of the content's partition that fit. `first` is the number of the first row in the file."""
+    numbers = np.arange(first, first + rows.num_rows)
+    chosen = _chosen(rows, content)
+    if chosen is not None:
+        rows, numbers = rows.filter(chosen), numbers[chosen.to_numpy(zero_copy_only=False)]
+    faults: Faults = {}
+    made: dict[str, pa.ChunkedArray] = {}
+    keys = [column for column in content.table.keys if column.name not in content.keys]
+    for column in (*keys, *content.table.columns):
+        if column.name not in rows.column_names:
+            made[column.name] = pa.nulls(rows.num_rows, arrow_type(column))
+            continue
+        made[column.name], wrong = _convert_column(rows[column.name], column, content.name)
+        faults = wrong | faults
+    converted = pa.table(made)
+    rejects = _rejects(rows, numbers, faults, place)
+    if faults:
+        fits = np.ones(rows.num_rows, bool)
+        fits[list(faults)] = False
+        converted = converted.filter(pa.array(fits))
+    return Batch(converted, rejects)
+
+
+def _chosen(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
+    """Which rows belong to the partition, None if all do.
+
+    Raises RawFileError if a key differs from the path.
+    """
+    chosen = pa.scalar(True)
+    for column in content.table.keys:
+        text = content.keys.get(column.name, content.partition.get(column.name))
+        if column.name not in rows.column_names or text is None:
+            continue
+        values, _ = _convert_column(rows[column.name], column, content.name)
+        expected = pa.scalar(text).cast(arrow_type(column))
+        equal = pc.fill_null(pc.equal(values, expected), False)
+        if column.name in content.keys and not pc.all(equal, min_count=0).as_py():
+            found = values.filter(pc.invert(equal))[0].as_py()
+            raise RawFileError(
+                content.name,
+                f"column {column.name} has {found}, and the path of the file says {expected.as_py()}",
+                "Move the file to the folder of its rows, or fetch it again",
+            )
+        chosen = pc.and_(chosen, equal)
+    if isinstance(chosen, pa.Scalar) or pc.all(chosen, min_count=0).as_py():
+        return None
+    return chosen.combine_chunks()
+
+
+def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) -> tuple[Reject, ...]:
+    places = sorted(faults)
+    texts = rows.take(pa.array(places, pa.int64())).to_pylist() if places else []
+    return tuple(
+        Reject(int(numbers[at]), place + faults[at], json.dumps(row, default=str))
+        for at, row in zip(places, texts, strict=True)
+    )
+
+
+# Types.
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _holds(kind: pa.DataType, column: Column) -> bool:
+    """Whether a type of Parquet can hold a column's values."""
+    if pa.types.is_dictionary(kind):
+        return _holds(kind.value_type, column)
+    wanted = arrow_type(column)
+    if pa.types.is_null(kind) or kind == wanted:
+        return True
+    if pa.types.is_string(wanted):
+        return _is_text(kind)
+    if _is_number(wanted):
+        return _is_number(kind)
+    if pa.types.is_timestamp(wanted):
+        return pa.types.is_timestamp(kind) and bool(kind.tz) == bool(wanted.tz)
+    if pa.types.is_list(wanted) and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        element = kind.value_type
+        return _is_text(element) if pa.types.is_string(wanted.value_type) else element == wanted.value_type
+    return False
+
+
+def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple[pa.ChunkedArray, Faults]:
+    """A column in its declared type, and the rows whose values do not fit."""
+    wanted = arrow_type(column)
+    if not _holds(values.type, column):
+        raise RawFileError(
+            file, f"column {column.name} is {values.type}; expected {column.type} ({wanted})", _OTHER_TABLE
+        )
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    faults: Faults = {}
+    what = f"column {column.name} ({column.type}): "
+    if column.required and values.null_count:
+        faults = _faulty(values.is_null(), what + "it is empty")
+    try:
+        converted = values.cast(wanted)
+    except pa.ArrowInvalid:
+        converted = values.cast(wanted, safe=False)
+        back = converted.cast(values.type, safe=False)
+        inexact = pc.fill_null(pc.not_equal(back, values), False)
+        faults |= _faulty(inexact, what + f"no exact value of type {values.type}")
+    if not are_possible(pa.table({column.name: converted}), [column]):
+        is_wrong = pc.fill_null(pc.invert(is_possible(converted)), False)
+        reason = "not a finite number" if pa.types.is_floating(wanted) else "a time that is out of range"
+        faults |= _faulty(is_wrong, what + reason)
+    return converted, faults
+
+
+def _faulty(is_wrong: pa.ChunkedArray, reason: str) -> Faults:
+    return dict.fromkeys(np.flatnonzero(is_wrong.to_numpy()).tolist(), reason)
+
+
+# Columns and damage.
+
+
+def _missing(table: Table, names: Sequence[str]) -> list[str]:
+    return [c.name for c in table.columns if c.name not in names and c.name not in table.optional]
+
+
+def _unknown(table: Table, names: Sequence[str]) -> list[str]:
+    known = {column.name for column in (*table.keys, *table.columns)}
+    return [name for name in names if name not in known]
+
+
+def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[str]) -> None:
+    """Raise RawFileError unless a file has a table's columns, and the keys that its path does not have."""
+    missing = _missing(table, schema.names) + [name for name in keys if name not in schema.names]
+    unknown = _unknown(table, schema.names)
+    repeated = {name for name in schema.names if schema.names.count(name) > 1}
+    for names, what in ((missing, "lacks"), (unknown, "has the unknown"), (repeated, "repeats")):
+        if names:
+            raise RawFileError(
+                file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", _OTHER_TABLE
+            )
+
+
+@contextmanager
+def _explained(file: str) -> Iterator[None]:
+    """Turn what Arrow raises on a damaged file into a RawFileError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError) as damage:
+        if isinstance(damage, OSError) and damage.errno is not None:
+            raise
+        reason: Any = str(damage).partition("\n")[0]
+        raise RawFileError(file, f"not Parquet, cut short or damaged ({reason})", _FETCH_AGAIN) from damage
+
+
+READER = Reader(("parquet",), reads, read, read_names, names_fit, read_keys)

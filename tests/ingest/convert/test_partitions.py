@@ -1,0 +1,289 @@
+"""Tables of Parquet in folders of days and hours: a day is converted, resumed and removed as one."""
+
+import importlib
+import io
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from few_files import ingest, refusal, stored, zipped
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest import traces
+from tracehouse.ingest.convert import raw_file
+from tracehouse.ingest.convert.raw_input import RawInput
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.discovery import partitions
+from tracehouse.ingest.pipeline import IngestResult
+
+TRACE = """
+from tracehouse.ingest.declarations import Column, Table, Trace
+
+HOURLY = dict(
+    comment="", grain="", source="",
+    file_name=r"part-\\d+\\.parquet|probe_pod_day.*\\.parquet",
+    folder=r"day=(?P<day>\\d+)/hour=(?P<hour>\\d+)",
+    keys=(Column("day", "BIGINT", ""), Column("hour", "BIGINT", "")),
+    partition_by=("day",),
+    converts_partitions=True,
+)
+TRACE = Trace("probe", "", "", "", "", "", "", (
+    Table(
+        name="pod",
+        archive_stem="probe_pod",
+        columns=(Column("pod", "VARCHAR", ""), Column("gpus", "DOUBLE", "")),
+        order_by=("-gpus", "pod", "hour"),
+        **HOURLY,
+    ),
+    Table(
+        name="server",
+        columns=(Column("server", "VARCHAR", ""), Column("cores", "BIGINT", "", required=True)),
+        order_by=("server", "hour"),
+        **HOURLY,
+    ),
+))
+"""
+PODS = ["b", "a", "c"]
+
+
+@pytest.fixture(autouse=True)
+def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An additional trace of two hourly tables."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "probe.py").write_text(TRACE)
+    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
+    importlib.invalidate_caches()
+    all_traces.cache_clear()
+    yield
+    sys.modules.pop(f"{traces.__name__}.probe", None)
+    all_traces.cache_clear()
+
+
+def parquet(rows: pa.Table, **options: object) -> bytes:
+    packed = io.BytesIO()
+    pq.write_table(rows, packed, **options)  # type: ignore[arg-type]
+    return packed.getvalue()
+
+
+def pods(hour: int, gpus: tuple[float, ...] = (0, 2, 0.5)) -> pa.Table:
+    return pa.table({"pod": [f"{pod}{hour % 2}" for pod in PODS], "gpus": pa.array(gpus, pa.float64())})
+
+
+def path_of(day: int, hour: int) -> str:
+    return f"probe_pod/day={day}/hour={hour:02d}/part-000.parquet"
+
+
+def tree(*days: int) -> dict[str, bytes]:
+    return {path_of(day, hour): parquet(pods(hour)) for day in days for hour in (0, 7, 23)}
+
+
+def merged(*days: int) -> bytes:
+    """The rows of a tree in one file, with the keys as columns; a row group may hold two days."""
+    parts = [
+        pods(hour).append_column("day", pa.array([day] * 3)).append_column("hour", pa.array([hour] * 3))
+        for day in days
+        for hour in (0, 7, 23)
+    ]
+    return parquet(pa.concat_tables(parts), row_group_size=4)
+
+
+EXPECTED = [
+    (hour, pod + str(hour % 2), gpus)
+    for pod, gpus in (("a", 2.0), ("c", 0.5), ("b", 0.0))
+    for hour in (0, 7, 23)
+]
+
+
+def rows_of(folder: Path, outcome: IngestResult) -> dict[str, list[tuple]]:
+    """The hours, pods and GPUs of each day, in stored order."""
+    found = {}
+    for conversion in outcome.conversions:
+        day = conversion.partition.removeprefix("day=")
+        rows = stored(folder, conversion)
+        assert {str(row[0]) for row in rows} == {day}
+        found[day] = [row[1:] for row in rows]
+    return found
+
+
+FORMS = {
+    "a tree": tree(3, 12),
+    "a tree of another name": {name.replace("probe_pod", "x/y"): data for name, data in tree(3, 12).items()},
+    "a zip": {"probe_pod.zip": zipped(tree(3, 12))},
+    "a zip of stored files": {"probe_pod.zip": zipped(tree(3, 12), zipfile.ZIP_STORED)},
+    "a zip of another name": {"all.zip": zipped(tree(3, 12))},
+    "a merged file": {"probe_pod_day0_29.parquet": merged(3, 12)},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_days(form: str, tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, FORMS[form])
+    assert (outcome.problems, outcome.unrecognised, outcome.notes) == ((), (), ())
+    in_order = sorted(EXPECTED, key=lambda row: (-row[2], row[1], row[0]))
+    assert rows_of(tmp_path, outcome) == {"3": in_order, "12": in_order}
+    again = ingest(tmp_path, FORMS[form])
+    assert (len(again.unchanged), again.converted) == (2, ())
+
+
+def test_reads_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    packed = zipped(tree(3))
+    monkeypatch.undo()
+    assert b"PK\x06\x06" in packed
+    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
+    assert list(rows_of(tmp_path, ingest(tmp_path, {"probe_pod.zip": packed}))) == ["3"]
+
+
+def test_one_more_day_adds_a_day_and_a_changed_day_replaces_it(tmp_path: Path) -> None:
+    ingest(tmp_path, tree(3))
+    more = ingest(tmp_path, tree(4))
+    assert [c.partition for c in more.converted] == ["day=4"]
+    assert [c.partition for c in more.unchanged] == ["day=3"]
+    changed = ingest(tmp_path, {path_of(3, 7): parquet(pods(7, (0, 4, 8)))})
+    assert [c.partition for c in changed.converted] == ["day=3"]
+    assert [row[2] for row in rows_of(tmp_path, changed)["3"]][:2] == [8, 4]
+
+
+def test_a_copy_of_a_day_is_skipped_and_a_different_one_refused(tmp_path: Path) -> None:
+    copied = ingest(tmp_path, tree(3) | {"probe_pod.zip": zipped(tree(3))})
+    assert copied.problems == ()
+    assert list(rows_of(tmp_path, copied)) == ["3"]
+    assert "skipped" in copied.notes[0]
+    other = {path_of(3, 0): parquet(pods(0, (1, 1, 1)))}
+    different = ingest(tmp_path, {"probe_pod.zip": zipped(tree(3) | other)})
+    [problem] = different.problems
+    assert "differ" in str(problem)
+
+
+def test_a_killed_ingest_continues_with_its_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    before = raw_file.checksum_of
+
+    def fail_at_second(raw_input: RawInput) -> str:
+        read.append(raw_input.claim.raw.partition)
+        if len(read) == 2:
+            raise KeyboardInterrupt
+        return before(raw_input)
+
+    monkeypatch.setattr(raw_file, "checksum_of", fail_at_second)
+    monkeypatch.setattr("tracehouse.ingest.pipeline.TABLES_AT_ONCE", 1)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(tmp_path, tree(3, 4, 5))
+    monkeypatch.setattr(raw_file, "checksum_of", before)
+    outcome = ingest(tmp_path, {})
+    assert len(outcome.unchanged) == 1
+    assert {c.partition for c in outcome.converted} == {"day=3", "day=4", "day=5"} - {read[0]}
+
+
+def damaged_page() -> bytes:
+    rows = pa.table({"pod": [f"{number:032x}" for number in range(9999)], "gpus": [0.5] * 9999})
+    data = bytearray(parquet(rows, compression="zstd", row_group_size=5000))
+    data[len(data) // 2 : len(data) // 2 + 2000] = bytes(2000)
+    return bytes(data)
+
+
+WHOLE = parquet(pods(7))
+MISFITS = {
+    "cut short": (WHOLE[:-20], "not Parquet, cut short or damaged"),
+    "not Parquet": (b"day,hour\n1,2\n", "not Parquet, cut short or damaged"),
+    "empty": (b"", "the file is empty"),
+    "a damaged page": (damaged_page(), "not Parquet, cut short or damaged"),
+    "without a column": (parquet(pods(7).drop_columns(["gpus"])), "lacks column gpus"),
+    "with an unknown column": (
+        parquet(pods(7).append_column("more", pa.array([1, 2, 3]))),
+        "has the unknown column more",
+    ),
+    "another type": (
+        parquet(pods(7).set_column(1, "gpus", pa.array(["1", "2", "3"]))),
+        "column gpus is string; expected DOUBLE (double)",
+    ),
+    "another day": (
+        parquet(pods(7).append_column("day", pa.array([3, 3, 4]))),
+        "column day has 4, and the path of the file says 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_names_an_unreadable_hour_and_keeps_the_others(misfit: str, packing: str, tmp_path: Path) -> None:
+    data, reason = MISFITS[misfit]
+    files = tree(3) | {path_of(3, 7): data}
+    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    [problem] = outcome.problems
+    assert reason in str(problem)
+    assert "day=3/hour=07/part-000.parquet" in str(problem)
+    assert {row[0] for row in rows_of(tmp_path, outcome)["3"]} == {0, 23}
+    again = ingest(tmp_path, {})
+    assert len(again.problems) == 1
+    repaired = ingest(tmp_path, tree(3) if packing == "tree" else {"probe_pod.zip": zipped(tree(3))})
+    assert repaired.problems == ()
+    assert len(rows_of(tmp_path, repaired)["3"]) == len(EXPECTED)
+
+
+def test_an_hour_that_is_damaged_later_keeps_the_rows_of_its_day(tmp_path: Path) -> None:
+    ingest(tmp_path, tree(3))
+    outcome = ingest(tmp_path, {path_of(3, 7): WHOLE[:-20]})
+    assert len(outcome.problems) == 1
+    assert len(rows_of(tmp_path, outcome)["3"]) == len(EXPECTED)
+
+
+def test_a_damaged_member_of_a_zip_is_named(tmp_path: Path) -> None:
+    packed = bytearray(zipped(tree(3), zipfile.ZIP_STORED))
+    at = packed.index(parquet(pods(7)))
+    packed[at + 30] ^= 1
+    outcome = ingest(tmp_path, {"probe_pod.zip": bytes(packed)})
+    assert "hour=07/part-000.parquet" in str(outcome.problems[0])
+    assert "CRC" in str(outcome.problems[0])
+    assert {row[0] for row in rows_of(tmp_path, outcome)["3"]} == {0, 23}
+
+
+def test_a_day_without_any_readable_hour_is_refused(tmp_path: Path) -> None:
+    problem = refusal(ingest(tmp_path, {path_of(3, 7): WHOLE[:-20]}))
+    assert "cut short" in problem
+
+
+def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
+    servers = pa.table({"server": [f"s{n}" for n in range(40)], "cores": [float(n) for n in range(40)]})
+    wrong = servers.set_column(1, "cores", pa.array([1.5 if n == 25 else n for n in range(40)]))
+    files = {f"any/day=1/hour={hour}/part-0.parquet": parquet(servers) for hour in (1, 2)}
+    files["any/day=1/hour=2/part-0.parquet"] = parquet(wrong, row_group_size=20)
+    outcome = ingest(tmp_path, files)
+    assert outcome.problems == ()
+    [conversion] = outcome.conversions
+    assert (conversion.rows, conversion.sources[0].rows_rejected) == (79, 1)
+    [file] = conversion.rejected
+    [row] = pq.read_table(tmp_path / "warehouse" / file.path).to_pylist()
+    assert row == {
+        "table_name": "probe.server",
+        "file": "any/day=1",
+        "member": "day=1/hour=2/part-0.parquet",
+        "line": 26,
+        "reason": "row group 1: column cores (BIGINT): no exact value of type double",
+        "raw_text": '{"server": "s25", "cores": 1.5}',
+    }
+
+
+def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose size, time and inode are the same is not read again; any other is."""
+    monkeypatch.setattr("tracehouse.ingest.store.seen._SETTLED_S", -1)
+    ingest(tmp_path, tree(3))
+
+    def refuse(*_: object) -> tuple[int, int]:
+        raise AssertionError("read again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(partitions, "_size_and_crc", refuse)
+        assert len(ingest(tmp_path, {}).unchanged) == 1
+        with pytest.raises(AssertionError, match="read again"):
+            ingest(tmp_path, {path_of(3, 7): parquet(pods(7, (7, 7, 7)))})
+
+
+def test_a_tar_of_days_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RawFileError, match="Unpack it"):
+        raw = partitions.RawFile((tmp_path / "probe_pod.tar",), "tar", tmp_path, 1)
+        partitions.split(raw, all_traces()["probe"].tables[0])
