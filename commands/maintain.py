@@ -24,6 +24,13 @@ from tracehouse.engines.names import Engine
 
 _out_option = click.option("--out", "-o", type=PATH, default=DEFAULT_RAW, help="Folder to write to.")
 
+_only_option = click.option(
+    "--only",
+    multiple=True,
+    metavar="KEY=VALUES",
+    help="Only these partitions of partitioned tables: day=109..115. Repeatable.",
+)
+
 
 @click.command()
 @trace_names
@@ -49,6 +56,8 @@ _out_option = click.option("--out", "-o", type=PATH, default=DEFAULT_RAW, help="
     metavar="HOST=URL",
     help="Request URL instead of https://HOST. Repeatable.",
 )
+@_only_option
+@click.option("--yes", is_flag=True, help="Download even hundreds of gigabytes.")
 @click.option("--dry-run", is_flag=True, help="List the files and URLs without fetching them.")
 def fetch(
     traces: Sequence[str],
@@ -56,12 +65,14 @@ def fetch(
     metrics: Sequence[str],
     clusters: Sequence[str],
     mirrors: Sequence[str],
+    only: Sequence[str],
+    yes: bool,
     dry_run: bool,
 ) -> None:
     """Download the publishers' raw files.
 
     Interrupted downloads are resumed. Files that match the published ones are kept. Acme's telemetry (80 GB)
-    must be selected with --metric or --cluster.
+    must be selected with --metric or --cluster. Of a ZIP of days, --only fetches the selected ones alone.
 
     Example: traces fetch itp zeus --out raw
 
@@ -70,16 +81,23 @@ def fetch(
     from tracehouse.core.progress import byte_bars
     from tracehouse.ingest.downloads import fetch as downloads
     from tracehouse.ingest.downloads.http import open_client
-    from tracehouse.ingest.downloads.plan import FetchRequest, describe_plans, plan_downloads
+    from tracehouse.ingest.downloads.plan import (
+        FetchRequest,
+        check_is_wanted,
+        describe_plans,
+        plan_downloads,
+    )
 
     hosts = key_values(mirrors, "A mirror must be HOST=URL")
-    request = FetchRequest(out, traces, metrics, clusters, hosts, is_dry_run=dry_run)
+    request = FetchRequest(out, traces, metrics, clusters, hosts, is_dry_run=dry_run, only=only)
     with open_client(hosts, request.retry_policy) as client:
         plans = plan_downloads(request, client)
         for line in describe_plans(plans, out, with_files=dry_run):
             say(line)
         if dry_run:
             return
+        if not yes:
+            check_is_wanted(plans)
         lines: list[str] = []
         # Lines printed between progress bars would leave fragments of them on the screen.
         report = lines.append if sys.stderr.isatty() else say
@@ -112,6 +130,7 @@ def fetch(
     is_flag=True,
     help="Remove rows whose files are not found now, and accept files that lost most of their rows.",
 )
+@_only_option
 @no_stored_option
 @engine_options
 def ingest(
@@ -119,6 +138,7 @@ def ingest(
     raw: Sequence[Path],
     warehouse: Path,
     replace: bool,
+    only: Sequence[str],
     no_stored: bool,
     engine: str,
     master: str,
@@ -133,6 +153,8 @@ def ingest(
     same paths.
 
     Example: traces ingest itp openb --raw ~/downloads
+
+    Example: traces ingest acme --only cluster=kalos
     """
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
@@ -160,7 +182,7 @@ def ingest(
             say(f"Ready to query. Materializing {views} views; until then they are slower", stderr=True)
 
         result = database.ingest(
-            raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready
+            raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready, only
         )
     print_ingest(result, warehouse)
 

@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
@@ -19,6 +19,7 @@ from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
 from tracehouse.ingest.discovery.packing import whole_name
+from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
 
@@ -53,18 +54,21 @@ def convert(
     progress: Progress,
     replacing: bool = False,
     run_tasks: RunTasks | None = None,
+    only: Sequence[str] = (),
 ) -> IngestResult:
     """Convert the new and changed raw files of the named traces, or of all traces if none is named.
 
     Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, a table
     that raw files are found for consists of these alone afterwards, if all of them can be read. A raw file
     that cannot be read keeps the rows of its last version. `run_tasks` converts elsewhere; without it, this
-    process does. The caller holds the lock of the warehouse and publishes the result.
+    process does. Of partitioned tables, `only` some partitions are converted (see `selection`). The caller
+    holds the lock of the warehouse and publishes the result.
     """
     traces = _select_traces(trace_names)
     _check_folders(raw_folders)
     progress("raw folders", 0, 0)
-    found = find(raw_folders, traces, all_traces().values())
+    selection = parse_selection(only, traces)
+    found = _select(find(raw_folders, traces, all_traces().values()), selection)
     notes = []
     if replacing and found.problems:
         replacing = False
@@ -82,7 +86,7 @@ def convert(
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     before = {key: conversion for task in tasks for key, conversion in task.before.items()}
     now = {**published, **before, **unchanged, **converted}
-    removed = _find_removed(tasks, results, now) if replacing else []
+    removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
         journal.discard(warehouse, conversion.key)
     return IngestResult(
@@ -94,6 +98,14 @@ def convert(
         found.unrecognised,
         found.documents,
     )
+
+
+def _select(found: Found, selection: Selection) -> Found:
+    """Return what was found, without partitions that are not selected. Raises UserError if none is left."""
+    claims = tuple(claim for claim in found.claims if selects(selection, claim.group[2]))
+    if found.claims and not claims:
+        raise UserError("no raw file has a partition that --only selects")
+    return replace(found, claims=claims)
 
 
 def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
@@ -113,13 +125,19 @@ def _check_unread_conversions(
 
 
 def _find_removed(
-    tasks: Sequence[Task], results: Sequence[TaskResult], now: Mapping[Key, Conversion]
+    tasks: Sequence[Task],
+    results: Sequence[TaskResult],
+    now: Mapping[Key, Conversion],
+    is_selection: bool,
 ) -> list[Conversion]:
-    """Find the conversions that `replacing` removes: of raw files not found, in tables without problems."""
+    """Find the conversions that `replacing` removes: of raw files not found, in tables without problems.
+
+    Of a selection of partitions, those in other partitions stay.
+    """
     keys = {claim.key for task in tasks for claim in task.claims}
     incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.all_problems}
     replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.all_problems}
-    tables = {group[:2] for group in replaced} - incomplete
+    tables = set() if is_selection else {group[:2] for group in replaced} - incomplete
     return [
         conversion
         for key, conversion in now.items()

@@ -72,11 +72,11 @@ def etag(content: bytes) -> str:
 
 def well(handler: Handler, content: bytes) -> None:
     """Answer as a correct server does: with the range of the requested version."""
-    found = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))
-    if found and handler.headers.get("If-Range") == etag(content):
-        start = int(found[1])
-        span = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        rest = content[start:]
+    found = re.fullmatch(r"bytes=(\d+)-(\d*)", handler.headers.get("Range", ""))
+    if found and handler.headers.get("If-Range", etag(content)) == etag(content):
+        start, last = int(found[1]), int(found[2] or len(content) - 1)
+        span = f"bytes {start}-{last}/{len(content)}"
+        rest = content[start : last + 1]
         handler.head(206, Content_Length=len(rest), Content_Range=span, ETag=etag(content))
         handler.wfile.write(rest)
     else:

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.ingest.discovery.packing import part_of
 from tracehouse.ingest.discovery.raw_stream import LFS_FIRST_LINE, check_first_bytes, sha256_of
-from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError
+from tracehouse.ingest.downloads.http import (
+    Client,
+    RetryableError,
+    SourceError,
+    content_range,
+    validator_of,
+)
 
 if TYPE_CHECKING:
     from requests import Response
@@ -145,29 +151,17 @@ def _resumes(response: "Response", version: _Version | None, have: int) -> bool:
     """Whether the response continues the partial file."""
     if response.status_code != 206 or version is None or not have:
         return False
-    start, total = _content_range(response)
-    is_same = _validator(response) in ("", version.validator) and version.bytes in (None, total)
+    start, total = content_range(response)
+    is_same = validator_of(response) in ("", version.validator) and version.bytes in (None, total)
     return start == have and is_same
-
-
-def _content_range(response: "Response") -> tuple[int | None, int | None]:
-    """The first byte of the range and the length of the whole file."""
-    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", "").strip())
-    return (int(found[1]), int(found[2])) if found else (None, None)
 
 
 def _total_bytes(response: "Response") -> int | None:
     """The length of the whole file, None where the server does not send it."""
     if response.status_code == 206:
-        return _content_range(response)[1]
+        return content_range(response)[1]
     length = response.headers.get("Content-Length", "")
     return int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None
-
-
-def _validator(response: "Response") -> str:
-    """What identifies this version of the file byte by byte; empty where nothing does."""
-    etag = response.headers.get("ETag", "")
-    return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
 def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
@@ -227,7 +221,7 @@ def _start_partial(path: Path, response: "Response", url: str, total: int | None
     """Create an empty partial file, and record its version if the server sends one."""
     discard_partial(path)
     _part_path(path).touch()
-    validator = _validator(response)
+    validator = validator_of(response)
     if validator:
         record = json.dumps(asdict(_Version(url, validator, total)))
         _version_path(path).write_text(record, encoding="utf-8")

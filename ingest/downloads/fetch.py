@@ -114,6 +114,13 @@ def _download(client: Client, download: Download, folder: Path, progress: Progre
     """Download a file from the first URL that serves it: its size in bytes, or the error of every URL."""
     path = folder / download.path
     problems = []
+    on_bytes = _byte_reporter(progress, path)
+    if download.archive:
+        try:
+            download.archive.download(download.member, path, on_bytes)
+            return path.stat().st_size, []
+        except SourceError as error:
+            return 0, [str(error)]
     for url in download.urls:
         try:
             on_bytes = _byte_reporter(progress, path)

@@ -1,5 +1,6 @@
 """HTTP requests through mirrors, with a retry policy and errors that name the URL."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -145,6 +146,18 @@ def open_client(mirrors: Mapping[str, str], policy: RetryPolicy) -> Iterator[Cli
         # A compressed response could not be resumed by a byte range.
         session.headers["Accept-Encoding"] = "identity"
         yield Client(session, mirrors, policy)
+
+
+def content_range(response: "Response") -> tuple[int | None, int | None]:
+    """The first byte of the range and the length of the whole file."""
+    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", "").strip())
+    return (int(found[1]), int(found[2])) if found else (None, None)
+
+
+def validator_of(response: "Response") -> str:
+    """What identifies this version of the file byte by byte; empty where nothing does."""
+    etag = response.headers.get("ETag", "")
+    return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
 def _check_status(response: "Response", url: str) -> None:

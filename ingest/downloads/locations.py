@@ -15,6 +15,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 from tracehouse.ingest.declarations import Trace
+from tracehouse.ingest.downloads.remote_zip import RemoteZip
 
 FOLDER = Path(__file__).parents[1] / "traces"
 
@@ -28,7 +29,8 @@ class Download:
 
     `parts` are the URLs of its pieces, in order, for when no URL of `urls` has the whole file. `bytes` is
     None where the size is unknown; `sha256` is empty where the publisher printed none. The checksum decides;
-    the size counts only without one. `cluster` names the cluster of a telemetry folder.
+    the size counts only without one. `cluster` names the cluster of a telemetry folder. A file that is a
+    `member` of an `archive` on a server is fetched without the rest of it.
     """
 
     path: str
@@ -37,6 +39,8 @@ class Download:
     bytes: int | None = None
     sha256: str = ""
     cluster: str = ""
+    archive: RemoteZip | None = None
+    member: str = ""
 
     @property
     def part_paths(self) -> tuple[str, ...]:

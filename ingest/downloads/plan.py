@@ -1,5 +1,6 @@
 """Plan a download: which files of which traces, how large, under which licence."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,13 @@ from tracehouse.ingest.downloads import hub, locations
 from tracehouse.ingest.downloads.download import partial_size
 from tracehouse.ingest.downloads.http import DEFAULT_RETRY_POLICY, Client, RetryPolicy, SourceError
 from tracehouse.ingest.downloads.locations import Download
+from tracehouse.ingest.downloads.remote_zip import RemoteZip
+from tracehouse.ingest.selection import Selection, parse_selection, selects
 
 ALL_METRICS = "all"
+
+# More than all other traces together.
+_ASK_BYTES = 200 * 10**9
 
 
 @dataclass(frozen=True)
@@ -23,8 +29,9 @@ class FetchRequest:
     """The files to fetch, to one folder per trace below `out`. No trace names mean all traces.
 
     Telemetry is fetched only for the given `metrics` (``all`` for every one) or `clusters`. `mirrors` maps a
-    host to the URL that replaces scheme and host. A dry run lists telemetry with a single attempt and goes on
-    without the list.
+    host to the URL that replaces scheme and host. `only` selects partitions (see `selection`): only these
+    members of a zip are fetched, as files in folders. A dry run lists telemetry with a single attempt and
+    goes on without the list.
     """
 
     out: Path
@@ -34,6 +41,7 @@ class FetchRequest:
     mirrors: Mapping[str, str] = field(default_factory=dict)
     policy: RetryPolicy = DEFAULT_RETRY_POLICY
     is_dry_run: bool = False
+    only: Sequence[str] = ()
 
     @property
     def retry_policy(self) -> RetryPolicy:
@@ -87,14 +95,40 @@ def plan_downloads(request: FetchRequest, client: Client) -> list[Plan]:
         request, [row for rows in rows_by_trace.values() for row in rows], client
     )
     plans = []
+    selection = parse_selection(request.only, chosen)
     for trace in chosen:
         rows = rows_by_trace[trace.name]
         files = [file for row in rows for file in (telemetry.get(row, []) if row.cluster else [row])]
+        if selection:
+            files = [part for file in files for part in _select_members(file, trace, selection, client)]
         omits_telemetry = any(row.cluster for row in rows) and not request.wants_telemetry
         reasons = {row: unlisted[row] for row in rows if row in unlisted}
         plans.append(Plan(trace, request.out / trace.name, tuple(files), omits_telemetry, reasons))
     _refuse_synthetic_folders(request.out, plans)
     return plans
+
+
+def _select_members(file: Download, trace: Trace, selection: Selection, client: Client) -> Iterator[Download]:
+    """The selected members of the zip of a partitioned table, or the file itself if it is another one."""
+    stem, _, extension = file.path.rpartition("/")[2].rpartition(".")
+    table = next(
+        (t for t in trace.tables if t.converts_partitions and re.fullmatch(t.archive_stem, stem)), None
+    )
+    if table is None or extension != "zip":
+        yield file
+        return
+    archive = RemoteZip(client, file.urls[0])
+    for info in archive.members():
+        folder, _, name = info.filename.rpartition("/")
+        partition = table.partition_of(table.key_values(name, folder) or {})
+        if partition and selects(selection, partition) and ".." not in info.filename.split("/"):
+            yield Download(
+                info.filename.lstrip("/"),
+                file.urls,
+                bytes=info.file_size,
+                archive=archive,
+                member=info.filename,
+            )
 
 
 def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -> Iterator[str]:
@@ -120,6 +154,18 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
             yield f"  {download.path}, {_format_size(download)}: {' or '.join(_format_urls(download))}"
     missing = [download for plan in plans for download in plan.missing]
     yield f"To fetch to {out}: {_format_amount(missing)}. Free space: {decimal(free_bytes(out))}"
+
+
+def check_is_wanted(plans: Sequence[Plan]) -> None:
+    """Raise UsageError where a trace is so large that it is fetched only on request."""
+    for plan in plans:
+        if plan.missing_bytes > _ASK_BYTES:
+            keys = sorted({key for table in plan.trace.tables for key in table.partition_by})
+            select = f", or select partitions with --only {keys[0]}=…" if keys else ""
+            raise UsageError(
+                f"{decimal(plan.missing_bytes)} would be downloaded for {plan.trace.name}. Add --yes to do so"
+                f"{select}"
+            )
 
 
 def free_bytes(out: Path) -> int:

@@ -67,20 +67,22 @@ def ingest(
     workers: Workers | None = None,
     stored: bool = True,
     on_ready: Callable[[int], None] = _ignore_count,
+    only: Sequence[str] = (),
 ) -> IngestResult:
     """Convert raw files and publish a database over them.
 
     With `replacing`, tables that raw files are found for consist of these alone afterwards. `workers` convert
     files and compute views; without them, this process does. A database that holds its tables, or has no
     materialized views (see `build`), stays so; without `stored`, this one has none. `on_ready` is called with
-    the number of views that are still to be computed, once the database answers queries.
+    the number of views that are still to be computed, once the database answers queries. Of partitioned
+    tables, `only` some partitions are converted.
     """
     # A mistake in a ledger is reported before hours of conversion, not after them.
     template.check_definitions()
     with acquire(warehouse):
         _prepare(warehouse)
         convert = workers.convert if workers else None
-        result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert)
+        result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert, only)
         if result.conversions:
             notes = _publish_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
             result = replace(result, notes=(*result.notes, *notes))

@@ -10,15 +10,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from few_files import ingest, refusal, stored, zipped
+from few_files import ingest, quiet, refusal, stored, write, zipped
 
-from tracehouse.core.errors import RawFileError
-from tracehouse.ingest import traces
+from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.ingest import pipeline, traces
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.store import journal
 
 TRACE = """
 from tracehouse.ingest.declarations import Column, Table, Trace
@@ -281,6 +282,28 @@ def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert len(ingest(tmp_path, {}).unchanged) == 1
         with pytest.raises(AssertionError, match="read again"):
             ingest(tmp_path, {path_of(3, 7): parquet(pods(7, (7, 7, 7)))})
+
+
+def test_selects_days(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", tree(3, 4, 5, 10)), tmp_path / "warehouse"
+
+    def days(*only: str, replacing: bool = False) -> list[str]:
+        outcome = pipeline.convert([raw], warehouse, ["probe"], quiet, replacing, only=only)
+        journal.publish(warehouse, outcome.conversions)
+        assert outcome.problems == ()
+        return sorted(c.partition for c in outcome.conversions)
+
+    assert days("day=4..5") == ["day=4", "day=5"]
+    assert days("day=3", "day=10") == ["day=10", "day=3", "day=4", "day=5"]
+    assert len(days("day=10", replacing=True)) == 4
+    for wrong, reason in {
+        "day=6..9": "no raw file has a partition",
+        "hour=3": "no table of these traces is partitioned by hour",
+        "day=5..4": "must be KEY=VALUE",
+        "day": "must be KEY=VALUE",
+    }.items():
+        with pytest.raises(UserError, match=reason):
+            days(wrong)
 
 
 def test_a_tar_of_days_is_refused(tmp_path: Path) -> None:
