@@ -2,6 +2,9 @@
 # make test                set up and run the tests on both versions of DuckDB
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 20 minutes
+# make random-test         run the tests with random input on 25 times as many examples
+# make nightly             run all of docs-test, spark-test, bi-test, hostile and random-test, and print a summary;
+#                          PARTS="hostile docs-test" runs these
 # make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
 # make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
 #                          chart; needs the system's packages of PostgreSQL and Chromium
@@ -39,8 +42,8 @@ CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
-.PHONY: demo test test-trace spark-test bi-test hostile lint lint-style lint-types lint-sql lint-wording bench verified docs \
-	docs-test tables venvs clean
+.PHONY: demo test test-trace spark-test bi-test hostile random-test nightly lint lint-style lint-types lint-sql \
+	lint-wording bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -112,6 +115,13 @@ hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/ingest/convert/test_unpivot.py \
 		tests/publish/test_simulators_memory.py
+
+random-test: $(VENV)/ready
+	TRACEHOUSE_DEPTH=25 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
+		$$(grep -rlE 'hypothesis|random_seed' --include='test_*.py' tests)
+
+nightly: $(VENV)/ready
+	nice $(BIN)/python tests/nightly.py $(PARTS)
 
 lint: lint-style lint-types lint-sql lint-wording
 

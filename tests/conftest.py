@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from few_files import quiet
 from hypothesis import settings
+from random_seed import DEPTH, REPEAT, SEED
 from sharing import shared
 
 from tracehouse.engines.duckdb.write import database
@@ -21,12 +22,13 @@ REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared"
 SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
 
-# pytest --hypothesis-profile hostile: minutes, not seconds.
-settings.register_profile("hostile", deadline=None, max_examples=10_000)
+# Of the tests that do not set their own number.
+settings.register_profile("at depth", deadline=None, database=None, max_examples=100 * DEPTH)
+settings.load_profile("at depth")
 
 
-def pytest_report_header() -> str:
-    return f"duckdb {duckdb.__version__}"
+def pytest_report_header() -> list[str]:
+    return [f"duckdb {duckdb.__version__}", REPEAT]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,7 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-trace", choices=sorted(all_traces()), help=help_text)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(SEED)
+    if folder := os.environ.get("TRACEHOUSE_JUNIT"):
+        config.option.xmlpath = f"{folder}/{os.getpid()}.xml"
     config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
 
 
@@ -128,3 +135,5 @@ def count(record_property: Callable[[str, object], None]) -> counting.Count:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counting.summarize(terminalreporter)
+    if terminalreporter.stats.get("failed"):
+        terminalreporter.write_line(REPEAT)

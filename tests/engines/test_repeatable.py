@@ -11,6 +11,7 @@ import sqlglot
 from counting import non_empty
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write import database
@@ -191,7 +192,7 @@ def test_an_exact_sum_is_the_same_in_any_order() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6).filter(lambda number: number == 0 or abs(number) > 1e-3), max_size=30))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30 * DEPTH)
 def test_an_exact_sum_is_that_of_the_fractions(numbers: list[float]) -> None:
     with duckdb.connect() as connection:
         [(total, mean, _)] = exactly(connection, SUMS, [*map(repr, numbers), "null"])

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tracehouse.ingest.column_types import TYPES, TypeName
@@ -158,7 +158,6 @@ numbers = st.tuples(
 ).map("".join)
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(numbers | st.integers(0, 2**42).map(str), min_size=1),
     unit=st.sampled_from(["UNIX_S", "UNIX_MS"]),
@@ -180,7 +179,6 @@ def test_unix_times_are_exact_or_rejected(texts: list[str], unit: TypeName) -> N
 elements = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.text("a,'\" é\\")
 
 
-@settings(deadline=None)
 @given(found=st.lists(elements, max_size=3), written=st.sampled_from([json.dumps, repr]))
 @pytest.mark.parametrize(("kind", "own"), [("VARCHAR[]", str), ("BIGINT[]", int), ("DOUBLE[]", float)])
 def test_list_has_its_type_or_is_rejected(kind: TypeName, own: type, found: list[object], written) -> None:  # type: ignore[no-untyped-def]

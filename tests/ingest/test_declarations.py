@@ -137,17 +137,30 @@ def test_published_checksums_belong_to_one_file_of_their_table() -> None:
     assert len({sha256 for _, _, sha256 in sums}) == len(sums)
 
 
+def has_declared_columns(table: Table, names: list[str]) -> bool:
+    """Whether the names in a CSV's header are those of the table, which may lack optional ones."""
+    if table.wide:
+        others = [name for name in names[1:] if re.fullmatch(table.wide.variable_pattern, name)]
+        return names[0] == table.wide.index_header and others != []
+    present = [column for column in table.columns if column.name_in_file in names]
+    missing = {column.name for column in table.columns} - {column.name for column in present}
+    return names == [column.name_in_file for column in present] and missing <= table.optional
+
+
 @needs_real_files
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace.name)
 def test_declared_columns_match_real_files(trace: Trace) -> None:
     if not (REAL_FILES / trace.name).is_dir():
         pytest.skip(f"{REAL_FILES} has no files of {trace.name}")
-    headers = list(real_headers(trace))
-    assert headers
-    for table, file, names in headers:
-        declared = [column.name for column in table.columns]
-        required = [name for name in declared if name not in table.optional]
-        assert names in (declared, required), file
+    for table, file, names in non_empty(headers(trace, REAL_FILES)):
+        assert has_declared_columns(table, names), file
+
+
+def test_declared_columns_match_samples(sample_raw: Path, tested_traces: list[str]) -> None:
+    found = [found for trace in TRACES if trace.name in tested_traces for found in headers(trace, sample_raw)]
+    for table, file, names in non_empty(found):
+        assert has_declared_columns(table, names), file
+        assert not has_declared_columns(table, [*reversed(names)] if len(names) > 1 else []), file
 
 
 @needs_real_files
@@ -163,28 +176,34 @@ def test_real_header_files_have_the_published_checksums() -> None:
     assert checked == 7
 
 
-def real_headers(trace: Trace) -> Iterator[tuple[Table, str, list[str]]]:
-    """Each real CSV of the trace, its table and the names in its header."""
-    for path in sorted((REAL_FILES / trace.name).rglob("*")):
-        for table in trace.tables:
+def headers(trace: Trace, raw: Path) -> Iterator[tuple[Table, str, list[str]]]:
+    """Each CSV of the trace, its table and the names in its header."""
+    tables = [table for table in trace.tables if not table.json_list]
+    for path in sorted((raw / trace.name).rglob("*")):
+        for table in tables:
             if table.archive_stem and re.fullmatch(rf"{table.archive_stem}\.tar\.gz", path.name):
                 if table.has_header:
                     yield from archived_headers(table, path)
             elif path.suffix == ".header" and table.key_values(f"{path.stem}.csv") is not None:
-                yield table, path.name, path.read_text().strip().split(",")
-            elif table.key_values(path.name) is not None:
-                with path.open(encoding="utf-8") as file:
-                    yield table, path.name, file.readline().strip().split(",")
+                yield table, path.name, names_in(table, path.read_bytes())
+            elif table.has_header and table.key_values(path.name, path.parent.name) is not None:
+                with path.open("rb") as file:
+                    yield table, path.name, names_in(table, file.readline())
+
+
+def names_in(table: Table, header: bytes) -> list[str]:
+    line = header.decode().rstrip("\r\n")
+    return (line.removesuffix(",") if table.ends_in_comma else line).split(",")
 
 
 def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, list[str]]]:
     with tarfile.open(path) as archive:
         for member in archive:
-            if table.key_values(member.name) is not None:
+            name = Path(member.name)
+            if table.key_values(name.name, name.parent.name) is not None:
                 content = archive.extractfile(member)
                 assert content is not None
-                header = content.readline().decode().strip()
-                yield table, f"{path.name}/{member.name}", header.split(",")
+                yield table, f"{path.name}/{member.name}", names_in(table, content.readline())
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 from rich.cells import cell_len
 from terminal import end, plain, terminal
 
@@ -111,7 +112,7 @@ def test_records_show_all_values() -> None:
     assert "─[ 2 ]─┬────────────────────" in lines and lines[-1] == "2 rows"
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25 * DEPTH)
 @given(
     kinds=st.lists(st.sampled_from(["text", "number", "time", "list"]), min_size=1, max_size=8),
     width=st.integers(20, 200),

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -86,7 +86,6 @@ def test_values_are_named_in_their_order() -> None:
     assert asked.sql == "select * from itp.gpu_hours(min_gpus => 8, on_cluster => 'a') limit 2"
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_a_text_stays_one_literal(text: str) -> None:
     tree = sqlglot.parse_one(build_call("itp.gpu_hours", {"x": text}, None).sql, dialect="spark")

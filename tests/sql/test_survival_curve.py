@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from counting import non_empty
 from hypothesis import given, settings, strategies
+from random_seed import DEPTH
 from statsmodels.duration.survfunc import SurvfuncRight
 
 from tracehouse.sql.blocks import expanded
@@ -31,7 +32,7 @@ def frame(runs: list[tuple[int, bool]], key: str = "a") -> pd.DataFrame:
     return pd.DataFrame(runs, columns=["seconds", "has_ended"]).assign(sort_key=key)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300 * DEPTH)
 @given(RUNS, RUNS)
 def test_agrees_with_statsmodels(one: list[tuple[int, bool]], other: list[tuple[int, bool]]) -> None:
     observed = pd.concat([frame(one, "a"), frame(other, "b")])

@@ -3,7 +3,6 @@
 import importlib
 import pkgutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 import pandas as pd
@@ -11,18 +10,9 @@ import pytest
 import random_tables
 import raw_dumps
 import raw_frames
-from hostile_tests import TRY_ALL
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from random_seed import seeds
 from random_tables import Case
 
-# Every example fills a warehouse, so examples are few and large, and failing ones are not shrunk.
-FEW_EXAMPLES = settings(
-    deadline=None,
-    max_examples=25 if TRY_ALL else 1,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
 CASES = {
     f"{found.name}: {name}": case
     for found in pkgutil.iter_modules(random_tables.__path__)
@@ -41,19 +31,17 @@ def check(
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@FEW_EXAMPLES
-@given(seed=st.integers(1, 2**32))
-def test_views_and_queries(case: Case, seed: int) -> None:
-    with TemporaryDirectory() as folder:
-        raw = Path(folder) / "raw"
-        tables = case.write(raw, seed)
-        with raw_dumps.ingested(raw, Path(folder) / "warehouse") as connection:
-            if written := case.count(tables):
-                raw_dumps.assert_accounts_add_up(connection, written)
-            case.prepare(tables, connection)
-            for view, (compute, keys) in case.views.items():
-                check(connection, view, compute(raw), keys)
-            for call, (compute, arguments, keys) in case.queries.items():
-                check(connection, call, compute(raw, *arguments), keys)
-            for law in case.laws:
-                law(tables, connection)
+@pytest.mark.parametrize("seed", seeds(1))
+def test_views_and_queries(case: Case, seed: int, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    tables = case.write(raw, seed)
+    with raw_dumps.ingested(raw, tmp_path / "warehouse") as connection:
+        if written := case.count(tables):
+            raw_dumps.assert_accounts_add_up(connection, written)
+        case.prepare(tables, connection)
+        for view, (compute, keys) in case.views.items():
+            check(connection, view, compute(raw), keys)
+        for call, (compute, arguments, keys) in case.queries.items():
+            check(connection, call, compute(raw, *arguments), keys)
+        for law in case.laws:
+            law(tables, connection)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, write_runs
@@ -37,7 +38,7 @@ def nulls_last(row: tuple) -> list[tuple]:
     return [(value is None, value) for value in row]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30 * DEPTH)
 @given(batches=st.lists(st.lists(ROW, max_size=5), min_size=1, max_size=5), run_bytes=st.integers(1, 100))
 def test_writes_each_row_once_in_sorted_files(
     batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory

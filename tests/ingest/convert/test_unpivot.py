@@ -18,6 +18,7 @@ from few_files import quiet
 from hostile_tests import in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import database
@@ -151,7 +152,7 @@ def in_order(rows: pd.DataFrame) -> list[tuple]:
     return sorted(plain, key=repr)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40 * DEPTH)
 @given(files=pieces(), chunk_bytes=st.integers(1, 400))
 def test_cells_become_the_rows_of_pandas_melt(
     files: list, chunk_bytes: int, tmp_path_factory: pytest.TempPathFactory

@@ -15,6 +15,7 @@ from counting import non_empty
 from few_files import zipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
@@ -593,7 +594,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # In a zstd stream without a checksum, as pyarrow writes it, a flipped bit cannot be detected.
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200 * DEPTH)
 @given(
     form=st.sampled_from([form for form in COMPRESSED if not form.endswith("zst")]),
     ends=st.floats(0, 1),
@@ -664,7 +665,7 @@ def test_damaged_byte_of_tar_header_is_an_error_or_changes_no_data(tar_format: i
             assert found == csvs, place
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200 * DEPTH)
 @given(
     tar_format=st.sampled_from(TAR_FORMATS),
     which=st.integers(0, 20),

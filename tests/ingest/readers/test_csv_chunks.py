@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
@@ -201,7 +202,7 @@ files = st.tuples(tables, st.sampled_from([1, 9])).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300 * DEPTH)
 @given(
     file=files,
     chunk_bytes=st.integers(1, 60) | st.just(CHUNK_BYTES),

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from few_files import ingest, tar_gz
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
@@ -128,7 +128,6 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     found=st.lists(values, min_size=1, max_size=5), is_ascii=st.booleans(), chunk_bytes=st.integers(1, 500)
 )

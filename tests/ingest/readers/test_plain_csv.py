@@ -1,7 +1,6 @@
 import csv
 import io
 import math
-import os
 import random
 import re
 import time
@@ -14,8 +13,9 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_seed import DEPTH, SEED
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
@@ -36,8 +36,7 @@ TIME = "2023-03-01 00:00:00+08:00"
 INSTANT = datetime(2023, 2, 28, 16, tzinfo=UTC)
 CHUNK_SIZES = (1, 2, 3, 7, 64, CHUNK_BYTES)
 
-FUZZED_ROWS = int(os.environ.get("TRACEHOUSE_FUZZED_ROWS", "20000"))
-FUZZ_SEED = int(os.environ.get("TRACEHOUSE_FUZZ_SEED", "7"))
+FUZZED_ROWS = 20_000 * DEPTH
 
 Row = tuple[object, ...]
 
@@ -646,7 +645,6 @@ def exactly(rows: Sequence[Row]) -> list[list[str]]:
     ]
 
 
-@settings(deadline=None)
 @given(
     rows=table_rows,
     chunk_bytes=st.integers(1, 200) | st.just(CHUNK_BYTES),
@@ -681,7 +679,6 @@ corruptions = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(
         st.tuples(st.tuples(texts, integers, floats, instants), st.none() | corruptions), min_size=1
@@ -700,7 +697,6 @@ def test_rejects_exactly_the_corrupted_rows(rows: list[tuple[Row, object]], chun
     assert [reject.raw_text for reject in rejects] == [line.replace("\udce9", r"\xe9") for line in corrupted]
 
 
-@settings(deadline=None)
 @given(lines=st.lists(st.text('ab,"') | st.text('ab,,"'), max_size=20), chunk_bytes=st.integers(1, 50))
 def test_splits_any_line_as_python_does(lines: list[str], chunk_bytes: int) -> None:
     rows, rejects = read_among_good("first,row\n" + "\n".join([*lines, ""]), TEXTS, chunk_bytes)
@@ -760,7 +756,6 @@ def as_read_alone(text: str, kind: str) -> object:
     return int(number)
 
 
-@settings(deadline=None)
 @given(
     lines=st.lists(st.tuples(plain_texts, number_texts, number_texts, time_texts), min_size=1, max_size=20),
     chunk_bytes=st.integers(1, 500) | st.just(CHUNK_BYTES),
@@ -796,7 +791,6 @@ pieces = st.sampled_from(
 any_bytes = st.binary() | st.lists(pieces, max_size=60).map(b"".join)
 
 
-@settings(deadline=None)
 @given(
     data=any_bytes, chunk_bytes=st.integers(1, 50), types=st.sampled_from([(0, 1), (0, 2), (1, 2), (2, 3)])
 )
@@ -850,8 +844,7 @@ pieces_of_damage = [
 
 
 def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
-    """TRACEHOUSE_FUZZED_ROWS=1000000 takes some minutes."""
-    rng, kept, rejected, refused = random.Random(FUZZ_SEED), 0, 0, 0
+    rng, kept, rejected, refused = random.Random(SEED), 0, 0, 0
     while kept + rejected < FUZZED_ROWS:
         data = damaged(rng, rng.choice([20, 200, 2000]))
         chunk_bytes = rng.choice([100, 1000, 10_000, CHUNK_BYTES])

@@ -1,0 +1,19 @@
+"""The seed and the depth of the tests that draw what they try at random.
+
+Each day has its own seed. TRACEHOUSE_SEED=20261123 repeats a run of that day, and with TRACEHOUSE_DEPTH=25
+there are 25 times as many examples.
+"""
+
+import os
+import random
+from datetime import UTC, datetime
+
+# In the environment, so that all processes of a run have the same seed, also around midnight.
+SEED = int(os.environ.setdefault("TRACEHOUSE_SEED", f"{datetime.now(UTC):%Y%m%d}"))
+DEPTH = int(os.environ.get("TRACEHOUSE_DEPTH", "1"))
+REPEAT = f"random tests: repeat with TRACEHOUSE_SEED={SEED} TRACEHOUSE_DEPTH={DEPTH}"
+
+
+def seeds(number: int) -> list[int]:
+    """Return this many seeds at the default depth, and more at a greater one."""
+    return random.Random(SEED).sample(range(1, 2**32), number * DEPTH)
