@@ -712,8 +712,13 @@ def is_same(answered: object, expected: object) -> bool:
 
 
 def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, keys: list[str] | None) -> None:
-    """The same columns, rows and values; rows meet by `keys`, which must be unique, or else by position."""
+    """The same columns, rows and values; rows meet by `keys`, which must be unique, or else by position.
+
+    A table made of a list of no rows has no columns.
+    """
     table = answer.to_arrow_table()
+    if expected.empty and not len(expected.columns):
+        expected = pd.DataFrame(columns=table.column_names)
     assert table.column_names == list(expected.columns)
     answered = {name: table.column(name).to_pylist() for name in expected}
     wanted = {name: plain_values(expected[name]) for name in expected}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pexpect
 
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 
 @contextmanager

@@ -21,7 +21,7 @@ PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
     "creation_time,deletion_time,scheduled_time\n"
 )
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 VERSIONS = (1, 2, 3)
 
 

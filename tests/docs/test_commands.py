@@ -1,14 +1,19 @@
-"""Every command in the documents is run by a test, a make target or `.ci/run`.
+"""Every command in the documents is typed here, or by the test that the table below names.
 
 `python tests/docs/test_commands.py` lists the commands.
 """
 
+import os
 import re
+import shutil
+import subprocess
+import sysconfig
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from counting import non_empty
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = sorted(
@@ -20,56 +25,38 @@ PAGES = sorted(
 )
 PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|sed|\.venv/bin/\w+) "
 
-# For each page and start of a command: the file that runs it and, after a colon, a remark.
-RUN_BY = {
-    "CONTRIBUTING.md": {
-        "make test": ".ci/run",
-        "make lint": ".ci/run",
-        "make docs": "tests/docs/test_site.py: builds the same site in `make docs-test`",
-        "make tables": "tests/docs/test_tables.py: renders the same tables",
-        ".venv/bin/pytest": "tests/docs/test_commands.py",
-        ".venv/bin/traces": "tests/docs/test_contributing.py",
-    },
-    "README.md": {
-        "make demo": "tests/test_readme.py: over a sample, in the current environment",
-        "make test": ".ci/run",
-        "pip install .": "tests/test_packaging.py: builds a wheel and installs it",
-        "traces ": "tests/test_readme.py",
-    },
+TYPED_HERE = r"(\.venv/bin/)?traces |duckdb |make "
+# For each page and start of another command: the file that runs it, or the part of it that tests can run.
+ELSEWHERE = {
+    "CONTRIBUTING.md": {".venv/bin/pytest": "tests/docs/test_commands.py"},
+    "README.md": {"pip install .": "tests/test_packaging.py"},
     "docs/bi.md": {"traces publish": "tests/publish/bi/test_pages.py"},
-    "docs/charts.md": {"traces ": "tests/test_readme.py"},
-    "docs/ingest.md": {"traces ingest": "tests/test_readme.py"},
-    "docs/sql.md": {"duckdb ": "tests/test_readme.py"},
-    "docs/verification.md": {"traces ": "tests/test_readme.py"},
-    "docs/caveats.md": {"traces ": "tests/docs/test_site.py"},
-    "docs/cite.md": {"traces ": "tests/docs/test_site.py"},
     "docs/clients.md": {
-        "pip install harlequin": "Makefile: in a separate environment",
+        "pip install harlequin": "Makefile",
         "harlequin ": "tests/publish/bi/test_pages.py",
     },
     "docs/fetch.md": {
-        "pip install '.[fetch]'": "Makefile",
-        "traces fetch": "tests/ingest/downloads/test_fetch.py: from a local server",
-        "traces ingest": "tests/ingest/downloads/test_fetch.py",
+        "pip install '.[fetch]'": "tests/docs/test_commands.py",
+        "traces fetch": "tests/ingest/downloads/test_fetch.py",
     },
     "docs/postgresql.md": {
         "createuser": "tests/publish/bi/test_postgresql.py",
         "createdb": "tests/publish/bi/test_postgresql.py",
         "traces publish --to": "tests/publish/bi/test_postgresql.py",
     },
-    "docs/simulators.md": {"traces export": "tests/publish/test_simulators.py"},
     "docs/spark.md": {
-        "pip install '.[spark]'": "Makefile",
-        "apt install": "tests/spark/test_session.py: the test uses the installed Java",
-        "traces query": "tests/spark/test_cli.py: on a local cluster in `make spark-test`",
+        "pip install '.[spark]'": "tests/docs/test_commands.py",
+        "apt install": "tests/spark/test_session.py",
+        "traces query": "tests/spark/test_cli.py",
         "traces sql": "tests/spark/test_cli.py",
-        "traces ingest": "tests/spark/test_conversions.py: on a local cluster",
+        "traces ingest": "tests/spark/test_killed_worker.py",
     },
     "docs/superset.md": {
         "traces publish": "tests/publish/bi/test_pages.py",
-        "pip install apache-superset": "tests/publish/bi/test_pages.py: compares it with the Makefile",
+        "pip install apache-superset": "tests/publish/bi/test_pages.py",
         "export FLASK_APP": "tests/superset_server.py",
-        "superset ": "tests/superset_server.py: with the answers to the prompts as options",
+        "superset ": "tests/superset_server.py",
+        "superset import-dashboards": "tests/publish/bi/test_superset.py",
     },
     "docs/versions.md": {
         "sed ": "tests/views/test_versions.py",
@@ -89,19 +76,49 @@ def commands(page: str) -> Iterator[str]:
 
 
 def runner(page: str, command: str) -> str:
-    """Return the entry of RUN_BY for a command, or an empty string."""
-    starts = [start for start in RUN_BY.get(page, {}) if command.startswith(start)]
-    return RUN_BY[page][max(starts, key=len)] if starts else ""
+    """Return the entry of ELSEWHERE for a command, or an empty string."""
+    starts = [start for start in ELSEWHERE.get(page, {}) if command.startswith(start)]
+    return ELSEWHERE[page][max(starts, key=len)] if starts else ""
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_command_is_run(page: str) -> None:
-    shown = list(commands(page))
-    assert [command for command in shown if not runner(page, command)] == []
-    unused = [start for start in RUN_BY.get(page, {}) if not any(c.startswith(start) for c in shown)]
-    assert unused == []
+@pytest.fixture(scope="module")
+def folder(sample_raw: Path, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("typed")
+    (folder / "raw").symlink_to(sample_raw)
+    shutil.copytree(sample_warehouse, folder / "warehouse")
+    return folder
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if [*commands(page)]])
+def test_commands_can_be_typed(page: str, folder: Path) -> None:
+    """A target of make is resolved and not run: this would run the tests in a test."""
+    programs = sysconfig.get_path("scripts")
+    for command in non_empty(commands(page)):
+        if runner(page, command):
+            continue
+        assert re.match(TYPED_HERE, command), command
+        typed = command.replace("make ", f"make --dry-run --directory {REPOSITORY} ")
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", typed.removeprefix(".venv/bin/")],
+            cwd=folder,
+            env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0 and done.stdout + done.stderr, f"{command}: {done.stderr}"
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_other_commands_are_in_the_file_that_runs_them(page: str) -> None:
+    """The file reads the page, or contains the options of the command, and its second word."""
+    shown = [command for command in commands(page) if runner(page, command)]
+    assert [start for start in ELSEWHERE[page] if not any(c.startswith(start) for c in shown)] == []
     for command in shown:
-        assert (REPOSITORY / runner(page, command).partition(":")[0]).is_file(), command
+        text = (REPOSITORY / runner(page, command)).read_text()
+        words = [command.split()[1].split("=")[0], *re.findall(r" (--[\w-]+)", command)]
+        missing = [word for word in words if word not in text]
+        assert not missing or Path(page).name in text, (command, missing)
 
 
 def test_ci_installs_every_extra() -> None:

@@ -130,7 +130,10 @@ def one_ingest(
     for place, changes in zip(NARROW, texts, strict=True):
         data = edited(place.text(place.rows("new", ROWS_A_FILE)), changes)
         (raw / f"{place.stem}.csv").write_bytes(data)
-        expected[f"{place.stem}.csv"] = (place, len(lines_of(data)) - 1, lines_of(data)[1:])
+        lines = lines_of(data)
+        # A last line without its end may be rejected as incomplete.
+        ended = lines[1:] if data.endswith((b"\n", b"\r")) else lines[1:-1]
+        expected[f"{place.stem}.csv"] = (place, len(lines) - 1, ended)
     for place, damage in zip(ARCHIVED, headers, strict=False):
         members = [
             (f"{place.stem}.csv", place.text(place.rows("new", ROWS_A_MEMBER))),

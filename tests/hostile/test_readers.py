@@ -54,7 +54,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     finally:
         stop.touch()
         querying.join()
-        codes = {way: reader.wait(60) for way, reader in readers.items()}
+        codes = {way: reader.wait(120) for way, reader in readers.items()}
     fail_with({f"ingest {n}": faults for n, run in enumerate(ingests, 1) if (faults := run.faults([0]))})
     assert {way: (tmp_path / f"{way}.err").read_text() for way in WAYS} == dict.fromkeys(WAYS, "")
     assert codes == dict.fromkeys(WAYS, 0)

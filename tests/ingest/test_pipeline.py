@@ -589,7 +589,7 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=120)
     stopped = "Stopped. Converted files are kept, and the next ingest resumes there. "
     assert (running.returncode, errors) == (130, f"{stopped}There is no database yet\n")
     database.ingest([raw], warehouse, [], quiet)
@@ -600,6 +600,6 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=120)
     assert (running.returncode, errors) == (130, f"{stopped}The database is unchanged\n")
     assert answer(warehouse) == [(200_000,) * 4]

@@ -83,7 +83,7 @@ def start(warehouse: Path, scratch: Path, *options: str) -> Server:
 
 def interrupt(served: Server) -> int:
     served.process.send_signal(signal.SIGINT)
-    return served.process.wait(30)
+    return served.process.wait(120)
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +99,14 @@ def warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    started = start(warehouse, tmp_path_factory.mktemp("scratch"), "--timeout", "20")
+    started = start(warehouse, tmp_path_factory.mktemp("scratch"), "--timeout", "120")
     yield started
     interrupt(started)
 
 
 def reply(opener: urllib.request.OpenerDirector, address: str, **headers: str) -> Reply:
     try:
-        with opener.open(urllib.request.Request(address, headers=headers), timeout=60) as got:
+        with opener.open(urllib.request.Request(address, headers=headers), timeout=150) as got:
             return Reply(got.status, got.read(), got.headers)
     except urllib.error.HTTPError as error:
         return Reply(error.code, error.read(), error.headers)

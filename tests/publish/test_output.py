@@ -46,7 +46,7 @@ def test_writes_to_fifo(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(fifo.read_bytes()))
     reader.start()
     put(fifo, tmp_path, b"x" * 300_000)
-    reader.join(10)
+    reader.join(120)
     assert read == [b"x" * 300_000] and fifo.is_fifo()
 
 

@@ -28,6 +28,7 @@ COMMANDS = sorted(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
+    """Of docs/bi.md and docs/superset.md."""
     done = command_line.server().run(*command.split(), "--warehouse", small_warehouse, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "traces.duckdb").exists()
