@@ -23,6 +23,15 @@ observed for at least this time), events (rows that ended at it), percentile (pe
 this time), and low_pct and high_pct, its 95 % confidence interval (Greenwood's variance, log-log
 transformation). Rows without a time do not count.
 
+    from bootstrap_share(by_day, trace cluster, day, failed_jobs, jobs)
+
+gives the 95 % confidence interval of 100 * sum(failed_jobs) / sum(jobs) per `trace` and `cluster`, for a
+sample of other days like these. The CTE `by_day` has a row for each day of a group. Each row is a group:
+trace, cluster, share_pct (the estimate), low_pct and high_pct, NULL with fewer than ten days or where the day
+of more than 5 % of `jobs` is NULL. It is a Poisson bootstrap: in each of 200 replicates, a day counts 0, 1,
+2… times, as a hash of day and replicate decides, so that every run and every engine gives the same bounds.
+Rows without a day count once.
+
     censored_shares(held_gpu_s) as gpu_time_pct
 
 is one line of a select over jobs and gives the columns censored_gpu_time_pct and left_censored_gpu_time_pct:
@@ -39,6 +48,11 @@ _CURVE_POINTS = re.compile(
 )
 _SURVIVAL_CURVE = re.compile(
     r"^(?P<indent> *)from survival_curve\((?P<rows>\w+), (?P<key>\w+), (?P<time>\w+), (?P<is_event>\w+)\)$",
+    re.M,
+)
+_BOOTSTRAP_SHARE = re.compile(
+    r"^(?P<indent> *)from bootstrap_share\("
+    r"(?P<rows>\w+), (?P<keys>\w+(?: \w+)*), (?P<unit>\w+), (?P<part>\w+), (?P<whole>\w+)\)$",
     re.M,
 )
 _CENSORED_SHARES = re.compile(
@@ -118,6 +132,58 @@ from (
     ) as deviations
 ) as survival_curve"""
 
+# Hashes are compared as texts with the cumulative probabilities of Poisson's distribution of mean 1.
+_BOOTSTRAP = """\
+from (
+    select
+        {keys},
+        max(share_pct) filter (where replicate = 0) as share_pct,
+        case when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.025)
+        end as low_pct,
+        case when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.975)
+        end as high_pct
+    from (
+        select
+            {keys},
+            replicate,
+            count(hashed) as units,
+            100.0 * fsum(case when hashed is not null then {whole} else 0 end)
+            / nullif(fsum({whole}), 0) as known_pct,
+            100.0 * fsum(times * {part}) / nullif(fsum(times * {whole}), 0) as share_pct
+        from (
+            select
+                {keys},
+                {part},
+                {whole},
+                replicate,
+                hashed,
+                case
+                    when replicate = 0 or hashed is null then 1.0
+                    when hashed < '5e2d58d8' then 0.0
+                    when hashed < 'bc5ab1b1' then 1.0
+                    when hashed < 'eb715e1d' then 2.0
+                    when hashed < 'fb239797' then 3.0
+                    when hashed < 'ff1025f5' then 4.0
+                    else 5.0
+                end as times
+            from (
+                select
+                    {keys},
+                    {part},
+                    {whole},
+                    replicate,
+                    md5(cast({unit} as varchar) || ' ' || cast(replicate as varchar)) as hashed
+                from {rows}
+                cross join (select unnest(generate_series(0, 200)) as replicate) as replicates
+            ) as drawn
+        ) as weighted
+        group by {keys}, replicate
+    ) as replicated
+    group by {keys}
+) as bootstrap_share"""
+
 _CENSORED_SHARE = """\
 case
     when count(is_{side}_censored) = count(*)
@@ -131,6 +197,7 @@ def expanded(text: str) -> str:
         (_PERCENTILES, _percentiles),
         (_CURVE_POINTS, partial(_subquery, _CURVE)),
         (_SURVIVAL_CURVE, partial(_subquery, _SURVIVAL)),
+        (_BOOTSTRAP_SHARE, partial(_subquery, _BOOTSTRAP)),
         (_CENSORED_SHARES, _censored_shares),
     ):
         text = block.sub(expansion, text)
@@ -145,7 +212,10 @@ def _percentiles(call: re.Match[str]) -> str:
 
 
 def _subquery(block: str, call: re.Match[str]) -> str:
-    lines = block.format_map(call.groupdict()).splitlines()
+    parts = call.groupdict()
+    if "keys" in parts:
+        parts["keys"] = parts["keys"].replace(" ", ", ")
+    lines = block.format_map(parts).splitlines()
     return "\n".join(call["indent"] + line for line in lines)
 
 

@@ -32,6 +32,7 @@ The chart line is a kind of chart and columns of the result:
 
 `x=wait_s:log` makes the axis of points, lines or boxes logarithmic. `facet=cluster` draws a small chart per
 cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
+`band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars.
 `with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
 order of the result.
 """
@@ -66,7 +67,7 @@ QUERY_KEYS = {
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
-CHART_KEYS = ("x", "y", "color", "facet", "rule", "label", "with")
+CHART_KEYS = ("x", "y", "color", "facet", "rule", "band", "label", "with")
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
     "heat": "a heat map needs a color, for the number that it shows",
@@ -123,7 +124,8 @@ class Axis:
 class Chart:
     """How to draw a result. Keys that the chart line does not have are empty.
 
-    `labels` are the columns of `label=`, separated by commas; `parameter` is that of `with=`.
+    `labels` are the columns of `label=`, separated by commas, `band` the two of `band=`; `parameter` is that
+    of `with=`.
     """
 
     kind: str
@@ -132,6 +134,7 @@ class Chart:
     color: str = ""
     facet: str = ""
     rule: str = ""
+    band: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     parameter: str = ""
 
@@ -145,7 +148,7 @@ class Chart:
     @property
     def columns(self) -> list[str]:
         """Every column that the chart needs, once."""
-        named = [self.x.column, *self.heights, self.color, self.facet, *self.labels]
+        named = [self.x.column, *self.heights, self.color, self.facet, *self.band, *self.labels]
         return [column for column in dict.fromkeys(named) if column]
 
 
@@ -254,11 +257,14 @@ def read_chart(line: str, place: Path | str) -> Chart:
         color=values.get("color", ""),
         facet=values.get("facet", ""),
         rule=values.get("rule", ""),
+        band=tuple(values["band"].split(",")) if "band" in values else (),
         labels=tuple(values["label"].split(",")) if "label" in values else (),
         parameter=values.get("with", ""),
     )
     if kind in NEEDS_COLOR and not chart.color:
         raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")
+    if chart.band and (kind not in ("bar", "line", "step") or len(chart.band) != 2):
+        raise DefinitionError(f"{place}: a band has two columns, in a bar, line or step chart")
     if kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
         raise DefinitionError(f"{place}: a {kind} chart cannot have a logarithmic axis")
     return chart

@@ -20,7 +20,20 @@ SAME = frozenset(
     {
         *("Abs", "And", "Array", "Avg", "Case", "Cast", "Coalesce", "ConcatWs", "Count", "CumeDist", "Exp"),
         *("Explode", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length", "LogicalOr", "Lower"),
-        *("Max", "Median", "Min", "Nullif", "Or", "Pow", "Rank", "Replace", "Round", "RowNumber", "Split"),
+        *(
+            "Max",
+            "MD5",
+            "Median",
+            "Min",
+            "Nullif",
+            "Or",
+            "Pow",
+            "Rank",
+            "Replace",
+            "Round",
+            "RowNumber",
+            "Split",
+        ),
         *("SplitPart", "Sqrt", "Sum"),
     }
 )

@@ -102,7 +102,7 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
         return None
     longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
     if whole >= NARROW and longest <= LONGEST_AT_RIGHT and len(drawable.series) <= MOST_LINES_AT_RIGHT:
-        return altair.Legend(symbolLimit=0, labelLimit=whole / 3)
+        return altair.Legend(symbolLimit=0, symbolOpacity=1, labelLimit=whole / 3)
     longest = max(map(len, drawable.series))
     columns = max(1, int(0.85 * whole / (longest * letters * axes.CHARACTER_WIDTH + 4 * letters)))
     return altair.Legend(
@@ -111,6 +111,7 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
         titleOrient="left" if columns >= len(drawable.series) and longest < 10 else "top",
         columns=columns,
         symbolLimit=0,
+        symbolOpacity=1,
         labelLimit=whole,
     )
 

@@ -87,6 +87,8 @@ def build_layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: f
         )
         # White edges separate the parts of a bar also without colours.
         found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
+        if chart.band:
+            found.append(_between(drawable, base.mark_rule(strokeWidth=scale).encode(**offset)))
     return [*found, *_rule(drawable, across, scale)]
 
 
@@ -101,11 +103,22 @@ def _lines(drawable: Drawable, base: Any, legend: Any, scale: float) -> list[Any
     if chart.color:
         line = line.encode(strokeDash=altair.StrokeDash(**axes.dashes(drawable)))
         marks = marks.encode(shape=altair.Shape(**axes.shapes(drawable, legend)))
+    if chart.band:
+        shaded = base.mark_area(interpolate=line.mark.interpolate, opacity=0.2, clip=True)
+        return [_between(drawable, shaded), line, marks]
     if chart.kind != "lorenz":
         return [line, marks]
     ends = [{chart.x.column: share, chart.y.column: share} for share in (0, 100)]
     equal = altair.Chart(altair.Data(values=ends)).mark_line(strokeWidth=scale, color=GREY)
     return [equal.encode(x=base.encoding.x, y=base.encoding.y), line, marks]
+
+
+def _between(drawable: Drawable, mark: Any) -> Any:
+    """A mark from the first column of the chart's band to the second."""
+    import altair
+
+    low, high = drawable.chart.band
+    return mark.encode(y=altair.Y(**axes.build_y_axis(drawable, low)), y2=altair.Y2(high))
 
 
 def _heat(drawable: Drawable, base: Any, legend: Any) -> Any:

@@ -1,12 +1,18 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- chart: bar x=trace y=failed_of_all_pct color=cluster
+-- param: sampled_by: what a confidence interval takes as independent: days or users
+-- choices: sampled_by: day user
+-- chart: bar x=trace y=failed_of_all_pct color=cluster band=low_failed_of_all_pct,high_failed_of_all_pct
 create or replace macro unified.failure_share(
-    gpu_only boolean := true, preempted_fails boolean := false
+    gpu_only boolean := true, preempted_fails boolean := false, sampled_by varchar := 'day'
 ) as table
 with outcomes as (
     select
         trace,
         cluster,
+        case sampled_by
+            when 'user' then user_id
+            else cast(cast(floor(submit_s / 86400) as bigint) as varchar)
+        end as sampled,
         held_gpu_s,
         is_right_censored,
         is_left_censored,
@@ -31,22 +37,64 @@ counted as (
         fsum(held_gpu_s) filter (where has_failed) as failed_gpu_s
     from outcomes
     group by trace, cluster
+),
+
+samples as ( -- noqa: ST03
+    select
+        trace,
+        coalesce(cluster, '') as cluster,
+        sampled,
+        count(*) as jobs,
+        count(*) filter (where has_failed) as failed_jobs,
+        coalesce(fsum(held_gpu_s) filter (where is_known), 0) as known_gpu_s,
+        coalesce(fsum(held_gpu_s) filter (where has_failed), 0) as failed_gpu_s
+    from outcomes
+    group by all
+),
+
+intervals_of_jobs as (
+    select
+        trace,
+        cluster,
+        low_pct,
+        high_pct
+    from bootstrap_share(samples, trace cluster, sampled, failed_jobs, jobs)
+),
+
+intervals_of_gpu_time as (
+    select
+        trace,
+        cluster,
+        low_pct,
+        high_pct
+    from bootstrap_share(samples, trace cluster, sampled, failed_gpu_s, known_gpu_s)
 )
 
 select
-    trace,
-    cluster,
-    jobs,
-    100.0 * known_jobs / jobs as known_pct,
-    case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
-    case when known_jobs > 0 then 100.0 * (failed_jobs + jobs - known_jobs) / jobs end as failed_at_most_pct,
-    100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct,
-    100.0 * cancelled_jobs / nullif(known_jobs, 0) as cancelled_of_known_pct,
-    100.0 * coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_pct,
-    100.0 * covered_failed_jobs / nullif(failed_jobs, 0) as covered_failed_pct,
-    censored_gpu_time_pct,
-    left_censored_gpu_time_pct
+    counted.trace,
+    counted.cluster,
+    counted.jobs,
+    100.0 * counted.known_jobs / counted.jobs as known_pct,
+    case when counted.known_jobs > 0 then 100.0 * counted.failed_jobs / counted.jobs end as failed_of_all_pct,
+    case when counted.known_jobs > 0 then of_jobs.low_pct end as low_failed_of_all_pct,
+    case when counted.known_jobs > 0 then of_jobs.high_pct end as high_failed_of_all_pct,
+    case
+        when counted.known_jobs > 0
+            then 100.0 * (counted.failed_jobs + counted.jobs - counted.known_jobs) / counted.jobs
+    end as failed_at_most_pct,
+    100.0 * counted.failed_jobs / nullif(counted.known_jobs, 0) as failed_of_known_pct,
+    100.0 * counted.cancelled_jobs / nullif(counted.known_jobs, 0) as cancelled_of_known_pct,
+    100.0 * coalesce(counted.failed_gpu_s, 0) / nullif(counted.known_gpu_s, 0) as failed_gpu_time_pct,
+    case when counted.known_gpu_s > 0 then of_gpu_time.low_pct end as low_failed_gpu_time_pct,
+    case when counted.known_gpu_s > 0 then of_gpu_time.high_pct end as high_failed_gpu_time_pct,
+    100.0 * counted.covered_failed_jobs / nullif(counted.failed_jobs, 0) as covered_failed_pct,
+    counted.censored_gpu_time_pct,
+    counted.left_censored_gpu_time_pct
 from counted
-order by trace, cluster nulls first;
+left join intervals_of_jobs as of_jobs
+    on counted.trace = of_jobs.trace and coalesce(counted.cluster, '') = of_jobs.cluster
+left join intervals_of_gpu_time as of_gpu_time
+    on counted.trace = of_gpu_time.trace and coalesce(counted.cluster, '') = of_gpu_time.cluster
+order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known.';
+comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten, or where the trace does not record them.';

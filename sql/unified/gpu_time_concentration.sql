@@ -1,10 +1,12 @@
 -- GPU-hour share of the largest jobs (all traces)
 -- param: top_pct: percentage of GPU jobs that count as the largest
+-- param: sampled_by: what a confidence interval takes as independent: days or users
+-- choices: sampled_by: day user
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
 create or replace macro unified.gpu_time_concentration(
-    top_pct double := 1, every_pct boolean := false
+    top_pct double := 1, every_pct boolean := false, sampled_by varchar := 'day'
 ) as table
 with cuts as (
     select unnest(generate_series(0, 100)) as heaviest_pct
@@ -17,6 +19,10 @@ with cuts as (
 ranked as (
     select
         trace,
+        case sampled_by
+            when 'user' then user_id
+            else cast(cast(floor(submit_s / 86400) as bigint) as varchar)
+        end as sampled,
         held_gpu_s,
         row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
         count(*) over (partition by trace) as gpu_jobs
@@ -47,6 +53,39 @@ coverage as (
     from unified.jobs
     where requested_gpus > 0
     group by trace
+),
+
+limits as (
+    select
+        trace,
+        min(held_gpu_s) as least_gpu_s,
+        min(held_gpu_s * top_pct / 100) as share_of_least_gpu_s
+    from ranked
+    where held_rank <= ceil(gpu_jobs * top_pct / 100)
+    group by trace
+),
+
+-- The largest jobs of another sample begin at another size. What the least of them and all above it add to
+-- their share changes least with that size: the excess over it, and the share of jobs times it.
+samples as ( -- noqa: ST03
+    select
+        ranked.trace,
+        ranked.sampled,
+        fsum(ranked.held_gpu_s) as held_gpu_s,
+        fsum(greatest(ranked.held_gpu_s - limits.least_gpu_s, 0) + limits.share_of_least_gpu_s) as top_gpu_s
+    from ranked
+    inner join limits on ranked.trace = limits.trace
+    where ranked.held_gpu_s is not null
+    group by all
+),
+
+intervals as (
+    select
+        trace,
+        low_pct,
+        high_pct
+    from bootstrap_share(samples, trace, sampled, top_gpu_s, held_gpu_s)
+    where not every_pct
 )
 
 select
@@ -56,13 +95,16 @@ select
     cast(ceil(sum(parts.gpu_jobs) * cuts.heaviest_pct / 100) as bigint) as top_jobs,
     100.0 * coalesce(fsum(parts.held_gpu_s) filter (where parts.from_pct <= cuts.heaviest_pct), 0)
     / nullif(fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
+    max(intervals.low_pct) as low_top_gpu_time_pct,
+    max(intervals.high_pct) as high_top_gpu_time_pct,
     max(coverage.covered_pct) as covered_pct,
     max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
     max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
 from parts
 cross join cuts
 inner join coverage on parts.trace = coverage.trace
+left join intervals on parts.trace = intervals.trace
 group by parts.trace, cuts.heaviest_pct
 order by parts.trace, cuts.heaviest_pct;
 
-comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';
+comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and high_… are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten, where the trace does not record them, and with every_pct.';

@@ -3,7 +3,7 @@
 -- range: min_run_s: 0 to 100000000
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Estimated percentage of run times that do not exceed run_s
--- chart: step x=run_s:log y=percentile color=trace with=every_value
+-- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct with=every_value
 create or replace macro unified.run_cdf(min_run_s double := 0, every_value boolean := false) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
@@ -64,7 +64,9 @@ points as (
         cast(percentiles.percentile as double) as percentile,
         min(curve.run_s) filter (where curve.percentile >= percentiles.percentile) as run_s,
         min(curve.run_s) filter (where curve.high_pct >= percentiles.percentile) as low_run_s,
-        min(curve.run_s) filter (where curve.low_pct >= percentiles.percentile) as high_run_s
+        min(curve.run_s) filter (where curve.low_pct >= percentiles.percentile) as high_run_s,
+        cast(null as double) as low_pct,
+        cast(null as double) as high_pct
     from curve
     cross join percentiles
     group by curve.trace, percentiles.percentile
@@ -74,7 +76,9 @@ points as (
         min(percentile) as percentile,
         min(run_s) as run_s,
         cast(null as double) as low_run_s,
-        cast(null as double) as high_run_s
+        cast(null as double) as high_run_s,
+        min(low_pct) as low_pct,
+        min(high_pct) as high_pct
     from curve
     where every_value
     group by trace, floor(round(5 * percentile, 6))
@@ -86,6 +90,8 @@ select
     points.run_s,
     points.low_run_s,
     points.high_run_s,
+    points.low_pct,
+    points.high_pct,
     counted.jobs,
     counted.unknown_pct,
     counted.excluded_pct,
@@ -94,4 +100,4 @@ from points
 inner join counted on points.trace = counted.trace
 order by points.trace, points.percentile;
 
-comment on macro table unified.run_cdf is 'Percentiles of the run time of started GPU jobs per trace, estimated by Kaplan-Meier over jobs that were observed for at least min_run_s: a job that still ran when the trace ended counts as running longer than it was observed. low_run_s and high_run_s are the bounds of the 95 % confidence interval, which treats jobs as independent. A value is NULL where too few runs ended to estimate it. With every_value, observed run times with the percentage of jobs that do not exceed each. jobs are the jobs of the estimate and censored_pct those that the end of the trace cuts off; unknown_pct is the percentage of the GPU jobs of the trace without an observed run, because they never started, started before the trace, or have no times; excluded_pct is the percentage of observed jobs shorter than min_run_s.';
+comment on macro table unified.run_cdf is 'Percentiles of the run time of started GPU jobs per trace, estimated by Kaplan-Meier over jobs that were observed for at least min_run_s: a job that still ran when the trace ended counts as running longer than it was observed. low_run_s and high_run_s are the bounds of the 95 % confidence interval, which treats jobs as independent. A value is NULL where too few runs ended to estimate it. With every_value, observed run times with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its confidence interval. jobs are the jobs of the estimate and censored_pct those that the end of the trace cuts off; unknown_pct is the percentage of the GPU jobs of the trace without an observed run, because they never started, started before the trace, or have no times; excluded_pct is the percentage of observed jobs shorter than min_run_s.';

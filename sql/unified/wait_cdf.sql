@@ -1,9 +1,11 @@
 -- Queueing delay distribution by size (GPU jobs of one trace)
--- chart: step x=wait_s:log y=percentile color=size_band with=every_value
+-- param: sampled_by: what a confidence interval takes as independent: days or users
+-- choices: sampled_by: day user
+-- chart: step x=wait_s:log y=percentile color=size_band band=low_pct,high_pct with=every_value
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Estimated percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(
-    in_trace varchar := 'openb', every_value boolean := false
+    in_trace varchar := 'openb', every_value boolean := false, sampled_by varchar := 'day'
 ) as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
@@ -16,6 +18,10 @@ waits as (
         trace,
         size_band,
         requested_gpus,
+        case sampled_by
+            when 'user' then user_id
+            else cast(cast(floor(submit_s / 86400) as bigint) as varchar)
+        end as sampled,
         observed_wait_s,
         wait_s is not null as has_started
     from unified.jobs
@@ -46,24 +52,78 @@ curve as (
     where events > 0
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
-points as (
+estimates as (
     select
         curve.size_band,
-        cast(percentiles.percentile as double) as percentile,
-        min(curve.wait_s) filter (where curve.percentile >= percentiles.percentile) as wait_s,
-        min(curve.wait_s) filter (where curve.high_pct >= percentiles.percentile) as low_wait_s,
-        min(curve.wait_s) filter (where curve.low_pct >= percentiles.percentile) as high_wait_s
+        percentiles.percentile,
+        min(curve.wait_s) filter (where curve.percentile >= percentiles.percentile) as wait_s
     from curve
     cross join percentiles
     group by curve.size_band, percentiles.percentile
+),
+
+samples as ( -- noqa: ST03
+    select
+        waits.size_band,
+        estimates.percentile,
+        waits.sampled,
+        count(*) as jobs,
+        count(*) filter (
+            where waits.has_started and waits.observed_wait_s <= estimates.wait_s
+        ) as started_jobs
+    from waits
+    inner join estimates on waits.size_band = estimates.size_band
+    where waits.observed_wait_s is not null
+    group by all
+),
+
+intervals as (
+    select
+        size_band,
+        percentile,
+        low_pct - share_pct as low_deviation_pct,
+        high_pct - share_pct as high_deviation_pct
+    from bootstrap_share(samples, size_band percentile, sampled, started_jobs, jobs)
+),
+
+-- Woodruff's interval: the values at which the curve reaches the bounds of the percentage.
+bounds as (
+    select
+        curve.size_band,
+        intervals.percentile,
+        min(curve.wait_s) filter (
+            where curve.percentile >= intervals.percentile + intervals.low_deviation_pct
+        ) as low_wait_s,
+        min(curve.wait_s) filter (
+            where curve.percentile >= intervals.percentile + intervals.high_deviation_pct
+        ) as high_wait_s
+    from curve
+    inner join intervals on curve.size_band = intervals.size_band
+    group by curve.size_band, intervals.percentile
+),
+
+-- The first value in each fifth of a percent: exact to a fifth of a percent.
+points as (
+    select
+        estimates.size_band,
+        cast(estimates.percentile as double) as percentile,
+        estimates.wait_s,
+        bounds.low_wait_s,
+        bounds.high_wait_s,
+        cast(null as double) as low_pct,
+        cast(null as double) as high_pct
+    from estimates
+    left join bounds
+        on estimates.size_band = bounds.size_band and estimates.percentile = bounds.percentile
     union all
     select
         size_band,
         min(percentile) as percentile,
         min(wait_s) as wait_s,
         cast(null as double) as low_wait_s,
-        cast(null as double) as high_wait_s
+        cast(null as double) as high_wait_s,
+        min(low_pct) as low_pct,
+        min(high_pct) as high_pct
     from curve
     where every_value
     group by size_band, floor(round(5 * percentile, 6))
@@ -78,9 +138,11 @@ select
     points.percentile,
     points.wait_s,
     points.low_wait_s,
-    points.high_wait_s
+    points.high_wait_s,
+    points.low_pct,
+    points.high_pct
 from points
 inner join counted on points.size_band = counted.size_band
 order by counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, which treats jobs as independent. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';
+comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';

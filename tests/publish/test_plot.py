@@ -288,7 +288,8 @@ def test_thinned_cdf_is_within_a_fifth_of_a_percent(opened: DuckDBPyConnection) 
 
 def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     drawn = spec(opened, "unified.run_cdf")
-    (line, of_line), (_, of_marks) = drawn["layers"]
+    (area, of_area), (line, of_line), (_, of_marks) = drawn["layers"]
+    assert (area["type"], of_area["y"]["field"], of_area["y2"]["field"]) == ("area", "low_pct", "high_pct")
     dashes, shapes = of_line["strokeDash"]["scale"]["range"], of_marks["shape"]["scale"]["range"]
     assert line["type"] == "line" and len({*zip(map(tuple, dashes), shapes, strict=True)}) == len(dashes) >= 4
     domains = [

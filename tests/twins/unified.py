@@ -4,6 +4,7 @@ Each function takes the folder of the raw dump and returns the rows expected. Vi
 in which they read each other; then the named queries, which read the views' frames and never the database.
 """
 
+import hashlib
 import importlib
 import math
 import pkgutil
@@ -15,6 +16,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import raw_frames
+from scipy.stats import poisson
 from twins import pai
 
 HOUR_S = 3600
@@ -269,12 +271,13 @@ def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | 
     }
 
 
-def bounded(failures: dict[str, float | None]) -> dict[str, float | None]:
-    """With the share of failed jobs if all whose outcome is unknown have failed too."""
+def bounded(failures: dict[str, float | None], interval: dict[str, float | None]) -> dict[str, float | None]:
+    """With a confidence interval, and the share of failed jobs if all of unknown outcome have failed too."""
     at_least = failures["failed_of_all_pct"]
     at_most = None if at_least is None else at_least + 100 - failures["known_pct"]
-    names = ("known_pct", "failed_of_all_pct", "failed_at_most_pct", "failed_of_known_pct")
-    return {name: {**failures, "failed_at_most_pct": at_most}[name] for name in names}
+    found = {**failures, **interval, "failed_at_most_pct": at_most}
+    names = ("known_pct", "failed_of_all_pct", *interval, "failed_at_most_pct", "failed_of_known_pct")
+    return {name: found[name] for name in names}
 
 
 def first_of_each_fifth(ranks: pd.Series, with_last: bool = True) -> pd.Series:
@@ -316,11 +319,46 @@ def survival_points(
     curve = survival_curve(times.astype(float), has_ended)
     if every_value:
         ranks = first_of_each_fifth(pd.Series(curve["percentile"].values, curve["time"]), with_last=False)
-        return [(rank, time, None, None) for time, rank in ranks.items()]
+        bounds = curve.set_index("time")
+        return [
+            (rank, time, None, None, *bounds.loc[time, ["low_pct", "high_pct"]])
+            for time, rank in ranks.items()
+        ]
     if curve.empty:
         return []
     sought = ("percentile", "high_pct", "low_pct")
-    return [(p, *(curve.loc[curve[column] >= p, "time"].min() for column in sought)) for p in percentiles]
+    return [
+        (p, *(curve.loc[curve[column] >= p, "time"].min() for column in sought), None, None)
+        for p in percentiles
+    ]
+
+
+# Of each number of times that a unit counts, the probability of at most this number, as 32 bits.
+TIMES = [int(poisson.cdf(times, 1) * 2**32) for times in range(5)]
+
+
+@lru_cache(maxsize=100)
+def times_counted(units: tuple[str, ...]) -> np.ndarray:
+    """How often each unit counts in each of 200 replicates."""
+    texts = (f"{unit} {replicate}" for replicate in range(1, 201) for unit in units)
+    hashed = [int(hashlib.md5(text.encode()).hexdigest()[:8], 16) for text in texts]
+    return np.searchsorted(TIMES, np.array(hashed).reshape(200, -1), side="right").astype(float)
+
+
+def bootstrap(jobs: pd.DataFrame, sampled_by: str, part: pd.Series, whole: pd.Series) -> tuple:
+    """The 95 % confidence interval of the sum of `part` in percent of that of `whole`, and the estimate."""
+    days = (jobs["submit_s"].astype(float) // DAY_S).map("{:.0f}".format, na_action="ignore")
+    unit = jobs["user_id"] if sampled_by == "user" else days
+    sums = pd.DataFrame({"part": part.astype(float), "whole": whole.astype(float)}).fillna(0)
+    of_units = sums.groupby(unit).sum()
+    unknown = sums[unit.isna()].sum()
+    total = of_units.sum() + unknown
+    estimate = percent(total["part"], total["whole"])
+    if len(of_units) < 10 or not total["whole"] or unknown["whole"] > 0.05 * total["whole"]:
+        return None, None, estimate
+    drawn = times_counted(tuple(of_units.index)) @ of_units.to_numpy() + unknown.to_numpy()
+    drawn = drawn[drawn[:, 1] > 0]
+    return *np.quantile(100 * drawn[:, 0] / drawn[:, 1], [0.025, 0.975]), estimate
 
 
 def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFrame:
@@ -339,7 +377,7 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
         )
         points = survival_points(observed[counted], has_ended[counted], PERCENTILES, every_value)
         rows += [(trace, *point, *shares) for point in points]
-    columns = ["trace", "percentile", "run_s", "low_run_s", "high_run_s"]
+    columns = ["trace", "percentile", "run_s", "low_run_s", "high_run_s", "low_pct", "high_pct"]
     return pd.DataFrame(rows, columns=[*columns, "jobs", "unknown_pct", "excluded_pct", "censored_pct"])
 
 
@@ -440,11 +478,20 @@ def concentration(jobs: pd.DataFrame, held: pd.Series, cuts: tuple[float, ...]) 
         yield count, cut_pct, top, share_pct, *covered
 
 
-def gpu_time_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
+def gpu_time_concentration(raw: Path, *cuts: float, sampled_by: str = "day") -> pd.DataFrame:
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
-        rows += [(trace, *row) for row in concentration(jobs, jobs["held_gpu_s"], cuts)]
-    return pd.DataFrame(rows, columns=["trace", "gpu_jobs", "heaviest_pct", "top_jobs", *CONCENTRATION])
+        held = jobs["held_gpu_s"]
+        bounds: tuple = (None, None)
+        if len(cuts) == 1:
+            top = held.sort_values(ascending=False).head(math.ceil(len(held) * cuts[0] / 100))
+            added = (held - top.min()).clip(lower=0) + top.min() * cuts[0] / 100
+            bounds = bootstrap(jobs, sampled_by, added, held)[:2]
+        rows += [(trace, *row, *bounds) for row in concentration(jobs, held, cuts)]
+    columns = ["trace", "gpu_jobs", "heaviest_pct", "top_jobs", *CONCENTRATION]
+    bounds_of = ["low_top_gpu_time_pct", "high_top_gpu_time_pct"]
+    found = pd.DataFrame(rows, columns=[*columns, *bounds_of])
+    return found[[*columns[:5], *bounds_of, *columns[5:]]]
 
 
 def user_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
@@ -458,16 +505,30 @@ def user_concentration(raw: Path, *cuts: float) -> pd.DataFrame:
 CONCENTRATION = ["top_gpu_time_pct", "covered_pct", "censored_gpu_time_pct", "left_censored_gpu_time_pct"]
 
 
-def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+def failure_share(raw: Path, gpu_only: bool, preempted_fails: bool, sampled_by: str = "day") -> pd.DataFrame:
     rows = []
     for names, jobs in by_cluster(gpu_jobs_of(raw) if gpu_only else jobs_of(raw)):
         known = known_of(jobs)
-        failed = jobs[has_failed(jobs, preempted_fails)]
+        is_failed = has_failed(jobs, preempted_fails)
+        failed, held = jobs[is_failed], jobs["held_gpu_s"]
+        intervals = {
+            "failed_of_all_pct": bootstrap(jobs, sampled_by, is_failed, is_failed | True),
+            "failed_gpu_time_pct": bootstrap(
+                jobs, sampled_by, held.where(is_failed), held.where(jobs["status"] != "unknown")
+            ),
+        }
+        bounds = {
+            name: dict(
+                zip((f"low_{name}", f"high_{name}"), interval[:2] if len(known) else [None] * 2, strict=True)
+            )
+            for name, interval in intervals.items()
+        }
         row = {
             "jobs": len(jobs),
-            **bounded(failures_of(jobs, preempted_fails)),
+            **bounded(failures_of(jobs, preempted_fails), bounds["failed_of_all_pct"]),
             "cancelled_of_known_pct": percent((known["status"] == "cancelled").sum(), len(known)),
             "failed_gpu_time_pct": percent(failed["held_gpu_s"].sum(), known["held_gpu_s"].sum()),
+            **bounds["failed_gpu_time_pct"],
             "covered_failed_pct": percent(failed["held_gpu_s"].count(), len(failed)),
             **censored_shares(jobs, jobs["held_gpu_s"], "gpu_time_pct"),
         }
@@ -519,7 +580,7 @@ def size_correlation(raw: Path, preempted_fails: bool) -> pd.DataFrame:
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
-def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFrame:
+def wait_cdf(raw: Path, in_trace: str, every_value: bool = False, sampled_by: str = "day") -> pd.DataFrame:
     rows = []
     of_trace = gpu_jobs_of(raw)
     for band in raw_frames.BANDS.values():
@@ -531,9 +592,30 @@ def wait_cdf(raw: Path, in_trace: str, every_value: bool = False) -> pd.DataFram
             percent((observed.notna() & ~has_started).sum(), observed.count()),
         )
         points = survival_points(observed, has_started, WAIT_PERCENTILES, every_value)
+        if not every_value:
+            counted = jobs[observed.notna()]
+            curve = survival_curve(observed.astype(float), has_started)
+            points = [
+                (p, wait, *woodruff(counted, curve, p, wait, sampled_by), None, None)
+                for p, wait, *_ in points
+            ]
         rows += [(in_trace, band, *shares, *point) for point in points]
     columns = ["trace", "size_band", "jobs", "unknown_pct", "never_started_pct", "percentile"]
-    return pd.DataFrame(rows, columns=[*columns, "wait_s", "low_wait_s", "high_wait_s"])
+    columns += ["wait_s", "low_wait_s", "high_wait_s", "low_pct", "high_pct"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def woodruff(
+    jobs: pd.DataFrame, curve: pd.DataFrame, percentile: int, wait_s: float, sampled_by: str
+) -> Iterator[float | None]:
+    """The values at which a curve reaches the bounds of the percentage of jobs that started by `wait_s`."""
+    has_started = jobs["wait_s"].notna() & (jobs["observed_wait_s"] <= wait_s)
+    *bounds, share_pct = bootstrap(jobs, sampled_by, has_started, has_started | True)
+    for bound in bounds:
+        if bound is None:
+            yield None
+        else:
+            yield curve.loc[curve["percentile"] >= percentile + bound - share_pct, "time"].min()
 
 
 def arrived(raw: Path, gpu_only: bool) -> pd.DataFrame:
@@ -898,6 +980,7 @@ QUERIES = {
         ["trace", "heaviest_pct"],
     ),
     "unified.failure_share()": (failure_share, (True, False), CLUSTER),
+    "unified.failure_share(sampled_by := 'user')": (failure_share, (True, False, "user"), CLUSTER),
     "unified.failure_share(gpu_only := false, preempted_fails := true)": (
         failure_share,
         (False, True),
@@ -910,6 +993,7 @@ QUERIES = {
     "unified.run_by_size(preempted_fails := true)": (run_by_size, (True,), None),
     "unified.wait_cdf()": (wait_cdf, ("openb",), None),
     "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
+    "unified.wait_cdf('philly', sampled_by := 'user')": (wait_cdf, ("philly", False, "user"), None),
     "unified.wait_cdf(every_value := true)": (wait_cdf, ("openb", True), None),
     "unified.wait_cdf('acme', every_value := true)": (wait_cdf, ("acme", True), None),
     "unified.arrivals()": (arrivals, (True, 0), CLUSTER),

@@ -148,7 +148,7 @@ def test_shares_of_gpu_time(connection: duckdb.DuckDBPyConnection) -> None:
     assert sizes[1:] == [(size, pytest.approx(pct), share) for size, pct, share in expected_sizes()]
     (row,) = rows_of(connection, "*", "unified.gpu_time_concentration(top_pct := 33)")
     # Half a GPU for 100 s, as one of the two instances is known, and a GPU for 300 s; one never started.
-    assert row == ("pai", 3, 33, 1, pytest.approx(30_000 / 350), pytest.approx(200 / 3), 0, 0)
+    assert row == ("pai", 3, 33, 1, pytest.approx(30_000 / 350), None, None, pytest.approx(200 / 3), 0, 0)
     (row,) = rows_of(connection, "*", "unified.user_concentration(top_pct := 50)")
     assert row == ("pai", 2, 50, 1, pytest.approx(30_000 / 350), pytest.approx(200 / 3), 0, 0)
 
