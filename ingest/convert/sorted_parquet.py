@@ -63,7 +63,7 @@ def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]
     gathered: list[pl.DataFrame] = []
     held_bytes = 0
     for batch in batches:
-        rows = pl.DataFrame(batch)
+        rows = pl.DataFrame(_decoded(batch))
         gathered.append(rows)
         held_bytes += _value_bytes(rows)
         if held_bytes >= run_bytes:
@@ -71,6 +71,12 @@ def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]
             gathered, held_bytes = [], 0
     if held_bytes or gathered:
         yield pl.concat(gathered)
+
+
+def _decoded(rows: pa.Table) -> pa.Table:
+    """The same rows without dictionaries."""
+    kinds = (f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in rows.schema)
+    return rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
 
 
 def _value_bytes(rows: pl.DataFrame) -> int:

@@ -62,7 +62,8 @@ class Batch:
     """Consecutive rows of a file, those that fit and those that do not.
 
     `rows` has the table's `read_columns`, in this order, after the keys that the file's path lacks. For a
-    wide table it has the lines of the CSV: the index, and a column for each variable.
+    wide table it has the lines of the CSV: the index, and a column for each variable. Texts may be encoded
+    with dictionaries.
     """
 
     rows: pa.Table

@@ -22,6 +22,8 @@ from tracehouse.ingest.readers.rejects import limit_rejects
 from tracehouse.ingest.readers.values import Faults, are_possible, arrow_type, is_possible
 
 BATCH_ROWS = 122_880
+# Texts stay in the dictionaries of the file: they repeat, and sort and copy as numbers.
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
 _FETCH_AGAIN = "Fetch the file again from its publisher"
 _OTHER_TABLE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
@@ -64,8 +66,9 @@ def read(content: Content) -> Iterator[Batch]:
     missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
     do not fit, or if the file is damaged.
     """
+    texts = [column.name for column in content.table.columns if column.type == "VARCHAR"]
     with _explained(content.name):
-        parquet = pq.ParquetFile(content.stream)
+        parquet = pq.ParquetFile(content.stream, read_dictionary=texts)
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
         _check_columns(parquet.schema_arrow, content.table, content.name, from_columns)
         for _, batch in limit_rejects(_batches(parquet, content), content.name):
@@ -111,7 +114,7 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     keys = [column for column in content.table.keys if column.name not in content.keys]
     for column in (*keys, *content.table.columns):
         if column.name not in rows.column_names:
-            made[column.name] = pa.nulls(rows.num_rows, arrow_type(column))
+            made[column.name] = pa.nulls(rows.num_rows, _type_in_batch(column))
             continue
         made[column.name], wrong = _convert_column(rows[column.name], column, content.name)
         faults = wrong | faults
@@ -162,6 +165,14 @@ def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) ->
 # Types.
 
 
+def _type_in_batch(column: Column) -> pa.DataType:
+    return _TEXTS if column.type == "VARCHAR" else arrow_type(column)
+
+
+def _shown(kind: pa.DataType) -> str:
+    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
@@ -191,13 +202,14 @@ def _holds(kind: pa.DataType, column: Column) -> bool:
 
 def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple[pa.ChunkedArray, Faults]:
     """A column in its declared type, and the rows whose values do not fit."""
-    wanted = arrow_type(column)
+    wanted = _type_in_batch(column)
     if not _holds(values.type, column):
         raise RawFileError(
-            file, f"column {column.name} is {values.type}; expected {column.type} ({wanted})", _OTHER_TABLE
+            file, f"column {column.name} is {_shown(values.type)}; expected {column.type}", _OTHER_TABLE
         )
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    if pa.types.is_dictionary(values.type) != (wanted == _TEXTS):
+        is_encoded = pa.types.is_dictionary(values.type)
+        values = values.cast(values.type.value_type) if is_encoded else values.dictionary_encode()
     faults: Faults = {}
     what = f"column {column.name} ({column.type}): "
     if column.required and values.null_count:
