@@ -1,18 +1,22 @@
 """Tables of Parquet in folders of days and hours: a day is converted, resumed and removed as one."""
 
+import csv
 import importlib
 import io
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from few_files import ingest, quiet, refusal, stored, write, zipped
 
 from tracehouse.core.errors import RawFileError, UserError
+from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import pipeline, traces
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.raw_input import RawInput
@@ -32,6 +36,7 @@ HOURLY = dict(
     partition_by=("day",),
     converts_partitions=True,
 )
+REAL = {real}
 TRACE = Trace("probe", "", "", "", "", "", "", (
     Table(
         name="pod",
@@ -46,22 +51,68 @@ TRACE = Trace("probe", "", "", "", "", "", "", (
         order_by=("server", "hour"),
         **HOURLY,
     ),
+    Table(
+        name="real",
+        columns=tuple(Column(name, type, "") for name, type in REAL.items()),
+        order_by=("-gpu_request", "pod_id", "hour"),
+        **HOURLY,
+    ),
 ))
 """
 PODS = ["b", "a", "c"]
+# The columns of pod_hourly of Alibaba's trace of 2026, as its publisher documents their types.
+REAL = dict.fromkeys(
+    [
+        "pod_id",
+        "workload_id",
+        "server_id",
+        "cluster_id",
+        "state_public",
+        "gpu_spec_public",
+        "server_gpu_count",
+        "server_cpu_capacity_cores",
+        "priority_class",
+        "job_type_public",
+        "model_type_public",
+        "is_genai_request",
+        "gpu_request",
+        "gpu_mem_request",
+        "cpu_request_cores",
+        "used_gpu_hours",
+        "avg_gpu_sm_util",
+        "avg_gpu_mem_gib",
+        "avg_cpu_request_util",
+        "avg_memory_util",
+        "ready_status",
+        "schedule_delay_sec",
+        "ready_delay_sec",
+    ],
+    "DOUBLE",
+)
+TEXTS = [name for name in REAL if name.endswith(("_id", "_public", "_class"))]
+REAL |= dict.fromkeys(TEXTS, "VARCHAR") | {"is_genai_request": "BOOLEAN", "ready_status": "BOOLEAN"}
 
 
 @pytest.fixture(autouse=True)
 def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An additional trace of two hourly tables."""
     (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "probe.py").write_text(TRACE)
+    (tmp_path / "modules" / "probe.py").write_text(TRACE.replace("{real}", repr(REAL)))
     monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
     importlib.invalidate_caches()
     all_traces.cache_clear()
     yield
     sys.modules.pop(f"{traces.__name__}.probe", None)
     all_traces.cache_clear()
+
+
+@pytest.fixture
+def real_asi_rows() -> Path:
+    """Thirty rows of day 0, hour 23, of Alibaba's trace of 2026, as others exported them."""
+    path = Path(__file__).parents[4] / "shared/neighbours/asi/pod_hourly_day0_hour23_rows.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is missing")
+    return path
 
 
 def parquet(rows: pa.Table, **options: object) -> bytes:
@@ -128,6 +179,61 @@ def test_every_form_gives_the_same_days(form: str, tmp_path: Path) -> None:
     assert rows_of(tmp_path, outcome) == {"3": in_order, "12": in_order}
     again = ingest(tmp_path, FORMS[form])
     assert (len(again.unchanged), again.converted) == (2, ())
+
+
+def typed(text: str, kind: str) -> object:
+    """A value as the export to CSV printed it."""
+    if kind == "VARCHAR" or not text:
+        return text or None
+    return {"true": True, "false": False}[text] if kind == "BOOLEAN" else float(text)
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_real_rows_come_out_as_they_were_printed(packing: str, tmp_path: Path, real_asi_rows: Path) -> None:
+    with real_asi_rows.open(newline="") as file:
+        printed = list(csv.DictReader(file))
+    assert len(printed) == 30
+    expected = [{name: typed(row[name], kind) for name, kind in REAL.items()} for row in printed]
+    # The publisher's files hold integers where his schema says double.
+    in_file = {"server_gpu_count", "server_cpu_capacity_cores", "gpu_mem_request", "schedule_delay_sec"}
+    arrow = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DOUBLE": pa.float64()}
+    schema = pa.schema(
+        [(name, pa.int64() if name in in_file else arrow[kind]) for name, kind in REAL.items()]
+    )
+    hours = {"asi/day=0/hour=23/part-000.parquet": parquet(pa.Table.from_pylist(expected, schema))}
+    outcome = ingest(tmp_path, hours if packing == "tree" else {"asi.zip": zipped(hours)})
+    assert outcome.problems == ()
+    [conversion] = outcome.conversions
+    [file] = conversion.files
+    found = pq.read_table(tmp_path / "warehouse" / file.path).to_pylist()
+    in_order = sorted(expected, key=lambda row: (-float(str(row["gpu_request"])), str(row["pod_id"])))
+    assert found == [{"day": 0, "hour": 23} | row for row in in_order]
+
+
+def test_thousands_of_files_are_one_view(tmp_path: Path) -> None:
+    days = 50
+    rows = pa.table(
+        {
+            "pod": [f"p{day}" for day in range(days)],
+            "gpus": [1.0] * days,
+            "day": range(days),
+            "hour": [7] * days,
+        }
+    )
+    outcome = ingest(tmp_path, {"probe_pod_day0_49.parquet": parquet(rows)})
+    files = [stored for conversion in outcome.conversions for stored in conversion.files]
+    assert len(files) == days
+    # As many as of 185 days in twenty files each.
+    many = [replace(c, files=c.files * 74) for c in outcome.conversions]
+    with duckdb.connect() as connection:
+        probe = [all_traces()["probe"]]
+        base_tables.create_base_tables(
+            connection, probe, many, (tmp_path / "warehouse").absolute(), materialize=False
+        )
+        assert connection.sql("select count(*), sum(day) from probe.pod").fetchall() == [
+            (74 * days, 74 * sum(range(days)))
+        ]
+        assert connection.sql("select distinct pod from probe.pod where day = 49").fetchall() == [("p49",)]
 
 
 def test_reads_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
