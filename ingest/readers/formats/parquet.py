@@ -19,7 +19,7 @@ from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.rejects import limit_rejects
-from tracehouse.ingest.readers.values import Faults, are_possible, arrow_type, is_possible
+from tracehouse.ingest.readers.values import Faults, arrow_type, is_possible
 
 BATCH_ROWS = 122_880
 # Texts stay in the dictionaries of the file: they repeat, and sort and copy as numbers.
@@ -220,11 +220,15 @@ def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple
         converted = values.cast(wanted, safe=False)
         back = converted.cast(values.type, safe=False)
         inexact = pc.fill_null(pc.not_equal(back, values), False)
+        if pa.types.is_unsigned_integer(values.type):
+            # The largest come back from negative numbers.
+            inexact = pc.or_(inexact, pc.fill_null(pc.less(converted, 0), False))
         faults |= _faulty(inexact, what + f"no exact value of type {values.type}")
-    if not are_possible(pa.table({column.name: converted}), [column]):
+    if pa.types.is_floating(wanted) or pa.types.is_timestamp(wanted):
         is_wrong = pc.fill_null(pc.invert(is_possible(converted)), False)
-        reason = "not a finite number" if pa.types.is_floating(wanted) else "a time that is out of range"
-        faults |= _faulty(is_wrong, what + reason)
+        if pc.any(is_wrong, min_count=0).as_py():
+            reason = "not a finite number" if pa.types.is_floating(wanted) else "a time that is out of range"
+            faults |= _faulty(is_wrong, what + reason)
     return converted, faults
 
 

@@ -255,6 +255,13 @@ def test_one_more_day_adds_a_day_and_a_changed_day_replaces_it(tmp_path: Path) -
     assert [row[2] for row in rows_of(tmp_path, changed)["3"]][:2] == [8, 4]
 
 
+@pytest.mark.parametrize("name", ["day=3", "*/day=3", "probe_pod.zip/day=3"])
+def test_forgets_a_day_by_its_name(name: str, tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, {"probe_pod.zip": zipped(tree(3, 13))})
+    [chosen] = pipeline.find_conversions(outcome.conversions, [name])
+    assert chosen.partition == "day=3"
+
+
 def test_a_copy_of_a_day_is_skipped_and_a_different_one_refused(tmp_path: Path) -> None:
     copied = ingest(tmp_path, tree(3) | {"probe_pod.zip": zipped(tree(3))})
     assert copied.problems == ()

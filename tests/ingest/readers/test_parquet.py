@@ -1,0 +1,132 @@
+"""Parquet: physical types that hold the same values are converted, and all others refused."""
+
+import io
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.column_types import TypeName
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.readers import Batch, Content
+from tracehouse.ingest.readers.formats import parquet
+
+AT = datetime(2026, 3, 1, 8, 30)
+# Enough rows that fit, so that a file with one that does not is no other file.
+MANY = 20
+
+
+def read(kind: TypeName, values: pa.Array, required: bool = False) -> list[Batch]:
+    table = Table(
+        name="t",
+        comment="",
+        grain="",
+        source="",
+        file_name=r"x\.parquet",
+        columns=(Column("a", kind, "", required=required),),
+    )
+    packed = io.BytesIO()
+    pq.write_table(pa.table({"a": values}), packed, row_group_size=8)
+    packed.seek(0)
+    return list(parquet.read(Content(packed, table, "x.parquet")))
+
+
+def values_of(batches: Sequence[Batch]) -> list[object]:
+    return [value for batch in batches for value in batch.rows.column("a").to_pylist()]
+
+
+EXACT = {
+    "BIGINT for DOUBLE": ("DOUBLE", pa.array([1, None, -(2**53)]), [1.0, None, -float(2**53)]),
+    "FLOAT for DOUBLE": ("DOUBLE", pa.array([0.5, None], pa.float32()), [0.5, None]),
+    "INT32 for BIGINT": ("BIGINT", pa.array([1, None], pa.int32()), [1, None]),
+    "UINT64 for BIGINT": ("BIGINT", pa.array([1, 2**63 - 1], pa.uint64()), [1, 2**63 - 1]),
+    "DOUBLE for BIGINT": ("BIGINT", pa.array([1.0, None, -3.0]), [1, None, -3]),
+    "large_string": ("VARCHAR", pa.array(["é", None, ""], pa.large_string()), ["é", None, ""]),
+    "dictionary": ("VARCHAR", pa.array(["x", None, "x"]).dictionary_encode(), ["x", None, "x"]),
+    "dictionary of numbers": ("DOUBLE", pa.array([1, 2, 1]).dictionary_encode(), [1.0, 2.0, 1.0]),
+    "only NULLs": ("DOUBLE", pa.nulls(2), [None, None]),
+    "booleans": ("BOOLEAN", pa.array([True, None, False]), [True, None, False]),
+    "milliseconds": ("TIMESTAMP", pa.array([AT, None], pa.timestamp("ms")), [AT, None]),
+    "nanoseconds": ("TIMESTAMP", pa.array([AT], pa.timestamp("ns")), [AT]),
+    "instants": (
+        "TIMESTAMPTZ",
+        pa.array([AT.replace(tzinfo=UTC)], pa.timestamp("ms", "Asia/Shanghai")),
+        [AT.replace(tzinfo=UTC)],
+    ),
+    "lists": ("VARCHAR[]", pa.array([["a"], None], pa.large_list(pa.string())), [["a"], None]),
+}
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_converts_types_that_hold_the_same_values(case: str) -> None:
+    kind, values, expected = EXACT[case]
+    batches = read(kind, values)
+    assert values_of(batches) == expected
+    assert [batch.rejects for batch in batches] == [()]
+
+
+INEXACT = {
+    "a fraction": ("BIGINT", pa.array([1.5] + [2.0] * MANY), "no exact value of type double"),
+    "a large integer": ("DOUBLE", pa.array([2**53 + 1] + [2] * MANY), "no exact value of type int64"),
+    "beyond 64 bits": (
+        "BIGINT",
+        pa.array([2**63] + [2] * MANY, pa.uint64()),
+        "no exact value of type uint64",
+    ),
+    "not a number": ("DOUBLE", pa.array([float("nan")] + [2.0] * MANY), "not a finite number"),
+    "infinity": ("DOUBLE", pa.array([float("inf")] + [2.0] * MANY), "not a finite number"),
+    "a nanosecond": (
+        "TIMESTAMP",
+        pa.array([1] + [1000] * MANY).cast(pa.timestamp("ns")),
+        "no exact value of type timestamp[ns]",
+    ),
+    "a year": (
+        "TIMESTAMP",
+        pa.array([datetime(1969, 1, 1)] + [AT] * MANY, pa.timestamp("us")),
+        "a time that is out of range",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", INEXACT)
+def test_rejects_rows_without_an_exact_value(case: str) -> None:
+    kind, values, reason = INEXACT[case]
+    first, *others = read(kind, values)
+    [reject] = first.rejects
+    assert (reject.line, reject.reason) == (1, f"row group 0: column a ({kind}): {reason}")
+    assert len(values_of([first, *others])) == MANY
+    assert not any(batch.rejects for batch in others)
+
+
+def test_rejects_a_missing_required_value_with_its_row() -> None:
+    batches = read("VARCHAR", pa.array(["x"] * MANY + [None]), required=True)
+    [reject] = batches[-1].rejects
+    assert (reject.line, reject.reason) == (MANY + 1, "row group 2: column a (VARCHAR): it is empty")
+    assert reject.raw_text == '{"a": null}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("DOUBLE", pa.array(["1"])),
+        ("VARCHAR", pa.array([1])),
+        ("VARCHAR", pa.array([b"x"])),
+        ("BOOLEAN", pa.array([1])),
+        ("BIGINT", pa.array([True])),
+        ("TIMESTAMP", pa.array([AT.replace(tzinfo=UTC)])),
+        ("TIMESTAMPTZ", pa.array([AT])),
+        ("DOUBLE", pa.array([[1.0]])),
+    ],
+    ids=lambda value: str(value.type if isinstance(value, pa.Array) else value),
+)
+def test_names_column_file_and_both_types(kind: TypeName, values: pa.Array) -> None:
+    with pytest.raises(RawFileError, match=rf"x\.parquet: column a is .*; expected {kind}"):
+        read(kind, values)
+
+
+def test_refuses_a_file_of_which_more_than_a_tenth_does_not_fit() -> None:
+    with pytest.raises(RawFileError, match="more than a tenth"):
+        read("BIGINT", pa.array([1.5, 2.0, 3.0]))
