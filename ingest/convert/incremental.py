@@ -12,7 +12,7 @@ from pathlib import Path
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.copies import compare_raw_files
 from tracehouse.ingest.convert.previous import is_up_to_date, read_indexes, relocate
-from tracehouse.ingest.convert.raw_file import convert
+from tracehouse.ingest.convert.raw_file import check_header_file, convert
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.discovery.claims import Claim, Group
 from tracehouse.ingest.store import integrity, journal
@@ -109,6 +109,8 @@ def _convert_files(task: Task, result: TaskResult) -> None:
         holdings.add(piece)
     for raw_input in raw_inputs:
         try:
+            # Also where the data file is unchanged.
+            check_header_file(raw_input.claim)
             if raw_input.before and is_up_to_date(
                 raw_input, holdings, _list_expected_pieces(raw_input, pieces)
             ):

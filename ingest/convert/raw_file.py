@@ -172,7 +172,6 @@ def _check_account(conversion: Conversion) -> None:
 def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
     """The rows of a raw file in batches; `account` is complete only after the last of them."""
     raw = raw_input.claim.raw
-    _check_header_file(raw_input.claim)
 
     def note_skipped(what: str) -> None:
         account.notes.append(f"{raw.relative_name}: skipped {what}")
@@ -218,7 +217,8 @@ def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
         )
 
 
-def _check_header_file(claim: Claim) -> None:
+def check_header_file(claim: Claim) -> None:
+    """Raise RawFileError where the separate header of a raw file names other columns than its table has."""
     if claim.table.has_header or claim.header_file is None:
         return
     declared = ",".join(column.name_in_file for column in claim.table.columns)

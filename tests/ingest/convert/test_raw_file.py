@@ -115,6 +115,17 @@ def test_rejects_header_file_that_does_not_fit(case: str, tmp_path: Path) -> Non
     assert what in refusal(outcome)
 
 
+@pytest.mark.parametrize("case", HEADER_FILES)
+def test_notices_changed_header_file_of_unchanged_data(case: str, tmp_path: Path) -> None:
+    files = {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": HEADER + b"\n"}
+    only(ingest(tmp_path, files))
+    data, what = HEADER_FILES[case]
+    outcome = ingest(tmp_path, files | {"pai_machine_spec.header": data})
+    assert what in str(outcome.problems[0])
+    # The rows of the last version stay.
+    assert [conversion.rows for conversion in outcome.conversions] == [len(MACHINE_ROWS)]
+
+
 def test_reads_archive_and_extracted_files_once(tmp_path: Path) -> None:
     members = {f"cluster0{number}.csv": job_csv(f"a{number},1,600,1") for number in (1, 2, 3)}
     extracted = {f"raw-traces/{name}": data for name, data in members.items() if name != "cluster02.csv"}
