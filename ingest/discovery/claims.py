@@ -7,7 +7,7 @@ and documents such as a README.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
@@ -130,12 +130,21 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 ]
         except RawFileError as problem:
             problems.append(problem)
+    problems += _explain_capitals(unrecognised, [table for _, table in candidates])
     return Found(tuple(claims), tuple(sorted(unrecognised)), tuple(documents), tuple(problems))
 
 
 def _is_unknown(name: str) -> bool:
     """Whether a name is neither that of a data file nor that of a document."""
     return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
+
+
+def _explain_capitals(unrecognised: Iterable[str], tables: Sequence[Table]) -> Iterator[RawFileError]:
+    """Yield an error on each file that would be recognised if its name were not in capitals."""
+    for path in unrecognised:
+        name = path.rpartition("/")[2]
+        if name != name.lower() and any(table.has_name(name.lower()) for table in tables):
+            yield RawFileError(path, "its name is in capitals", f"Rename it to {name.lower()}")
 
 
 def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:

@@ -36,6 +36,7 @@ _MAGIC = {
     "xz": b"\xfd7zXZ\x00",
     "zst": b"\x28\xb5\x2f\xfd",
 }
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The second one begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 _DAMAGE: Any = (
@@ -244,12 +245,31 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
             "this is a web page (an error message, most likely), not the data",
             "Open it in a browser to see why, then fetch the file again",
         )
+    if part_number == 0 and (extension := _extension_of(first, form_of(whole_name(path.name)))):
+        raise RawFileError(
+            path,
+            f"this is a {extension} file; its name says that it is not compressed",
+            f"Rename it to {escape_name(path.name)}.{extension}",
+        )
+    if first.startswith(_UTF_16):
+        raise RawFileError(
+            path,
+            "this is text in UTF-16, not in UTF-8",
+            "Convert it: iconv -f UTF-16 -t UTF-8",
+        )
     if part_number == 0 and not _begins_as_named(first, whole_name(path.name)):
         raise RawFileError(
             path,
             "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file",
             "Fetch it again from its publisher",
         )
+
+
+def _extension_of(first: bytes, form: str | None) -> str:
+    """The extension that a file of compressed content lacks; empty if it lacks none."""
+    if form is None or form == "zip" or compression_of(form):
+        return ""
+    return next((extension for extension, magic in _MAGIC.items() if first.startswith(magic)), "")
 
 
 def _begins_as_named(first: bytes, name: str) -> bool:

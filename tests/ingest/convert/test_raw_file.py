@@ -223,6 +223,14 @@ REFUSED = {
         ", line 1: the line has 3 columns; expected 5",
     ),
     "wrong header": ({"summary_train.csv": b"a,b\n1,2\n"}, ", line 1: the header is a,b; expected dataset,"),
+    "gzip named csv": (
+        {"pai_machine_spec.csv": gzip.compress(MACHINES)},
+        ": this is a gz file; its name says that it is not compressed. Rename it to pai_machine_spec.csv.gz",
+    ),
+    "UTF-16": (
+        {"pai_machine_spec.csv": MACHINES.decode().encode("utf-16")},
+        ": this is text in UTF-16, not in UTF-8. Convert it",
+    ),
     "only newlines": ({"summary_train.csv": b"\n\n"}, ": the file is empty"),
     "a gzip of nothing": ({"summary_train.csv.gz": gzip.compress(b"")}, ": the file is empty"),
     "an empty member": (
@@ -261,6 +269,11 @@ def test_unreadable_file_stores_no_rows(case: str, tmp_path: Path) -> None:
     assert refusal(ingest(tmp_path, files)).startswith(f"{tmp_path / 'raw' / name}{problem}")
     assert list((tmp_path / "warehouse").rglob("*.parquet")) == []
     assert not list((tmp_path / "warehouse" / ".ingest").rglob("*.duckdb"))
+
+
+def test_names_in_capitals_are_explained(tmp_path: Path) -> None:
+    problem = refusal(ingest(tmp_path, {"a/PAI_MACHINE_SPEC.CSV": MACHINES, "README.MD": b"x"}))
+    assert problem == "a/PAI_MACHINE_SPEC.CSV: its name is in capitals. Rename it to pai_machine_spec.csv"
 
 
 def test_accounts_for_every_row(tmp_path: Path) -> None:
