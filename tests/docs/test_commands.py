@@ -25,7 +25,7 @@ PAGES = sorted(
 )
 PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|sed|\.venv/bin/\w+) "
 
-TYPED_HERE = r"(\.venv/bin/)?traces |duckdb |make "
+TYPED_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\."
 # For each page and start of another command: the file that runs it, or the part of it that tests can run.
 ELSEWHERE = {
     "CONTRIBUTING.md": {".venv/bin/pytest": "tests/docs/test_commands.py"},
