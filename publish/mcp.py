@@ -1,10 +1,11 @@
 """MCP server of a warehouse, on standard input and output.
 
-Every answer includes its caveats and its raw files. Rows and run time are limited. Statements are read-only
-and sandboxed, as in `traces sql`.
+Every answer includes its caveats and its raw files. Rows, bytes and run time are limited. Statements are
+read-only and sandboxed, as in `traces sql`.
 """
 
 import datetime as dt
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError, not_installed
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
@@ -34,17 +37,24 @@ synthetic, say that the numbers are not measured.
 
 T = TypeVar("T")
 _DEFAULT_ROWS = 200
+# More than an agent can read; the protocol sends an answer twice, as text and as a structure.
+_MOST_BYTES = 1_000_000
+_MOST_CHARACTERS = 20_000
 Parameter = str | int | float | bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns and rows of an answer, its caveats, and the raw files that it was computed from."""
+    """Columns and rows of an answer, its caveats, and the raw files that it was computed from.
+
+    `cut` says what was left out because it is too long, empty if nothing was.
+    """
 
     columns: list[str]
     types: list[str]
     rows: list[list[Any]]
     has_more_rows: bool
+    cut: str
     caveats: list[dict[str, str]]
     sources: list[dict[str, Any]]
 
@@ -164,12 +174,17 @@ def _answer(
     # Rows beyond the limit are not computed.
     while len(rows) <= limit and (batch := next(reader, None)) is not None:
         taken = batch.slice(0, limit + 1 - len(rows))
-        rows += [[_to_json(value.as_py()) for value in row] for row in zip(*taken.columns, strict=True)]
+        rows += [[_to_json(_to_python(value)) for value in row] for row in zip(*taken.columns, strict=True)]
+    kept = _count_that_fit(rows[:limit])
+    cut = (
+        f"{kept} rows are given: the answer exceeds {_MOST_BYTES:,} bytes" if kept < len(rows[:limit]) else ""
+    )
     return Answer(
         reader.schema.names,
         [str(kind) for kind in reader.schema.types],
-        rows[:limit],
-        len(rows) > limit,
+        rows[:kept],
+        len(rows) > kept,
+        cut,
         [asdict(note) for note in query.notes],
         sources.select(["table_name", "file", "sha256", "checksum", "synthetic"]).to_pylist(),
     )
@@ -180,8 +195,38 @@ def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> lis
     return [{name: _to_json(value) for name, value in row.items()} for row in rows]
 
 
+def _count_that_fit(rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many of the first rows are within the limit of bytes."""
+    size = 0
+    for count, row in enumerate(rows):
+        size += len(json.dumps(row))
+        if size > _MOST_BYTES:
+            return count
+    return len(rows)
+
+
+def _to_python(value: pa.Scalar) -> Any:
+    """Convert a value of Arrow; times outside of Python's years become text."""
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.StructScalar):
+        return {name: _to_python(one) for name, one in value.items()}
+    if isinstance(value, pa.ListScalar):
+        return [_to_python(one) for one in value.values]
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        unit: Any = getattr(value.type, "unit", "D")
+        return str(np.datetime64(value.value, unit))
+
+
 def _to_json(value: Any) -> Any:
-    """Convert a value for JSON: NaN and infinity become null, and types that JSON lacks become text."""
+    """Convert a value for JSON: NaN and infinity become null, and types that JSON lacks become text.
+
+    A long text is cut, with its number of characters.
+    """
+    if isinstance(value, str) and len(value) > _MOST_CHARACTERS:
+        return f"{value[:_MOST_CHARACTERS]}… ({len(value):,} characters)"
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Decimal):

@@ -176,6 +176,28 @@ def test_converts_values_that_json_lacks(served: Callable[[str, dict[str, Any]],
     assert "1" in str(row[9])
 
 
+def test_converts_times_outside_of_pythons_years(served: Callable[[str, dict[str, Any]], Any]) -> None:
+    statement = """
+        select date '290000-01-01', timestamp '290000-01-01 12:00:00', date '0044-03-15 (BC)',
+            [date '290000-01-01'], {'a': timestamptz '290000-01-01 00:00:00+00'}, '101'::bit, 'infinity'::date
+    """
+    [row] = served("sql", {"statement": statement}).structured_content["rows"]
+    assert row[:3] == ["290000-01-01", "290000-01-01T12:00:00.000000", "-043-03-15"]
+    assert row[3:5] == [["290000-01-01"], {"a": "290000-01-01T00:00:00.000000"}]
+    assert all(isinstance(value, str) for value in row[5:])
+
+
+def test_limits_bytes(served: Callable[[str, dict[str, Any]], Any]) -> None:
+    long = served("sql", {"statement": "select repeat('x', 5000000) as text"}).structured_content
+    [[text]] = long["rows"]
+    assert (len(text), text[-22:]) == (20_024, "… (5,000,000 characters)"[-22:])
+    assert (long["has_more_rows"], long["cut"]) == (False, "")
+    wide = "select repeat('x', 15000) as a" + ", a" * 9 + " from range(10)"
+    many = served("sql", {"statement": wide}).structured_content
+    assert (len(many["rows"]), many["has_more_rows"]) == (6, True)
+    assert many["cut"] == "6 rows are given: the answer exceeds 1,000,000 bytes"
+
+
 def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
     run = command_line.by_itself("mcp", "--warehouse", tmp_path)
     assert (run.code, run.stdout) == (1, "")
