@@ -59,8 +59,11 @@ def test_other_definitions_have_another_template(
     assert len([*cache.iterdir()]) == template._MOST_TEMPLATES
 
 
-def test_builds_without_a_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+@pytest.mark.parametrize("cache_folder", [os.devnull, "~unknown-user/cache"])
+def test_builds_without_a_cache_folder(
+    cache_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", cache_folder)
     template.copy_to(tmp_path / "x.duckdb")
     assert objects(tmp_path / "x.duckdb")
 

@@ -94,8 +94,11 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _folder() -> Path:
-    """Return the user's cache folder, by the XDG convention."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tracehouse"
+    """Return the user's cache folder, by the XDG convention; without a home, a path that cannot exist."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tracehouse"
+    except RuntimeError:
+        return Path(os.devnull) / "tracehouse"
 
 
 def _find(definitions: str) -> Path | None:
