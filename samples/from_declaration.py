@@ -171,7 +171,8 @@ def _keys(table: Table, rows: int) -> dict[str, Ints]:
     The time, or else a column without examples, has as many values as are needed; other values repeat.
     """
     columns = {column.name: column for column in table.columns}
-    key = [columns[name] for name in table.key]
+    # The values of keys are in the names of files.
+    key = [columns[name] for name in table.key if name in columns]
     endless = next((column for column in key if column.is_time), None) or next(
         (column for column in key if not column.examples), None
     )

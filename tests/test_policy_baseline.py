@@ -1,5 +1,8 @@
 """Queueing delays of a workload whose schedule is computed by hand."""
 
+import csv
+import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -21,3 +24,12 @@ def swf_line(number: int, submit_s: int, run_s: int, gpus: int) -> list[str]:
 def test_delays_of_small_workload(policy: str, waits: list[int], tmp_path: Path) -> None:
     jobs = [swf_line(number, *job) for number, job in enumerate(JOBS, 1)]
     assert sorted(policy_baseline.simulate(jobs, GPUS, policy, tmp_path)) == sorted(waits)
+
+
+def test_command_compares_policies(sample_warehouse: Path) -> None:
+    python = Path(sysconfig.get_path("scripts")) / "python"
+    command = [python, "-m", "tracehouse.bench.policy_baseline", "helios", "--warehouse", sample_warehouse]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [row for row in csv.DictReader(done.stdout.splitlines()) if row["cluster"] == "all"]
+    assert [row["policy"] for row in rows] == ["measured", "FIFO", "conservative"]
+    assert all(int(row["jobs"]) > 100 and float(row["mean_wait_s"]) >= 0 for row in rows)

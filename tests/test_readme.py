@@ -97,7 +97,7 @@ def test_command_draws_the_committed_chart(folder: Path) -> None:
     shown = (DOCS / name).read_text()
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
     assert marks((folder / name).read_text()) == marks(shown)
-    assert len(shown) < 60_000
+    assert len(shown) < 120_000
 
 
 def test_chart_of_synthetic_data_is_labelled() -> None:

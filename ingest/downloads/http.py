@@ -155,7 +155,7 @@ def content_range(response: "Response") -> tuple[int | None, int | None]:
 
 
 def validator_of(response: "Response") -> str:
-    """What identifies this version of the file byte by byte; empty where nothing does."""
+    """The ETag, or else the date of the last change, which identifies this version; empty without both."""
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 

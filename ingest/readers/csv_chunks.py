@@ -231,7 +231,7 @@ class ChunkParser:
         return [_contiguous(column) for column in rows.columns]
 
     def _read_csv(self, data: bytes, options: arrow_csv.ConvertOptions) -> pa.Table:
-        """`data` must end in a newline: otherwise Arrow reads an empty field after a quoted one as a text."""
+        """Parse `data`, which must end in a newline: else Arrow reads an empty last field as text."""
         # Arrow strips a byte order mark from the start of every chunk, where it is data: so it gets two.
         if data.startswith(BYTE_ORDER_MARK):
             data = BYTE_ORDER_MARK + data

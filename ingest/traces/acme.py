@@ -196,7 +196,7 @@ def _summed(
 
 
 def _rate(name: str, meaning: str) -> Column:
-    """A fraction that the publisher computed of jobs."""
+    """A fraction of the jobs, computed by the publisher."""
     return _summed(name, "DOUBLE", meaning, "fraction", most=1)
 
 

@@ -39,6 +39,9 @@ ELSEWHERE = {
         "pip install '.[fetch]'": "tests/docs/test_commands.py",
         "traces fetch": "tests/ingest/downloads/test_fetch.py",
     },
+    "docs/policy-baseline.md": {
+        "python -m tracehouse.bench.policy_baseline": "tests/test_policy_baseline.py",
+    },
     "docs/postgresql.md": {
         "createuser": "tests/publish/bi/test_postgresql.py",
         "createdb": "tests/publish/bi/test_postgresql.py",

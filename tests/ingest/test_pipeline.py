@@ -404,7 +404,7 @@ PROBLEMS = {
     "elasticflow-traces.tar.gz.partab": (gzip.compress(b"x"), "this part of the archive is missing"),
     "openb_node_list_all_node.csv": (
         b"\xff\xfe" + NODE.decode().encode("utf-16-le"),
-        "line 1: the header is",
+        "this is text in UTF-16, not in UTF-8",
     ),
     "pai_group_tag_table.tar.gz": (XML_ERROR, "this is a web page"),
     "pai_instance_table.tar.gz": (b"404: Not Found", "the content is not what the name says"),

@@ -1,4 +1,4 @@
-"""Lint names the construct of a view or query that does not carry over to Spark."""
+"""The lint reports SQL in a view or query that Spark cannot run."""
 
 from pathlib import Path
 

@@ -16,7 +16,6 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import raw_frames
-from scipy.stats import poisson
 from twins import pai
 
 HOUR_S = 3600
@@ -334,7 +333,9 @@ def survival_points(
 
 
 # Of each number of times that a unit counts, the probability of at most this number, as 32 bits.
-TIMES = [int(poisson.cdf(times, 1) * 2**32) for times in range(5)]
+TIMES = [
+    int(sum(1 / math.factorial(fewer) for fewer in range(times + 1)) / math.e * 2**32) for times in range(5)
+]
 
 
 @lru_cache(maxsize=100)

@@ -1,4 +1,7 @@
-"""Bind requests to queries that can run: a name with parameters, a statement, a list, or computed rows."""
+"""Turn a request into a query that can run.
+
+A request is a query name with parameters, an SQL statement, a list, or computed rows.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

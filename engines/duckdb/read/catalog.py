@@ -23,7 +23,7 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
-    """The base tables that objects read, directly or through others; a base table reads itself."""
+    """The base tables behind tables, views and queries. A base table counts as its own."""
     reads = dict(
         connection.execute(
             """

@@ -117,7 +117,7 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
 
 
 def sql_error(error: duckdb.Error, path: Path, statement: str, text: str) -> DefinitionError:
-    """Return DuckDB's error on a statement of a file as an error that names the line."""
+    """Turn DuckDB's error into one that gives the file and the line."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
     found = _LINE.search(str(error))
     line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)
