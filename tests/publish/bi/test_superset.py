@@ -15,6 +15,7 @@ import pytest
 import superset_server
 import yaml
 from bi_tests import in_full
+from browser_tests import in_browser
 from superset_server import Superset
 
 from tracehouse.publish.bi.superset import build_bundle
@@ -194,6 +195,7 @@ def test_superset_imports_bundle(imported: Superset, shown: Path) -> None:
 
 
 @in_full
+@in_browser
 def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: Path) -> None:
     """In headless Chromium; what it looks like stays in the folder that TRACEHOUSE_PICTURES names."""
     with zipfile.ZipFile(shown / "dashboards.zip") as packed:
