@@ -141,7 +141,8 @@ def answer_rows(warehouse: Path, threads: int, keep_order: bool) -> dict[str, li
 def test_every_run_gives_the_same(sample_warehouse: Path) -> None:
     alone = answer_rows(sample_warehouse, 1, keep_order=True)
     assert sum(map(len, alone.values())) > 1000
-    for threads in (2, 8, 8, 8):
+    # With many threads an order changes by chance.
+    for threads in (2, *[8] * (1 if DEPTH == 1 else 5)):
         together = answer_rows(sample_warehouse, threads, keep_order=False)
         assert [name for name, answer in together.items() if answer != alone[name]] == []
 

@@ -512,28 +512,27 @@ def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
     rows = on_devices[on_devices["status"] == "Terminated"]
     has_company = {}
     for _, mine in on_devices.groupby(["machine", "gpu_name"]):
-        for worker in mine.itertuples():
-            others = mine[mine["job_name"] != worker.job_name].dropna(subset="job_name")
-            runs_then = (others["start_s"] <= worker.start_s) & (others["end_s"] > worker.start_s)
-            has_company[worker.worker_name] = runs_then.any() and not pd.isna(worker.job_name)
+        start_s, end_s = mine["start_s"].to_numpy(), mine["end_s"].to_numpy()
+        # -1 where the job is unknown.
+        job = pd.factorize(mine["job_name"])[0]
+        of_others = (job[:, None] != job) & (job[:, None] >= 0) & (job >= 0)
+        runs_then = (start_s <= start_s[:, None]) & (end_s > start_s[:, None])
+        has_company |= dict(zip(mine["worker_name"], (of_others & runs_then).any(axis=1), strict=True))
     rows = rows.assign(is_sharing=rows["worker_name"].map(has_company))
     rows = rows.merge(keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "gpu_type"]], on=TASK_KEY, how="left")
     groups = raw_frames.pai_job_group(raw)[["job_name", "group_id"]]
     rows = rows.merge(groups, on="job_name", how="left")
     found = []
     for gpu_type, of_type in rows.groupby("gpu_type", dropna=False):
-        slowdowns, compared = [], 0
-        for _, mine in of_type.groupby(["group_id", "task_name"]):
-            shared, others = mine[mine["is_sharing"]], mine[~mine["is_sharing"]]
-            if min(len(shared), len(others)) >= min_workers:
-                slowdowns.append(shared["run_s"].median() / others["run_s"].median())
-                compared += len(mine)
-        ratios = pd.Series(slowdowns, dtype=float)
+        runs = of_type.groupby(["group_id", "task_name", "is_sharing"])["run_s"]
+        workers, medians = (part.unstack().reindex(columns=[False, True]) for part in (runs.size(), runs.median()))
+        is_compared = (workers >= min_workers).all(axis=1)
+        ratios = (medians[True] / medians[False])[is_compared]
         row = {
             "gpu_type": gpu_type,
             "workers": len(of_type),
             "sharing_workers": of_type["is_sharing"].sum(),
-            "compared_workers": compared,
+            "compared_workers": int(workers[is_compared].sum().sum()),
             "groups": len(ratios),
             "slower_pct": 100 * (ratios > 1).mean(),
         }
