@@ -113,6 +113,9 @@ class JsonList:
     other_lists: tuple[str, ...] = ()
 
 
+# \d also matches the digits of other scripts.
+_INTEGER_KEY = re.compile("[0-9]{1,18}")
+
 # Fingerprints contain the names that these fields had when the first warehouses were written.
 _NAMES_IN_FINGERPRINT = {
     "index_header": "time_name",
@@ -239,7 +242,9 @@ class Table:
         folder = re.fullmatch(self.folder, "/".join(innermost))
         if not name or not (folder or self.converts_partitions):
             return None
-        return name.groupdict() | folder.groupdict() if folder else {}
+        values = name.groupdict() | folder.groupdict() if folder else {}
+        integers = [values[key.name] for key in self.keys if key.type == "BIGINT" and key.name in values]
+        return values if all(map(_INTEGER_KEY.fullmatch, integers)) else None
 
     def partition_of(self, keys: Mapping[str, str]) -> str:
         """The partition of some values of `keys`, such as ``day=3``; empty if one is missing, or for none."""

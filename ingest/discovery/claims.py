@@ -117,17 +117,18 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
         if named and wanted.isdisjoint(trace.name for trace, _ in named):
             continue
         try:
-            owners = _owners(raw, named, candidates)
-            if not owners:
-                unrecognised += [path_below(raw.root, path) for copy in copies for path in copy.paths]
-            elif any(owner.trace.name in wanted for owner in owners):
-                check_same_size(copies)
-                claims += [
-                    claim
-                    for copy in copies
-                    for claim in _claims(copy, owners, entries)
-                    if claim.trace.name in wanted
-                ]
+            with explained(raw.paths):
+                owners = _owners(raw, named, candidates)
+                if not owners:
+                    unrecognised += [path_below(raw.root, path) for copy in copies for path in copy.paths]
+                elif any(owner.trace.name in wanted for owner in owners):
+                    check_same_size(copies)
+                    claims += [
+                        claim
+                        for copy in copies
+                        for claim in _claims(copy, owners, entries)
+                        if claim.trace.name in wanted
+                    ]
         except RawFileError as problem:
             problems.append(problem)
     problems += _explain_capitals(unrecognised, [table for _, table in candidates])

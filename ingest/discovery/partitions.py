@@ -96,17 +96,17 @@ def split(raw: RawFile, table: Table) -> list[RawFile]:
         )
     with _only_file(raw).opened() as stream:
         found = reader.read_keys(stream, table, str(raw.paths[0]))
+    if not found:
+        raise RawFileError(raw.paths[0], "the file has no rows", "Fetch it again from its publisher")
     partitions = sorted(map(table.partition_of, found))
     return [replace(raw, partition=one, bytes=raw.bytes // len(partitions)) for one in partitions]
 
 
 def _split_zip(raw: RawFile, table: Table) -> list[RawFile]:
     found: dict[str, list[zipfile.ZipInfo]] = defaultdict(list)
-    infos = directory(raw.paths[0])
-    for path, info in infos.items():
-        partition = _partition_in_path(table, path)
-        if partition:
-            found[partition].append(info)
+    for path, info in directory(raw.paths[0]).items():
+        found[_partition_in_path(table, path)].append(info)
+    _check_names(raw.paths[0], found.pop("", []))
     if not found:
         raise RawFileError(
             raw.paths[0],
@@ -122,6 +122,13 @@ def _split_zip(raw: RawFile, table: Table) -> list[RawFile]:
         )
         for partition, members in found.items()
     ]
+
+
+def _check_names(path: Path, others: Sequence[zipfile.ZipInfo]) -> None:
+    """Raise RawFileError if the directory has a wrong name for a member, which may be a data file."""
+    with explained((path,)), path.open("rb") as file, open_zip(file) as archive:
+        for info in others:
+            open_in_zip(archive, info).close()
 
 
 def directory(path: Path) -> dict[str, zipfile.ZipInfo]:

@@ -5,8 +5,9 @@ the rows of the content's partition are read. Physical types that hold the same 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -49,14 +50,26 @@ def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]
     with _explained(file):
         parquet = pq.ParquetFile(stream)
         columns = [column for column in table.keys if column.name in table.partition_by]
-        _check_columns(parquet.schema_arrow, table, file, [column.name for column in columns])
+        names = [column.name for column in columns]
+        _check_columns(parquet.schema_arrow, table, file, names)
         found: dict[tuple[object, ...], None] = {}
         for group in range(parquet.num_row_groups):
-            rows = parquet.read_row_group(group, columns=[column.name for column in columns])
-            for row in rows.group_by(rows.column_names).aggregate([]).to_pylist():
-                found[tuple(row[column.name] for column in columns)] = None
-    names = [column.name for column in columns]
+            rows = parquet.read_row_group(group, columns=names)
+            rows = pa.table(
+                {column.name: _convert_key(rows[column.name], column, file) for column in columns}
+            )
+            for row in rows.group_by(names).aggregate([]).to_pylist():
+                found[tuple(row.values())] = None
     return [dict(zip(names, map(str, values), strict=True)) for values in found]
+
+
+def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.ChunkedArray:
+    """A key in its declared type. Raises RawFileError if a row has none, or none that fits."""
+    converted, faults = _convert_column(values, replace(column, required=True), file)
+    if faults:
+        row = min(faults)
+        raise RawFileError(file, f"{faults[row]}, so that the row has no partition", _OTHER_TABLE)
+    return converted
 
 
 def read(content: Content) -> Iterator[Batch]:
@@ -66,11 +79,19 @@ def read(content: Content) -> Iterator[Batch]:
     missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
     do not fit, or if the file is damaged.
     """
-    texts = [column.name for column in content.table.columns if column.type == "VARCHAR"]
     with _explained(content.name):
-        parquet = pq.ParquetFile(content.stream, read_dictionary=texts)
+        parquet = pq.ParquetFile(content.stream)
+        schema = parquet.schema_arrow
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
-        _check_columns(parquet.schema_arrow, content.table, content.name, from_columns)
+        _check_columns(schema, content.table, content.name, from_columns)
+        texts = [field.name for field in schema if _is_text(field.type)]
+        parquet = pq.ParquetFile(
+            content.stream,
+            metadata=parquet.metadata,
+            read_dictionary=texts,
+            # Of pages that have a checksum.
+            page_checksum_verification=True,
+        )
         for _, batch in limit_rejects(_batches(parquet, content), content.name):
             yield batch
 
@@ -79,28 +100,33 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
     first = 1
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
-        if _may_hold(parquet.metadata.row_group(group), content.partition):
+        after = first + parquet.metadata.row_group(group).num_rows
+        if _has_chosen(parquet, group, content):
             line = first
-            for rows in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
-                yield None, _convert(pa.table(rows), line, place, content)
+            for batch in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
+                rows = pa.table(batch)
+                # Arrow does not check texts and lengths in a damaged page by itself.
+                rows.validate(full=True)
+                yield None, _convert(rows, line, place, content)
                 line += rows.num_rows
-        first += parquet.metadata.row_group(group).num_rows
+            if line != after:
+                what = f"{place}{line - first:,} rows can be read; its footer lists {after - first:,}"
+                raise RawFileError(content.name, what, _FETCH_AGAIN)
+        first = after
     if not parquet.num_row_groups:
         yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
 
 
-def _may_hold(group: pq.RowGroupMetaData, partition: Mapping[str, str]) -> bool:
-    """Whether a row group may have rows of a partition, by its statistics."""
-    for number in range(group.num_columns):
-        column = group.column(number)
-        value, statistics = partition.get(column.path_in_schema), column.statistics
-        if value is not None and statistics is not None and statistics.has_min_max:
-            least, most = str(statistics.min), str(statistics.max)
-            if least == most != value:
-                return False
-            if value.isdigit() and not statistics.min <= int(value) <= statistics.max:
-                return False
-    return True
+def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
+    """Whether a row group may have rows of the content's partition, by its keys.
+
+    Its statistics may be wrong, and in a damaged footer they may end the process.
+    """
+    names = [name for name in content.partition if name in parquet.schema_arrow.names]
+    if not names:
+        return True
+    chosen = _chosen(parquet.read_row_group(group, columns=names), content)
+    return chosen is None or bool(pc.any(chosen, min_count=0).as_py())
 
 
 def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
@@ -155,11 +181,25 @@ def _chosen(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
 
 def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) -> tuple[Reject, ...]:
     places = sorted(faults)
-    texts = rows.take(pa.array(places, pa.int64())).to_pylist() if places else []
+    rejected = _values(rows.take(pa.array(places, pa.int64()))) if places else []
     return tuple(
         Reject(int(numbers[at]), place + faults[at], json.dumps(row, default=str))
-        for at, row in zip(places, texts, strict=True)
+        for at, row in zip(places, rejected, strict=True)
     )
+
+
+def _values(rows: pa.Table) -> list[dict[str, Any]]:
+    try:
+        return rows.to_pylist()
+    except OverflowError:
+        # Times that Python does not have become numbers.
+        columns = {
+            name: column.cast(_value_type(column.type)).cast(pa.int64())
+            if pa.types.is_timestamp(_value_type(column.type))
+            else column
+            for name, column in zip(rows.column_names, rows.columns, strict=True)
+        }
+        return pa.table(columns).to_pylist()
 
 
 # Types.
@@ -169,8 +209,8 @@ def _type_in_batch(column: Column) -> pa.DataType:
     return _TEXTS if column.type == "VARCHAR" else arrow_type(column)
 
 
-def _shown(kind: pa.DataType) -> str:
-    return str(kind.value_type if pa.types.is_dictionary(kind) else kind)
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -205,7 +245,7 @@ def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple
     wanted = _type_in_batch(column)
     if not _holds(values.type, column):
         raise RawFileError(
-            file, f"column {column.name} is {_shown(values.type)}; expected {column.type}", _OTHER_TABLE
+            file, f"column {column.name} is {_value_type(values.type)}; expected {column.type}", _OTHER_TABLE
         )
     if pa.types.is_dictionary(values.type) != (wanted == _TEXTS):
         is_encoded = pa.types.is_dictionary(values.type)
@@ -265,7 +305,7 @@ def _explained(file: str) -> Iterator[None]:
     """Turn what Arrow raises on a damaged file into a RawFileError."""
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError) as damage:
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as damage:
         if isinstance(damage, OSError) and damage.errno is not None:
             raise
         reason: Any = str(damage).partition("\n")[0]

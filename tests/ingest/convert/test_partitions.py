@@ -3,6 +3,7 @@
 import csv
 import importlib
 import io
+import struct
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -300,12 +301,34 @@ def damaged_page() -> bytes:
     return bytes(data)
 
 
+def with_invalid_text() -> pa.Table:
+    invalid = pa.array([b"a", b"\xff", b"c"])
+    texts = pa.Array.from_buffers(pa.string(), 3, invalid.buffers())
+    return pods(7).set_column(0, "pod", texts)
+
+
+def with_flipped_bit() -> bytes:
+    data = parquet(pods(7), write_page_checksum=True, compression="none")
+    value = struct.pack("<d", 0.5)
+    return data.replace(value, struct.pack("<d", 4.5), 1)
+
+
 WHOLE = parquet(pods(7))
 MISFITS = {
     "cut short": (WHOLE[:-20], "not Parquet, cut short or damaged"),
     "not Parquet": (b"day,hour\n1,2\n", "not Parquet, cut short or damaged"),
     "empty": (b"", "the file is empty"),
     "a damaged page": (damaged_page(), "not Parquet, cut short or damaged"),
+    "a text that is not UTF-8": (parquet(with_invalid_text()), "Invalid UTF8"),
+    "a column's name that is not UTF-8": (
+        WHOLE.replace(b"gpus", b"gp\x80s"),
+        "not Parquet, cut short or damaged",
+    ),
+    "a flipped bit": (
+        with_flipped_bit(),
+        "could not verify page integrity, CRC checksum verification failed",
+    ),
+    "without its text": (parquet(pods(7).drop_columns(["pod"])), "lacks column pod"),
     "without a column": (parquet(pods(7).drop_columns(["gpus"])), "lacks column gpus"),
     "with an unknown column": (
         parquet(pods(7).append_column("more", pa.array([1, 2, 3]))),
@@ -320,6 +343,52 @@ MISFITS = {
         "column day has 4, and the path of the file says 3",
     ),
 }
+
+
+def days(*values: object) -> bytes:
+    """A merged file with these days."""
+    rows = pods(7).append_column("day", pa.array(values)).append_column("hour", pa.array([7, 7, 7]))
+    return parquet(rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (days(3, None, 3), "column day (BIGINT): it is empty, so that the row has no partition"),
+        (days(3.0, 3.5, 4.0), "column day (BIGINT): no exact value of type double, so that"),
+        (days("3", "3", "4"), "column day is string; expected BIGINT"),
+        (parquet(pq.read_table(io.BytesIO(merged(3))).slice(0, 0)), "the file has no rows"),
+    ],
+)
+def test_refuses_a_merged_file_whose_rows_have_no_day(data: bytes, reason: str, tmp_path: Path) -> None:
+    assert reason in refusal(ingest(tmp_path, {"probe_pod_day0_29.parquet": data}))
+
+
+def in_footer(data: bytes, before: bytes, after: bytes) -> bytes:
+    """A Parquet file with other bytes in its footer."""
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    assert before in data[start:]
+    return data[:start] + data[start:].replace(before, after)
+
+
+def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
+    data = in_footer(days(41, 41, 41), struct.pack("<q", 41), struct.pack("<q", 43))
+    [(day, rows)] = rows_of(tmp_path, ingest(tmp_path, {"probe_pod_day0_29.parquet": data})).items()
+    assert (day, len(rows)) == ("41", 3)
+
+
+def test_refuses_a_zip_whose_directory_has_another_name_for_an_hour(tmp_path: Path) -> None:
+    packed = zipped(tree(3))
+    # The last occurrence is in the directory.
+    at = packed.rindex(b"probe_pod/day=3/hour=07/")
+    packed = packed[:at] + b"probe_pod/day=3/hour_07/" + packed[at + 24 :]
+    assert "File name in directory" in refusal(ingest(tmp_path, {"probe_pod.zip": packed}))
+
+
+@pytest.mark.parametrize("day", ["٣", "9" * 19, "9" * 5000])
+def test_a_day_is_a_number_of_few_digits(day: str, tmp_path: Path) -> None:
+    packed = zipped({f"probe_pod/day={day}/hour=7/part-000.parquet": parquet(pods(7))})
+    assert "the archive contains no file of pod" in refusal(ingest(tmp_path, {"probe_pod.zip": packed}))
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])

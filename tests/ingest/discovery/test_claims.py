@@ -13,8 +13,10 @@ import pytest
 from few_files import write, zipped
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.discovery import claims
 from tracehouse.ingest.discovery.claims import Found, find
+from tracehouse.ingest.readers import Reader
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
 ELASTICFLOW_JOB = (
@@ -403,3 +405,20 @@ def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
 def test_error_has_file_and_line() -> None:
     assert str(RawFileError("x.csv", "it is odd", "Look at it")) == "x.csv: it is odd. Look at it"
     assert str(RawFileError("x.csv", "it is odd", "Look", line=1234)) == "x.csv, line 1,234: it is odd. Look"
+
+
+def test_unexpected_error_refuses_the_file_and_finds_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"openb_node_list_all_node.csv": NODE, "cluster01.csv": RAW_JOB})
+    before = claims.reader_of
+
+    def fail(table: Table, name: str) -> Reader:
+        return 1 // 0 if name == "cluster01.csv" else before(table, name)
+
+    monkeypatch.setattr(claims, "reader_of", fail)
+    found = find_in(tmp_path)
+    [problem] = found.problems
+    assert problem.file == str(tmp_path / "cluster01.csv")
+    assert "reading it failed unexpectedly (ZeroDivisionError" in str(problem)
+    assert claimed(found) == {"openb_node_list_all_node.csv": "openb.node"}

@@ -19,19 +19,28 @@ AT = datetime(2026, 3, 1, 8, 30)
 MANY = 20
 
 
-def read(kind: TypeName, values: pa.Array, required: bool = False) -> list[Batch]:
+def packed(rows: pa.Table, row_group_size: int = 8) -> bytes:
+    data = io.BytesIO()
+    pq.write_table(rows, data, row_group_size=row_group_size)
+    return data.getvalue()
+
+
+def read_packed(
+    kind: TypeName, data: bytes, names: Sequence[str] = ("a",), required: bool = False
+) -> list[Batch]:
     table = Table(
         name="t",
         comment="",
         grain="",
         source="",
         file_name=r"x\.parquet",
-        columns=(Column("a", kind, "", required=required),),
+        columns=tuple(Column(name, kind, "", required=required) for name in names),
     )
-    packed = io.BytesIO()
-    pq.write_table(pa.table({"a": values}), packed, row_group_size=8)
-    packed.seek(0)
-    return list(parquet.read(Content(packed, table, "x.parquet")))
+    return list(parquet.read(Content(io.BytesIO(data), table, "x.parquet")))
+
+
+def read(kind: TypeName, values: pa.Array, required: bool = False) -> list[Batch]:
+    return read_packed(kind, packed(pa.table({"a": values})), required=required)
 
 
 def values_of(batches: Sequence[Batch]) -> list[object]:
@@ -99,6 +108,42 @@ def test_rejects_rows_without_an_exact_value(case: str) -> None:
     assert (reject.line, reject.reason) == (1, f"row group 0: column a ({kind}): {reason}")
     assert len(values_of([first, *others])) == MANY
     assert not any(batch.rejects for batch in others)
+
+
+@pytest.mark.parametrize("is_encoded", [False, True])
+def test_rejects_a_time_that_python_does_not_have(is_encoded: bool) -> None:
+    times = pa.array([2**62] + [0] * MANY, pa.timestamp("us"))
+    first, *_ = read("TIMESTAMP", times.dictionary_encode() if is_encoded else times)
+    [reject] = first.rejects
+    assert reject.reason == "row group 0: column a (TIMESTAMP): a time that is out of range"
+    assert reject.raw_text == f'{{"a": {2**62}}}'
+
+
+def varint(number: int) -> bytes:
+    """A number of a footer: the sign in the lowest bit, in groups of seven bits."""
+    groups = []
+    left = number << 1
+    while left > 127:
+        groups.append(left & 127 | 128)
+        left >>= 7
+    return bytes([*groups, left])
+
+
+def test_reads_as_many_rows_as_the_footer_lists_or_refuses_the_file() -> None:
+    """The footer has the number for the file, the row group and each column, and in statistics."""
+    rows = pa.table({"a": range(12_345), "b": range(12_345)})
+    data = packed(rows, 20_000)
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    places = [at for at in range(start, len(data)) if data.startswith(varint(12_345), at)]
+    assert len(places) > 3
+    outcomes = []
+    for at in places:
+        changed = data[:at] + varint(12_000) + data[at + len(varint(12_345)) :]
+        try:
+            outcomes.append(sum(batch.rows.num_rows for batch in read_packed("BIGINT", changed, ("a", "b"))))
+        except RawFileError as refusal:
+            outcomes.append("row group 0: " in str(refusal))
+    assert set(outcomes) <= {12_345, True}
 
 
 def test_rejects_a_missing_required_value_with_its_row() -> None:
