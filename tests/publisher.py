@@ -4,7 +4,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -132,6 +132,18 @@ def says(body: bytes, code: int = 200, **headers: object) -> Answer:
 def status(code: int, **headers: object) -> Answer:
     """A refusal."""
     return says(b"no\n", code, **headers)
+
+
+def sends(start: bytes, then: bytes = b"", every_s: float = 0.0) -> Answer:
+    """Send bytes as they are, and then others again and again until the client disconnects."""
+
+    def answer(handler: Handler, _: bytes) -> None:
+        with suppress(OSError):
+            handler.wfile.write(start)
+            while then and not handler.publisher.closing.wait(every_s):
+                handler.wfile.write(then)
+
+    return answer
 
 
 def trickles(handler: Handler, content: bytes) -> None:

@@ -39,7 +39,7 @@ _MAGIC = {
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The second one begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
-_DAMAGE: Any = (
+DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
     zlib.error,
@@ -162,7 +162,7 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
             f"it cannot be read as it is packed ({refusal})",
             "Unpack it into the raw folder, and move it away",
         ) from refusal
-    except _DAMAGE as damage:
+    except DAMAGE as damage:
         raise _damaged(paths, damage) from damage
     except OSError as refusal:
         if refusal.errno is None:

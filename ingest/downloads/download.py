@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -33,8 +32,10 @@ if TYPE_CHECKING:
 OnBytes = Callable[[int, int], None]
 """Called with the bytes received so far, fewer than before after a restart, and the total, 0 if unknown."""
 
-_BLOCK_BYTES = 1 << 18
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# More than any published file has: the limit of a file of unknown size, or half of the free disk.
+_MOST_BYTES = 10**10
+_LENGTH = re.compile(r"[0-9]{1,18}")
 # Enough to recognise a web page, and all of a Git LFS pointer.
 _FIRST_BYTES = 1024
 _POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
@@ -70,7 +71,6 @@ def download_file(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part_path(path)
     is_resumed = partial_size(path) > 0
-    size = None if sha256 else size
     try:
         client.retry(
             url,
@@ -130,19 +130,19 @@ def _receive(
                 raise RetryableError(f"{resolved}: the server sent another range than requested", 0)
             have = 0
         total = _total_bytes(response)
-        blocks = _read_blocks(client, response)
+        blocks = client.read_blocks(response)
         first = b"" if have else _check_first_bytes(blocks, response, path, resolved)
-        if size is not None and total not in (None, size):
+        if size is not None and not has_checksum and total not in (None, size):
             raise SourceError(f"{resolved}: it has {total:,} bytes instead of the expected {size:,}")
         has_end = has_checksum or "Transfer-Encoding" in response.headers
         if total is None and size is None and not has_end:
             raise SourceError(f"{resolved}: the server does not send the length, and no size is known")
-        _check_disk_space(path, (total or size or 0) - have)
+        most = _limit_bytes(resolved, path, size if total is None else total, have)
         if not have:
             _start_partial(path, response, resolved, total)
-        _append(chain([first], blocks), resolved, path, total, on_bytes)
+        _append(chain([first], blocks), resolved, path, total, most, on_bytes)
     received = partial_size(path)
-    if size is not None and received != size:
+    if size is not None and not has_checksum and received != size:
         discard_partial(path)
         raise SourceError(f"{resolved}: received {received:,} bytes instead of the expected {size:,}")
 
@@ -161,7 +161,8 @@ def _total_bytes(response: "Response") -> int | None:
     if response.status_code == 206:
         return content_range(response)[1]
     length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdigit() and "Transfer-Encoding" not in response.headers else None
+    is_known = _LENGTH.fullmatch(length) and "Transfer-Encoding" not in response.headers
+    return int(length) if is_known else None
 
 
 def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
@@ -184,35 +185,31 @@ def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path
     return first
 
 
-def _read_blocks(client: Client, response: "Response") -> Iterator[bytes]:
-    """The body as sent, block by block. Raises RetryableError where it arrives too slowly."""
-    policy = client.policy
-    since_s, received = time.monotonic(), 0
-    while block := response.raw.read1(_BLOCK_BYTES, decode_content=False):
-        yield block
-        received += len(block)
-        waited_s = time.monotonic() - since_s
-        if waited_s > policy.silence_s:
-            if received < policy.least_bytes_per_s * waited_s:
-                raise RetryableError(f"{response.url}: received only {received:,} bytes in {waited_s:.0f} s")
-            since_s, received = time.monotonic(), 0
+def _append(
+    blocks: Iterable[bytes], url: str, path: Path, total: int | None, most: int, on_bytes: OnBytes
+) -> None:
+    """Append blocks to the partial file. An interrupted download keeps every block written so far.
 
-
-def _append(blocks: Iterable[bytes], url: str, path: Path, total: int | None, on_bytes: OnBytes) -> None:
-    """Append blocks to the partial file. An interrupted download keeps every block written so far."""
+    Raises SourceError and keeps nothing where the file gets longer than `most` bytes.
+    """
     try:
         with _part_path(path).open("ab") as file:
             have = file.tell()
             on_bytes(have, total or 0)
             for block in blocks:
+                have += len(block)
+                if have > most:
+                    break
                 file.write(block)
                 file.flush()
-                have += len(block)
                 on_bytes(have, total or 0)
     except OSError as error:
         if error.errno not in _DISK_FULL:
             raise
         raise _disk_full(path, error.strerror or str(error)) from None
+    if have > most:
+        discard_partial(path)
+        raise SourceError(f"{url}: the server sends more than {most:,} bytes, and they were removed")
     if total is not None and have != total:
         raise RetryableError(f"{url}: received {have:,} of {total:,} bytes")
 
@@ -236,10 +233,14 @@ def _read_version(path: Path, url: str) -> _Version | None:
     return version if version.url == url and _part_path(path).exists() else None
 
 
-def _check_disk_space(path: Path, needed: int) -> None:
+def _limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
+    """The most bytes to accept of a file. Raises SourceError where a known size does not fit on the disk."""
     free = shutil.disk_usage(path.parent).free
-    if needed > free:
-        raise _disk_full(path, f"{needed:,} bytes needed, {free:,} free")
+    if size is None:
+        return min(_MOST_BYTES, (have + free) // 2)
+    if size - have > free:
+        raise SourceError(f"{url}: it does not fit on the disk ({size - have:,} bytes needed, {free:,} free)")
+    return size
 
 
 def _disk_full(path: Path, why: str) -> UserError:

@@ -63,7 +63,12 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
     """
     _check_disk_space(plans, out)
     out.mkdir(parents=True, exist_ok=True)
-    fetched, kept, failures = 0, 0, []
+    fetched, kept = 0, 0
+    failures = [
+        Failure(plan.trace, row.path, tuple(problems))
+        for plan in plans
+        for row, problems in plan.unlisted.items()
+    ]
     with _lock(out):
         for plan, download in [(each, file) for each in plans for file in each.downloads]:
             name = f"{plan.trace.name}/{download.path}"
@@ -72,7 +77,7 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
                     kept += 1
                     continue
                 size, problems = _download(client, download, plan.folder, progress)
-            except UserError as error:
+            except (UserError, OSError) as error:
                 size, problems = 0, [str(error)]
             if problems:
                 failures.append(Failure(plan.trace, download.path, tuple(problems)))

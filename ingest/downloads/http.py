@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from tracehouse.core.errors import UserError, not_installed
 
 if TYPE_CHECKING:
+    from requests import ConnectionError as RequestConnectionError
     from requests import Response, Session
 
 Result = TypeVar("Result")
@@ -20,6 +21,9 @@ _RETRYABLE_STATUS = (408, 425, 429, 500, 502, 503, 504)
 _REFUSALS = {401: "it asks for a login", 403: "access is refused", 404: "not found", 410: "gone"}
 # Progress after which the attempts are counted from one again.
 _PROGRESS_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 18
+_CONNECT_S = 15.0
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,8 @@ class RetryPolicy:
 
     A request is made up to `attempts` times. The pause is `pause_s` at first and doubles each time, or it is
     what the server asks for, up to `longest_pause_s`. The count starts again after each MiB received. A
-    transfer fails where nothing arrives for `silence_s`, or fewer than `least_bytes_per_s` on average over
-    that time.
+    transfer fails where nothing or only a part of the header arrives for `silence_s`, or fewer than
+    `least_bytes_per_s` of the body on average over that time.
     """
 
     attempts: int = 6
@@ -66,11 +70,13 @@ class Client:
     session: "Session"
     mirrors: Mapping[str, str] = field(default_factory=dict)
     policy: RetryPolicy = DEFAULT_RETRY_POLICY
+    _reached_hosts: set[str] = field(default_factory=set)
+    _lost_hosts: set[str] = field(default_factory=set)
     _unreachable_hosts: set[str] = field(default_factory=set)
 
     def resolve(self, url: str) -> str:
         """The URL to request instead of `url`: its mirror's, if it has one."""
-        host = urlsplit(url).netloc
+        host = host_of(url)
         mirror = self.mirrors.get(host)
         return url if mirror is None else mirror.rstrip("/") + url.partition(host)[2]
 
@@ -85,31 +91,86 @@ class Client:
         import urllib3
 
         resolved = self.resolve(url)
-        silence_s = self.policy.silence_s
         try:
-            with self.session.get(resolved, headers=headers, stream=True, timeout=silence_s) as response:
+            with self._send(resolved, headers) as response:
+                self._reached_hosts.update(host_of(each.url) for each in (*response.history, response))
                 _check_status(response, resolved)
                 yield response
         except (requests.exceptions.SSLError, urllib3.exceptions.SSLError) as error:
             raise SourceError(f"{resolved}: no secure connection ({_innermost(error)})") from error
-        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-            raise RetryableError(f"{resolved}: no data for {silence_s:g} s", reached=False) from error
         except requests.ConnectionError as error:
-            raise RetryableError(f"{resolved}: no connection ({_innermost(error)})", reached=False) from error
+            raise self._explain_connection(resolved, error) from error
+        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
+            what = f"the server did not go on within {self.policy.silence_s:g} s"
+            raise RetryableError(f"{resolved}: {what}", reached=False) from error
         except (urllib3.exceptions.HTTPError, requests.exceptions.ChunkedEncodingError) as error:
             raise RetryableError(f"{resolved}: the connection broke off ({_innermost(error)})") from error
         except requests.RequestException as error:
             raise SourceError(f"{resolved}: {_innermost(error)}") from error
+
+    def _send(self, url: str, headers: Mapping[str, str]) -> "Response":
+        import requests
+
+        silence_s = self.policy.silence_s
+        try:
+            return self.session.get(
+                url, headers=headers, stream=True, timeout=(min(_CONNECT_S, silence_s), silence_s)
+            )
+        except requests.exceptions.InvalidHeader:
+            raise
+        except ValueError as error:
+            # An error of Requests, or of a parser of URLs that it does not catch.
+            raise SourceError(f"{url}: it is, or redirects to, an invalid address ({error})") from error
+
+    def _explain_connection(self, url: str, error: "RequestConnectionError") -> SourceError | RetryableError:
+        """The error of a request that got no response. Only a host that has answered before gets another."""
+        from urllib3.exceptions import ConnectTimeoutError
+
+        why = _innermost(error)
+        if not any(isinstance(cause, ConnectTimeoutError) for cause in _causes(error)):
+            return RetryableError(f"{url}: the connection broke off ({why})")
+        host = host_of(getattr(error.request, "url", None) or url)
+        if host in self._reached_hosts:
+            return RetryableError(f"{url}: no connection ({why})", reached=False)
+        self._unreachable_hosts.add(host)
+        return SourceError(f"{url}: no connection to {host} ({why}). Check the network and the proxy")
+
+    def read_blocks(self, response: "Response") -> Iterator[bytes]:
+        """The body as sent, block by block. Raises RetryableError where it arrives too slowly."""
+        policy = self.policy
+        since_s, received = time.monotonic(), 0
+        while block := response.raw.read1(_BLOCK_BYTES, decode_content=False):
+            yield block
+            received += len(block)
+            waited_s = time.monotonic() - since_s
+            if waited_s > policy.silence_s:
+                if received < policy.least_bytes_per_s * waited_s:
+                    raise RetryableError(
+                        f"{response.url}: received only {received:,} bytes in {waited_s:.0f} s"
+                    )
+                since_s, received = time.monotonic(), 0
+
+    def read_at_most(self, response: "Response", limit: int) -> bytes:
+        """The first `limit` bytes of the body, or all of a shorter one."""
+        body = bytearray()
+        for block in self.read_blocks(response):
+            body += block
+            if len(body) >= limit:
+                break
+        return bytes(body[:limit])
 
     def retry(
         self, url: str, attempt: Callable[[], Result], received: Callable[[], int] = lambda: 0
     ) -> Result:
         """Call `attempt` until it returns, as the retry policy says. Raises SourceError when it gives up.
 
-        `received` returns the bytes received so far. A host that could not be reached gets one attempt for
-        each later file.
+        `received` returns the bytes received so far. A host that no longer answers gets one attempt for each
+        later file, and one that never could be connected to gets none.
         """
-        host = urlsplit(self.resolve(url)).netloc
+        resolved = self.resolve(url)
+        host = host_of(resolved)
+        if host in self._unreachable_hosts:
+            raise SourceError(f"{resolved}: no connection to {host}, as above")
         most, attempts = received(), 0
         while True:
             try:
@@ -118,9 +179,9 @@ class Client:
                 if received() >= most + _PROGRESS_BYTES:
                     most, attempts = received(), 0
                 attempts += 1
-                if attempts >= self.policy.attempts or host in self._unreachable_hosts:
+                if attempts >= self.policy.attempts or host in self._lost_hosts:
                     if not failure.reached:
-                        self._unreachable_hosts.add(host)
+                        self._lost_hosts.add(host)
                     raise SourceError(f"{failure}; tried {attempts} time{'s' * (attempts != 1)}") from failure
                 self._pause(failure, attempts)
 
@@ -141,16 +202,29 @@ def open_client(mirrors: Mapping[str, str], policy: RetryPolicy) -> Iterator[Cli
         import requests
     except ModuleNotFoundError as error:
         raise not_installed("downloads need", str(error.name), "fetch") from None
+    from tracehouse.ingest.downloads.connection import MOST_REDIRECTS, LimitedAdapter
+
     with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, LimitedAdapter())
+        session.max_redirects = MOST_REDIRECTS
         session.headers["User-Agent"] = f"tracehouse/{version('tracehouse')}"
         # A compressed response could not be resumed by a byte range.
         session.headers["Accept-Encoding"] = "identity"
         yield Client(session, mirrors, policy)
 
 
+def host_of(url: str) -> str:
+    """The host and port of a URL, empty where it is invalid."""
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""
+
+
 def content_range(response: "Response") -> tuple[int | None, int | None]:
     """The first byte of the range and the length of the whole file."""
-    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", response.headers.get("Content-Range", "").strip())
+    found = _RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
     return (int(found[1]), int(found[2])) if found else (None, None)
 
 
@@ -174,12 +248,22 @@ def _retry_after_s(response: "Response") -> float | None:
     from urllib3.util import Retry
 
     try:
-        return Retry().get_retry_after(response.raw)
-    except InvalidHeader:
+        pause_s = Retry().get_retry_after(response.raw)
+        return None if pause_s is None else float(pause_s)
+    except (InvalidHeader, ValueError, OverflowError):
         return None
 
 
 def _innermost(error: BaseException) -> str:
     """The message of the innermost wrapped error."""
-    inner = getattr(error, "reason", None) or next(iter(error.args), None)
-    return _innermost(inner) if isinstance(inner, BaseException) else str(error).rpartition(": ")[2]
+    *_, innermost = _causes(error)
+    return str(innermost).rpartition(": ")[2]
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and those that it wraps, outermost first."""
+    yield error
+    wrapped = (getattr(error, "reason", None), *error.args)
+    inner = next((each for each in wrapped if isinstance(each, BaseException)), None)
+    if inner is not None:
+        yield from _causes(inner)

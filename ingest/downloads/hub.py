@@ -4,51 +4,101 @@ One request to ``/api/datasets/<name>/tree/<revision>/<folder>`` per page. The p
 the same, and would bring a dozen packages for this one request.
 """
 
+import json
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
+from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.downloads.http import Client, SourceError
-from tracehouse.ingest.downloads.locations import Download
+from tracehouse.ingest.downloads.locations import Download, Listing, is_plausible
+
+# A page of the Hub lists a thousand files in 400 KiB.
+_MOST_PAGES = 20
+_MOST_PAGE_BYTES = 1 << 20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def list_files(client: Client, folder: Download) -> list[Download]:
-    """The files that a download with a ``*`` in its name stands for. Raises SourceError if there are none."""
+def list_files(client: Client, folder: Download) -> Listing:
+    """The files that a download with a ``*`` in its name stands for."""
     [url] = folder.urls
     base_url = url.rpartition("/")[0]
     listing = base_url.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")
     pattern = folder.path.rpartition("/")[2]
-    found = []
-    for path, size, sha256 in _list_entries(client, listing):
-        name = path.rpartition("/")[2]
-        if fnmatchcase(name, pattern):
+    found, invalid, problems = {}, [], []
+    try:
+        for entry in _list_entries(client, listing):
+            name = _name(entry)
+            if name and not fnmatchcase(name, pattern):
+                continue
+            try:
+                size, sha256 = _parse_entry(name, entry)
+            except (ValueError, TypeError, LookupError, AttributeError):
+                invalid.append(escape_name(name[:40]) or "without a name")
+                continue
             path = folder.path.replace(pattern, name)
-            found.append(Download(path, (f"{base_url}/{name}",), (), size, sha256, folder.cluster))
-    if not found:
-        raise SourceError(f"{client.resolve(listing)}: it lists no {pattern}")
-    return found
+            place = f"{base_url}/{quote(name)}"
+            found[name] = Download(path, (place,), (), size, sha256, folder.cluster)
+    except SourceError as error:
+        problems.append(str(error))
+    if invalid:
+        what = f"entries without a valid name, size or checksum: {join_names(invalid, 3)}"
+        problems.append(f"{client.resolve(listing)}: {what}")
+    if not found and not problems:
+        problems.append(f"{client.resolve(listing)}: it lists no {pattern}")
+    return Listing(tuple(found.values()), tuple(problems))
 
 
-def _list_entries(client: Client, listing: str) -> Iterator[tuple[str, int, str]]:
-    """Path, size and checksum of each file in the folder, over all pages of the list."""
+def _list_entries(client: Client, listing: str) -> Iterator[Any]:
+    """The entries of the folder that are no folders, over all pages of the list."""
     page = listing
-    while page:
-        entries, page = client.retry(page, lambda page=page: _read_page(client, page))  # type: ignore[misc]
-        yield from entries
+    for _ in range(_MOST_PAGES):
+        entries, link = client.retry(page, lambda page=page: _read_page(client, page))  # type: ignore[misc]
+        yield from (each for each in entries if not isinstance(each, dict) or each.get("type") == "file")
+        if not link:
+            return
+        page = _next_page(client, page, link)
+    raise SourceError(f"{client.resolve(listing)}: its list of files has more than {_MOST_PAGES} pages")
 
 
-def _read_page(client: Client, page: str) -> tuple[list[tuple[str, int, str]], str]:
-    """The files on one page and the URL of the next page, empty after the last one."""
+def _read_page(client: Client, page: str) -> tuple[list[Any], str]:
+    """The entries of one page and its link to the next page, empty on the last one."""
     with client.get(page, {}) as response:
-        try:
-            entries = [_parse_entry(entry) for entry in response.json() if entry["type"] == "file"]
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise SourceError(f"{client.resolve(page)}: it is no list of files ({error!r})") from None
-        following = response.links.get("next", {}).get("url", "")
-        return entries, urljoin(page, following) if following else ""
+        body = client.read_at_most(response, _MOST_PAGE_BYTES)
+        link = response.links.get("next", {}).get("url", "")
+    try:
+        entries = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{client.resolve(page)}: it is no list of files ({error})") from None
+    if not isinstance(entries, list):
+        raise SourceError(f"{client.resolve(page)}: it is no list of files")
+    return entries, link
 
 
-def _parse_entry(entry: dict[str, Any]) -> tuple[str, int, str]:
+def _next_page(client: Client, page: str, link: str) -> str:
+    """The URL that a page links to. Raises SourceError where it is on another server."""
+    resolved = client.resolve(page)
+    try:
+        following = urljoin(page, link)
+        if urlsplit(following)[:2] in (urlsplit(page)[:2], urlsplit(resolved)[:2]):
+            return following
+    except ValueError:
+        pass
+    raise SourceError(f"{resolved}: its next page is not on this server: {link[:200]}")
+
+
+def _name(entry: Any) -> str:
+    """The name of a file, empty where the entry has none."""
+    path = entry.get("path") if isinstance(entry, dict) else None
+    return path.rpartition("/")[2] if isinstance(path, str) else ""
+
+
+def _parse_entry(name: str, entry: dict[str, Any]) -> tuple[int, str]:
+    """The size and checksum of a file. Raises ValueError, TypeError or LookupError if one is invalid."""
     # Only files in Git LFS have a sha256: it is their object id.
-    return entry["path"], int(entry["size"]), entry["lfs"]["oid"] if "lfs" in entry else ""
+    sha256 = entry["lfs"]["oid"] if entry.get("lfs") else ""
+    if not is_plausible(name, entry["size"]) or (sha256 and not _SHA256.fullmatch(sha256)):
+        raise ValueError
+    return entry["size"], sha256

@@ -20,6 +20,11 @@ from tracehouse.ingest.downloads.remote_zip import RemoteZip
 FOLDER = Path(__file__).parents[1] / "traces"
 
 _SUFFIX = "_downloads.csv"
+# More than all published files together.
+_LARGEST_BYTES = 10**13
+# File systems allow 255; a partial download adds 11.
+_LONGEST_NAME_BYTES = 200
+_LONGEST_PATH_BYTES = 1000
 _PARTS = re.compile(r"\{(?P<first>[a-z]{2})\.\.(?P<last>[a-z]{2})\}")
 
 
@@ -48,6 +53,27 @@ class Download:
         folder = self.path.rpartition("/")[0]
         names = (url.rpartition("/")[2] for url in self.parts)
         return tuple(f"{folder}/{name}" if folder else name for name in names)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files that a folder or an archive on a server lists, and what is wrong with its list."""
+
+    files: tuple[Download, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def is_plausible(path: str, size: object) -> bool:
+    """Whether a path and a size that a server lists can be those of a file."""
+    names = path.split("/")
+    has_name = path.isprintable() and not {"", ".", ".."} & set(names)
+    return (
+        has_name
+        and all(len(name.encode()) <= _LONGEST_NAME_BYTES for name in names)
+        and len(path.encode()) <= _LONGEST_PATH_BYTES
+        and type(size) is int
+        and 0 <= size <= _LARGEST_BYTES
+    )
 
 
 def downloads(trace: Trace, folder: Path = FOLDER) -> tuple[Download, ...]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.downloads import hub, locations
 from tracehouse.ingest.downloads.download import partial_size
 from tracehouse.ingest.downloads.http import DEFAULT_RETRY_POLICY, Client, RetryPolicy, SourceError
-from tracehouse.ingest.downloads.locations import Download
+from tracehouse.ingest.downloads.locations import Download, Listing, is_plausible
 from tracehouse.ingest.downloads.remote_zip import RemoteZip
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 
@@ -30,8 +31,7 @@ class FetchRequest:
 
     Telemetry is fetched only for the given `metrics` (``all`` for every one) or `clusters`. `mirrors` maps a
     host to the URL that replaces scheme and host. `only` selects partitions (see `selection`): only these
-    members of a zip are fetched, as files in folders. A dry run lists telemetry with a single attempt and
-    goes on without the list.
+    members of a zip are fetched, as files in folders. A dry run makes a single attempt to list telemetry.
     """
 
     out: Path
@@ -58,14 +58,14 @@ class FetchRequest:
 class Plan:
     """The files of one trace to fetch to `folder`.
 
-    `unlisted` maps each telemetry folder that could not be listed to the reason.
+    `unlisted` maps each telemetry folder or zip whose files could not all be listed to the reasons.
     """
 
     trace: Trace
     folder: Path
     downloads: tuple[Download, ...]
     omits_telemetry: bool
-    unlisted: Mapping[Download, str] = field(default_factory=dict)
+    unlisted: Mapping[Download, Sequence[str]] = field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[Download, ...]:
@@ -82,53 +82,60 @@ class Plan:
 
 
 def plan_downloads(request: FetchRequest, client: Client) -> list[Plan]:
-    """Plan what a request fetches. Only the list of telemetry files needs the network.
+    """Plan what a request fetches. Only lists of telemetry and of the members of a zip need the network.
 
-    Raises UsageError where a trace, metric or cluster does not exist, SourceError where telemetry cannot be
-    listed and this is no dry run, and UserError where a folder holds a synthetic sample.
+    Raises UsageError where a trace, metric or cluster does not exist, and UserError where a folder holds a
+    synthetic sample.
     """
     known = all_traces()
     check_traces(request.traces, known)
     chosen = [known[name] for name in dict.fromkeys(request.traces)] or list(known.values())
     rows_by_trace = {trace.name: locations.downloads(trace) for trace in chosen}
-    telemetry, unlisted = _list_telemetry(
-        request, [row for rows in rows_by_trace.values() for row in rows], client
-    )
+    telemetry = _list_telemetry(request, [row for rows in rows_by_trace.values() for row in rows], client)
     plans = []
     selection = parse_selection(request.only, chosen)
     for trace in chosen:
         rows = rows_by_trace[trace.name]
-        files = [file for row in rows for file in (telemetry.get(row, []) if row.cluster else [row])]
-        if selection:
-            files = [part for file in files for part in _select_members(file, trace, selection, client)]
+        listings = {
+            row: telemetry.get(row, Listing()) if row.cluster else _select(row, trace, selection, client)
+            for row in rows
+        }
+        files = tuple(file for listing in listings.values() for file in listing.files)
         omits_telemetry = any(row.cluster for row in rows) and not request.wants_telemetry
-        reasons = {row: unlisted[row] for row in rows if row in unlisted}
-        plans.append(Plan(trace, request.out / trace.name, tuple(files), omits_telemetry, reasons))
+        unlisted = {row: listing.problems for row, listing in listings.items() if listing.problems}
+        plans.append(Plan(trace, request.out / trace.name, files, omits_telemetry, unlisted))
     _refuse_synthetic_folders(request.out, plans)
     return plans
 
 
-def _select_members(file: Download, trace: Trace, selection: Selection, client: Client) -> Iterator[Download]:
+def _select(file: Download, trace: Trace, selection: Selection, client: Client) -> Listing:
     """The selected members of the zip of a partitioned table, or the file itself if it is another one."""
     stem, _, extension = file.path.rpartition("/")[2].rpartition(".")
     table = next(
         (t for t in trace.tables if t.converts_partitions and re.fullmatch(t.archive_stem, stem)), None
     )
-    if table is None or extension != "zip":
-        yield file
-        return
+    if not selection or table is None or extension != "zip":
+        return Listing((file,))
     archive = RemoteZip(client, file.urls[0])
-    for info in archive.members():
-        folder, _, name = info.filename.rpartition("/")
-        partition = table.partition_of(table.key_values(name, folder) or {})
-        if partition and selects(selection, partition) and ".." not in info.filename.split("/"):
-            yield Download(
-                info.filename.lstrip("/"),
-                file.urls,
-                bytes=info.file_size,
-                archive=archive,
-                member=info.filename,
-            )
+    found, invalid, problems = [], [], []
+    try:
+        for info in archive.members():
+            folder, _, name = info.filename.rpartition("/")
+            partition = table.partition_of(table.key_values(name, folder) or {})
+            if not partition or not selects(selection, partition):
+                continue
+            path = info.filename.lstrip("/")
+            if is_plausible(path, info.file_size):
+                size = info.file_size
+                found.append(Download(path, file.urls, bytes=size, archive=archive, member=info.filename))
+            else:
+                invalid.append(escape_name(path[:80]))
+    except SourceError as error:
+        problems.append(str(error))
+    if invalid:
+        what = f"members without a valid path or size: {join_names(invalid, 3)}"
+        problems.append(f"{client.resolve(file.urls[0])}: {what}")
+    return Listing(tuple(found), tuple(problems))
 
 
 def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -> Iterator[str]:
@@ -136,7 +143,7 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
     for plan in plans:
         trace = plan.trace
         yield f"{trace.name}: {trace.title}, from {trace.homepage}"
-        if not plan.downloads:
+        if not plan.downloads and not plan.unlisted:
             yield f"  not fetched: {trace.download}"
             continue
         yield f"  {_format_amount(plan.downloads)}"
@@ -147,9 +154,9 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
             yield "  without telemetry; select it with --metric (all for every metric) or --cluster"
         yield f"  licence: {trace.licence}"
         yield f"  cite: {trace.citation}"
-        for folder, reason in plan.unlisted.items():
-            yield f"  {folder.path}, could not be listed: {folder.urls[0]}"
-            yield f"    {reason}"
+        for row, problems in plan.unlisted.items():
+            yield f"  {row.path}, could not be listed completely: {row.urls[0]}"
+            yield from (f"    {problem}" for problem in problems)
         for download in plan.downloads if with_files else ():
             yield f"  {download.path}, {_format_size(download)}: {' or '.join(_format_urls(download))}"
     missing = [download for plan in plans for download in plan.missing]
@@ -176,10 +183,10 @@ def free_bytes(out: Path) -> int:
 
 def _list_telemetry(
     request: FetchRequest, rows: Sequence[Download], client: Client
-) -> tuple[dict[Download, list[Download]], dict[Download, str]]:
-    """The requested files of each telemetry folder, and the reason for each folder that cannot be listed."""
+) -> dict[Download, Listing]:
+    """The requested files of each telemetry folder."""
     if not request.wants_telemetry:
-        return {}, {}
+        return {}
     folders = [row for row in rows if row.cluster]
     clusters = sorted({folder.cluster for folder in folders})
     if not folders:
@@ -188,25 +195,18 @@ def _list_telemetry(
         if cluster not in clusters:
             raise UsageError(f"no cluster with telemetry is called {cluster}. Known: {', '.join(clusters)}")
     chosen = [folder for folder in folders if not request.clusters or folder.cluster in request.clusters]
-    found, unlisted = {}, {}
-    for folder in chosen:
-        try:
-            found[folder] = hub.list_files(client, folder)
-        except SourceError as error:
-            if not request.is_dry_run:
-                raise
-            unlisted[folder] = str(error)
-    metrics = sorted({_metric_name(file) for files in found.values() for file in files})
+    listings = {folder: hub.list_files(client, folder) for folder in chosen}
+    metrics = sorted({_metric_name(file) for listing in listings.values() for file in listing.files})
+    is_complete = not any(listing.problems for listing in listings.values())
     for metric in request.metrics:
         # A metric may exist in a folder that could not be listed.
-        if metric not in (*metrics, ALL_METRICS) and not unlisted:
+        if metric not in (*metrics, ALL_METRICS) and is_complete:
             raise UsageError(f"no telemetry is called {metric}. Known: {', '.join(metrics)}, {ALL_METRICS}")
     if request.metrics and ALL_METRICS not in request.metrics:
-        found = {
-            folder: [file for file in files if _metric_name(file) in request.metrics]
-            for folder, files in found.items()
-        }
-    return found, unlisted
+        for folder, listing in listings.items():
+            files = tuple(file for file in listing.files if _metric_name(file) in request.metrics)
+            listings[folder] = replace(listing, files=files)
+    return listings
 
 
 def _metric_name(file: Download) -> str:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from tracehouse.ingest.discovery.archives import UnreadableArchiveError, open_in_zip, open_zip
+from tracehouse.ingest.discovery.raw_stream import DAMAGE
 from tracehouse.ingest.downloads.http import (
     Client,
     RetryableError,
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # One request each; a request that breaks off is repeated from its start.
 _BLOCK_BYTES = 4 << 20
+# The directory of a million members.
+_MOST_DIRECTORY_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +37,10 @@ class RemoteZip:
 
     @cached_property
     def _archive(self) -> zipfile.ZipFile:
-        file = io.BufferedReader(_Ranges(self.client, self.url), _BLOCK_BYTES)
+        file = _Reader(_Ranges(self.client, self.url), _BLOCK_BYTES)
         try:
-            return zipfile.ZipFile(cast(BinaryIO, file))
-        except zipfile.BadZipFile as damage:
+            return open_zip(cast(BinaryIO, file))
+        except (zipfile.BadZipFile, UnreadableArchiveError) as damage:
             raise self._damaged("its directory", damage) from damage
 
     def members(self) -> Sequence[zipfile.ZipInfo]:
@@ -49,20 +53,35 @@ class RemoteZip:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
         try:
-            with self._archive.open(info) as packed, part.open("wb") as file:
+            # A member that unpacks to less than it takes packed could be read without end.
+            if info.compress_size > info.file_size + info.file_size // 50 + 1024:
+                raise zipfile.BadZipFile(f"{info.compress_size:,} bytes packed, {info.file_size:,} unpacked")
+            with open_in_zip(self._archive, info) as packed, part.open("wb") as file:
                 while block := packed.read(_BLOCK_BYTES):
                     file.write(block)
                     on_bytes(file.tell(), info.file_size)
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
-        except (zipfile.BadZipFile, EOFError) as damage:
+        except (*DAMAGE, UnreadableArchiveError, OSError) as damage:
+            # An OSError without a number comes from a decompressor, not from the disk.
+            if isinstance(damage, OSError) and damage.errno is not None:
+                raise
             raise self._damaged(member, damage) from damage
         finally:
             part.unlink(missing_ok=True)
 
     def _damaged(self, what: str, damage: Exception) -> SourceError:
         return SourceError(f"{self.client.resolve(self.url)}: {what} is damaged ({damage})")
+
+
+class _Reader(io.BufferedReader):
+    """Refuses to read as much at once as only a wrong size of a directory asks for."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > _MOST_DIRECTORY_BYTES:
+            raise zipfile.BadZipFile(f"it has {size:,} bytes")
+        return super().read(size)
 
 
 class _Ranges(io.RawIOBase):
@@ -98,6 +117,11 @@ class _Ranges(io.RawIOBase):
         self._at += count
         return count
 
+    def readall(self) -> bytes:
+        # The inherited method would make a request for every 8 KiB.
+        start, self._at = self._at, max(self._at, self._size)
+        return self._fetch(start, self._at - start) if start < self._at else b""
+
     def _fetch(self, start: int, count: int) -> bytes:
         return self._client.retry(self._url, lambda: self._request(start, count))
 
@@ -110,10 +134,10 @@ class _Ranges(io.RawIOBase):
                     "Fetch the whole file without --only"
                 )
             self._check_version(response, start)
-            data = response.raw.read(count, decode_content=False)
+            data = self._client.read_at_most(response, count)
         if len(data) != count:
             raise RetryableError(f"{url}: received {len(data):,} of {count:,} bytes")
-        return cast(bytes, data)
+        return data
 
     def _check_version(self, response: "Response", start: int) -> None:
         first, size = content_range(response)

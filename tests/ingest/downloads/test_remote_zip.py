@@ -1,20 +1,22 @@
 """Members of a zip on a server are fetched by ranges, without the rest of it."""
 
 import os
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import publisher
 import pytest
 from few_files import quiet, zipped
-from publisher import Publisher
+from publisher import Answer, Handler, Publisher, sends
 
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.downloads import fetch, locations, plan
 from tracehouse.ingest.downloads.fetch import Outcome
-from tracehouse.ingest.downloads.http import RetryPolicy, SourceError, open_client
+from tracehouse.ingest.downloads.http import RetryPolicy, open_client
 from tracehouse.ingest.downloads.locations import Download
 from tracehouse.ingest.downloads.plan import FetchRequest, Plan
 
@@ -52,9 +54,9 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
         yield running
 
 
-def run(site: Publisher, out: Path, *only: str) -> tuple[list[Plan], Outcome]:
+def run(site: Publisher, out: Path, *only: str, silence_s: float = 20) -> tuple[list[Plan], Outcome]:
     mirrors = {"publisher.example": site.url}
-    policy = RetryPolicy(attempts=3, pause_s=0.001, longest_pause_s=2, silence_s=20)
+    policy = RetryPolicy(attempts=3, pause_s=0.001, longest_pause_s=2, silence_s=silence_s)
     with open_client(mirrors, policy) as client:
         plans = plan.plan_downloads(
             FetchRequest(out, ["probe"], mirrors=mirrors, policy=policy, only=only), client
@@ -96,8 +98,8 @@ def test_asks_before_fetching_all(site: Publisher, tmp_path: Path) -> None:
 
 def test_refuses_a_server_without_ranges(site: Publisher, tmp_path: Path) -> None:
     site.answers[PATH] = [publisher.whole()]
-    with pytest.raises(SourceError, match=r"sends whole files only.*without --only"):
-        run(site, tmp_path, "day=9")
+    [failure] = run(site, tmp_path, "day=9")[1].failures
+    assert re.search(r"sends whole files only.*without --only", str(failure))
     assert files_in(tmp_path) == {}
 
 
@@ -136,7 +138,119 @@ def test_refuses_a_damaged_member(site: Publisher, tmp_path: Path) -> None:
     assert list(files_in(tmp_path)) == ["pods/day=9/hour=00/part-000.parquet"]
 
 
-def test_refuses_a_file_that_is_no_zip(site: Publisher, tmp_path: Path) -> None:
-    site.files[PATH] = b"no zip" * 50
-    with pytest.raises(UserError, match="its directory is damaged"):
-        run(site, tmp_path, "day=9")
+BAD, GOOD = (f"pods/day=9/hour=0{hour}/part-000.parquet" for hour in (7, 0))
+# Where an entry of a directory has its fields.
+FIELDS = {"version": 6, "flags": 8, "method": 10, "packed": 20, "size": 24, "at": 42, "name": 46}
+
+
+def in_entry(**fields: bytes) -> Callable[[], bytes]:
+    """The zip with other bytes in some fields of the bad member's entry in the directory."""
+
+    def damaged() -> bytes:
+        packed = bytearray(zipped(MEMBERS, zipfile.ZIP_STORED))
+        start = packed.rindex(BAD.encode()) - FIELDS["name"]
+        for field, value in fields.items():
+            at = start + FIELDS[field]
+            packed[at : at + len(value)] = value
+        return bytes(packed)
+
+    return damaged
+
+
+def in_data(method: int) -> Callable[[], bytes]:
+    """The zip with a byte in the bad member that no packed data begin with."""
+
+    def damaged() -> bytes:
+        packed = bytearray(zipped(MEMBERS, method))
+        packed[packed.index(BAD.encode()) + len(BAD)] = 7
+        return bytes(packed)
+
+    return damaged
+
+
+def one_too_many() -> bytes:
+    """The zip with a wrong number of entries in its last record."""
+    packed = bytearray(zipped(MEMBERS, zipfile.ZIP_STORED))
+    packed[-12] += 1
+    return bytes(packed)
+
+
+def renamed(name: str) -> Callable[[], bytes]:
+    return lambda: zipped({name: b"x", GOOD: MEMBERS[GOOD]})
+
+
+def part(headers: bytes, body: bytes = b"", every_s: float = 0.0) -> Answer:
+    return sends(b"HTTP/1.1 206 Partial\r\n" + headers, body, every_s)
+
+
+def in_range(span: bytes) -> Answer:
+    return part(b"Content-Range: bytes " + span + b"\r\n\r\n", b"x")
+
+
+def slow_end(handler: Handler, content: bytes) -> None:
+    """The end of the zip, byte by byte."""
+    span = f"bytes {len(content) - 22}-{len(content) - 1}/{len(content)}"
+    headers = f"ETag: {publisher.etag(content)}\r\nContent-Range: {span}\r\n\r\n"
+    part(headers.encode(), b"x", 0.2)(handler, content)
+
+
+@dataclass(frozen=True)
+class Lie:
+    """A damaged zip, answers instead of it, the last one again and again, and what fails with which error."""
+
+    name: str
+    error: str
+    packed: Callable[[], bytes] = lambda: zipped(MEMBERS, zipfile.ZIP_STORED)
+    answers: Sequence[Answer] = ()
+    failed: str = "pods.zip"
+    silence_s: float = 20
+    others: Sequence[str] = ()
+
+
+MANY_DIGITS = b"0-0/" + b"9" * 5000
+LIES = [
+    Lie("no zip", "its directory is damaged (File is not a zip file)", lambda: b"no zip" * 50),
+    Lie("later version", "zip file version 9.9", in_entry(version=b"\x63")),
+    Lie("name not UTF-8", "its directory is damaged", in_entry(flags=b"\0\x08", name=b"\xff")),
+    Lie("entry too many", "its directory does not list all files", one_too_many),
+    Lie("encrypted", "is encrypted", in_entry(flags=b"\1"), (), BAD, others=[GOOD]),
+    Lie("other method", "method is not supported", in_entry(method=b"\x63"), (), BAD, others=[GOOD]),
+    Lie("larger", "bytes packed, 90,000 unpacked", in_entry(packed=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
+    Lie("smaller", "Bad CRC-32", in_entry(size=b"\5"), (), BAD, others=[GOOD]),
+    Lie("elsewhere", "damaged", in_entry(at=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
+    Lie("not deflated", "invalid block", in_data(zipfile.ZIP_DEFLATED), (), BAD, others=[GOOD]),
+    Lie("not bzip2", "Invalid data stream", in_data(zipfile.ZIP_BZIP2), (), BAD, others=[GOOD]),
+    Lie("long name", "without a valid path", renamed(f"{'x' * 300}/{BAD}"), others=[GOOD]),
+    Lie("long path", "without a valid path", renamed(f"{'x/' * 3000}/{BAD}"), others=[GOOD]),
+    Lie("path outside", "without a valid path", renamed(f"../{BAD}"), others=[GOOD]),
+    Lie("range of many digits", "another range", answers=[in_range(MANY_DIGITS)]),
+    Lie("range without size", "another range", answers=[in_range(b"0-0/*")]),
+    Lie("range elsewhere", "another range", answers=[in_range(b"5-5/9")]),
+    Lie("empty range", "received 0 of 1", answers=[part(b"Content-Range: bytes 0-0/9\r\n\r\n")]),
+    Lie("slow header", "did not go on within 1 s", answers=[part(b"X: ", b"x", 0.02)], silence_s=1),
+    Lie("slow range", "received only", answers=[publisher.well, slow_end], silence_s=1),
+]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.name)
+def test_a_lie_fails_one_file(
+    lie: Lie, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file next to the zip comes in any case, and another member where the directory can be read."""
+    other = Download("other.csv", (URL.replace("pods.zip", "other.csv"),))
+    whole = locations.downloads(TRACE)
+    monkeypatch.setattr(locations, "downloads", lambda _: (*whole, other))
+    site.files |= {PATH: lie.packed(), "/data/other.csv": b"a,b\n1,2\n"}
+    site.answers[PATH] = [*lie.answers, *lie.answers[-1:] * 20]
+    [failure] = run(site, tmp_path, "day=9", silence_s=lie.silence_s)[1].failures
+    [problem] = failure.problems
+    assert failure.path == lie.failed
+    assert problem.startswith(f"{site.url}{PATH}: ") and lie.error in problem
+    assert set(files_in(tmp_path)) == {"other.csv", *lie.others}
+
+
+def test_refuses_a_huge_directory(site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracehouse.ingest.downloads.remote_zip._MOST_DIRECTORY_BYTES", 1000)
+    [failure] = run(site, tmp_path, "day=9")[1].failures
+    assert re.search(r"its directory is damaged \(it has [\d,]+ bytes\)", str(failure))

@@ -1,0 +1,256 @@
+"""Servers that lie: the file of a lie fails with a sentence and its URL, and another file comes."""
+
+import hashlib
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import publisher
+import pytest
+from few_files import quiet
+from publisher import Answer, Publisher, sends
+
+from tracehouse.ingest.downloads import download, fetch, locations
+from tracehouse.ingest.downloads.fetch import Outcome
+from tracehouse.ingest.downloads.http import DEFAULT_RETRY_POLICY, RetryPolicy, open_client
+from tracehouse.ingest.downloads.locations import Download
+from tracehouse.ingest.downloads.plan import FetchRequest, plan_downloads
+
+# A lie that never ends must not end the whole run of the tests.
+pytestmark = pytest.mark.timeout(300)
+
+CONTENT = b"job_id,submission_time,duration,num_gpu\n" + b"1,0,600,1\n" * 3_000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+HOST = "https://publisher.example"
+OK = b"HTTP/1.1 200 OK\r\n"
+BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: %s\r\n\r\n"
+MOVED = b"HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\nLocation: %s\r\n\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+CHUNK = b"%x\r\n%s\r\n" % (len(CONTENT), CONTENT)
+REST = b"HTTP/1.1 206 Partial\r\nETag: %s\r\nContent-Range: bytes 5000-%d/%%s\r\n" % (
+    publisher.etag(CONTENT).encode(),
+    len(CONTENT) - 1,
+)
+
+
+def has_length(value: bytes) -> Answer:
+    return sends(OK + b"Content-Length: " + value + b"\r\n\r\n" + CONTENT)
+
+
+@dataclass(frozen=True)
+class Lie:
+    """An answer to each request after `first`, what else is known of the file, and a part of the error."""
+
+    name: str
+    answer: Answer
+    error: str
+    size: int | None = None
+    sha256: str = ""
+    silence_s: float = 20.0
+    first: Sequence[Answer] = ()
+
+
+SLOW = 1.0
+LIES = [
+    Lie("negative length", has_length(b"-5"), "the server does not send the length"),
+    Lie("length in words", has_length(b"many"), "the server does not send the length"),
+    Lie("length in superscript", has_length(b"\xb2"), "the server does not send the length"),
+    Lie("length of many digits", has_length(b"9" * 5000), "the server does not send the length"),
+    Lie("length of an exabyte", has_length(b"1" + b"0" * 17), "it does not fit on the disk (100,000,000"),
+    Lie("exabyte with checksum", has_length(b"1" + b"0" * 17), "it does not fit on the disk", sha256=SHA256),
+    Lie("two lengths", has_length(b"5\r\nContent-Length: 7"), "unmatching values"),
+    Lie("negative pause", sends(BUSY % b"-5"), "the server is not ready (503); tried 2 times"),
+    Lie("pause in words", sends(BUSY % b"soon"), "the server is not ready (503); tried 2 times"),
+    Lie("pause of many digits", sends(BUSY % (b"9" * 5000)), "is not ready (503); tried 2 times"),
+    Lie("pause of ages", sends(BUSY % b"99999999999"), "the server asks to wait"),
+    Lie("pause to a far date", sends(BUSY % b"Fri, 31 Dec 9999 23:59:59 GMT"), "the server asks to wait"),
+    Lie("pause to no date", sends(BUSY % b"Fri, 31 Dec 99999999999 23:59:59 GMT"), "tried 2 times"),
+    Lie("half an address", sends(MOVED % b"http://["), "an invalid address"),
+    Lie("address of empty labels", sends(MOVED % b"http://a..b/"), "an invalid address"),
+    Lie("address with a large port", sends(MOVED % b"http://a:99999/"), "an invalid address"),
+    Lie("address in Latin-1", sends(MOVED % b"http://\xff/"), "an invalid address"),
+    Lie("address of another scheme", sends(MOVED % b"ftp://a/b"), "an invalid address (No connection"),
+    Lie("redirects in a loop", sends(MOVED % b"/bad.csv"), "Exceeded 8 redirects"),
+    Lie("redirect with endless body", sends(b"HTTP/1.1 302 Found\r\nLocation: /none\r\n\r\n", b"x" * 9999),
+        "not found (404)"),
+    Lie("no HTTP", sends(b"220 mail.example ESMTP\r\n"), "tried 2 times"),
+    Lie("slow header", sends(OK + b"X: ", b"x", 0.02), "did not go on within 1 s", silence_s=SLOW),
+    Lie("slow status", sends(b"H", b"T", 0.02), "did not go on within 1 s", silence_s=SLOW),
+    Lie("endless interim answers", sends(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 999), "more headers than"),
+    Lie("chunks beyond the size", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
+    Lie("chunks beyond the size, with checksum", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes",
+        len(CONTENT), SHA256),
+    Lie("endless chunks", sends(CHUNKED, CHUNK), "more than 500,000 bytes"),
+    Lie("endless body", sends(OK + b"\r\n", CONTENT), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
+    Lie("endless body with checksum", sends(OK + b"\r\n", CONTENT), "more than 500,000", sha256=SHA256),
+    Lie("endless body without size", sends(OK + b"\r\n", CONTENT), "does not send the length"),
+    Lie("slow end of a chunk", sends(CHUNKED + CHUNK + b"5;", b"x", 0.02), "within 1 s", silence_s=SLOW),
+    Lie("endless trailers", sends(CHUNKED + CHUNK + b"0\r\n", b"X: y\r\n" * 999), "more headers than"),
+    Lie("negative chunk", sends(CHUNKED + b"-5\r\n", CONTENT), "more than 500,000"),
+    Lie("rest longer than the file", sends(REST % b"%d" % len(CONTENT) + b"\r\n", CONTENT),
+        f"more than {len(CONTENT):,} bytes", first=[publisher.cut(5000)]),
+    Lie("rest of many digits", sends(REST % (b"9" * 5000) + b"\r\n"), "another range than requested",
+        first=[publisher.cut(5000)]),
+]  # fmt: skip
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
+    monkeypatch.setattr(download, "_MOST_BYTES", 500_000)
+    with publisher.publishing() as running:
+        running.files |= {"/bad.csv": CONTENT, "/good.csv": CONTENT}
+        yield running
+
+
+def run(
+    site: Publisher,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: Sequence[Download],
+    policy: RetryPolicy,
+    trace: str = "itp",
+    **options: object,
+) -> Outcome:
+    """Fetch files and then another one, which comes in any case."""
+    good = Download("good.csv", (f"{HOST}/good.csv",))
+    monkeypatch.setattr(locations, "downloads", lambda _: (*files, good))
+    mirrors = {
+        "publisher.example": site.url,
+        "huggingface.co": f"{site.url}/hub",
+        "gone.example": "http://gone.invalid",
+        "mistyped.example": "http://[",
+    }
+    request = FetchRequest(out, [trace], mirrors=mirrors, policy=policy, **options)  # type: ignore[arg-type]
+    with open_client(mirrors, policy) as client:
+        outcome = fetch.fetch(plan_downloads(request, client), out, client, quiet, lambda _: None)
+    assert (out / trace / "good.csv").read_bytes() == CONTENT
+    return outcome
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.name)
+def test_a_lie_fails_one_file(
+    lie: Lie, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.answers["/bad.csv"] = [*lie.first, *[lie.answer] * 20]
+    policy = RetryPolicy(attempts=2, pause_s=0.001, longest_pause_s=2, silence_s=lie.silence_s)
+    bad = Download("bad.csv", (f"{HOST}/bad.csv",), bytes=lie.size, sha256=lie.sha256)
+    outcome = run(site, tmp_path, monkeypatch, [bad], policy)
+    [failure] = outcome.failures
+    [problem] = failure.problems
+    assert problem.startswith(f"{site.url}/bad.csv: ") and lie.error in problem
+    assert sum(path.stat().st_size for path in tmp_path.rglob("bad.csv*")) <= len(CONTENT)
+
+
+QUICK = RetryPolicy(attempts=2, pause_s=0.001, longest_pause_s=2, silence_s=20)
+FOLDER = Download(
+    "data/kalos/*.csv", ("https://huggingface.co/datasets/o/n/resolve/main/kalos/*.csv",), cluster="kalos"
+)
+LISTING = "/hub/api/datasets/o/n/tree/main/kalos"
+GOOD = "/hub/datasets/o/n/resolve/main/kalos/a%20%23.csv"
+ENTRY = f'{{"type": "file", "path": "kalos/a #.csv", "size": {len(CONTENT)}, "lfs": {{"oid": "{SHA256}"}}}}'
+
+
+def entry(**changed: str) -> str:
+    """An entry of which the JSON of some values is another one."""
+    values = {"type": '"file"', "path": '"kalos/BAD.csv"', "size": "5"} | changed
+    return "{" + ", ".join(f'"{key}": {value}' for key, value in values.items()) + "}"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(entry(size=size) for size in ("1e999", "NaN", "-1", '"12"', "1.5", "true", "null", "1" + "0" * 30)),
+        *(entry(path=path) for path in ("5", "null", '"a\\u0000.csv"', '"\\ud800.csv"', '"\\u001b.csv"')),
+        entry(path=json.dumps("x" * 300 + ".csv")),
+        *(entry(lfs=lfs) for lfs in ('{"oid": 5}', '{"oid": "x"}', "[1]", '"x"')),
+        *('{"type": "file"}', '"x"', "5", "[]"),
+    ],
+)  # fmt: skip
+def test_an_invalid_entry_fails_alone(
+    bad: str, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.files[LISTING] = f"[{bad}, {ENTRY}]".encode()
+    site.files[GOOD] = CONTENT
+    outcome = run(site, tmp_path, monkeypatch, [FOLDER], QUICK, "acme", clusters=["kalos"])
+    [failure] = outcome.failures
+    [problem] = failure.problems
+    assert problem.startswith(f"{site.url}{LISTING}: entries without a valid name, size or checksum")
+    assert (tmp_path / "acme" / "data" / "kalos" / "a #.csv").read_bytes() == CONTENT
+
+
+def links_to(address: str) -> Answer:
+    return publisher.says(f"[{ENTRY}]".encode(), Link=f'<{address}>; rel="next"')
+
+
+def links_on(handler: publisher.Handler, _: bytes) -> None:
+    links_to(f"{handler.path}x".removeprefix("/hub"))(handler, b"")
+
+
+@pytest.mark.parametrize(
+    ("answer", "files", "error"),
+    [
+        (publisher.says(b"[" * 200_000), 1, "it is no list of files"),
+        (publisher.says(f"[{'9' * 5000}]".encode()), 1, "it is no list of files"),
+        (sends(OK + b"\r\n", b"[1]," * 9999), 1, "it is no list of files"),
+        (links_to(LISTING.removeprefix("/hub")), 2, "more than 20 pages"),
+        (links_on, 2, "more than 20 pages"),
+        (links_to("https://elsewhere.example/list"), 2, "is not on this server: https://elsewhere.example"),
+        (links_to("file:///etc/passwd"), 2, "is not on this server: file:///etc/passwd"),
+        (links_to("http://["), 2, "is not on this server: http://["),
+    ],
+    ids=["nested", "digits", "endless", "itself", "more and more", "other host", "file", "no address"],
+)
+def test_an_invalid_list_fails_alone(
+    answer: Answer, files: int, error: str, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.answers |= {LISTING + "x" * pages: [answer] * 30 for pages in range(30)}
+    site.files[GOOD] = CONTENT
+    outcome = run(site, tmp_path, monkeypatch, [FOLDER], QUICK, "acme", clusters=["kalos"])
+    [failure] = outcome.failures
+    assert outcome.fetched == files
+    assert failure.problems[0].startswith(f"{site.url}{LISTING}") and error in failure.problems[0]
+
+
+def test_host_without_address_is_looked_up_once(
+    site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a network the command says so at once."""
+    looked_up, find = [], socket.getaddrinfo
+
+    def find_others(host: str, *rest: Any, **named: Any) -> Any:
+        if host != "gone.invalid":
+            return find(host, *rest, **named)
+        looked_up.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", find_others)
+    files = [Download(f"{n}.csv", (f"https://gone.example/{n}.csv",)) for n in range(3)]
+    outcome = run(site, tmp_path, monkeypatch, files, DEFAULT_RETRY_POLICY)
+    assert len(looked_up) == 1
+    assert [problem for failure in outcome.failures for problem in failure.problems] == [
+        "http://gone.invalid/0.csv: no connection to gone.invalid (Failed to resolve 'gone.invalid' "
+        "([Errno -2] Name or service not known)). Check the network and the proxy",
+        "http://gone.invalid/1.csv: no connection to gone.invalid, as above",
+        "http://gone.invalid/2.csv: no connection to gone.invalid, as above",
+    ]
+
+
+def test_a_mirror_without_address_fails_one_file(
+    site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Download("bad.csv", ("https://mistyped.example/bad.csv",))
+    [failure] = run(site, tmp_path, monkeypatch, [bad], QUICK).failures
+    assert "it is, or redirects to, an invalid address" in str(failure)
+
+
+def test_an_error_of_the_disk_fails_one_file(
+    site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "itp").mkdir()
+    (tmp_path / "itp" / "data").write_bytes(b"a file in place of the folder")
+    bad = Download("data/bad.csv", (f"{HOST}/bad.csv",))
+    [failure] = run(site, tmp_path, monkeypatch, [bad], QUICK).failures
+    assert "File exists" in str(failure)
