@@ -6,6 +6,7 @@ This is a cache: without it, files are read again.
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tracehouse.ingest.store.layout import WORK_FOLDER
 
 # A file may change again within one tick of the file system's clock.
 _SETTLED_S = 2.0
+# The tables of one raw file are converted at once.
+_WRITING = threading.Lock()
 
 Stamp = list[list[int]]
 """The size, time of change and inode of each file."""
@@ -37,7 +40,8 @@ def recall(warehouse: Path, paths: Sequence[Path], now: Stamp) -> str:
 def remember(warehouse: Path, paths: Sequence[Path], before: Stamp, sha256: str) -> None:
     """Remember the checksum of files with this stamp, unless they changed a moment ago."""
     if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in before):
-        write_atomically(_entry(warehouse, paths), json.dumps({"stamp": before, "sha256": sha256}))
+        with _WRITING:
+            write_atomically(_entry(warehouse, paths), json.dumps({"stamp": before, "sha256": sha256}))
 
 
 def _entry(warehouse: Path, paths: Sequence[Path]) -> Path:

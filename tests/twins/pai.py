@@ -525,7 +525,9 @@ def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
     found = []
     for gpu_type, of_type in rows.groupby("gpu_type", dropna=False):
         runs = of_type.groupby(["group_id", "task_name", "is_sharing"])["run_s"]
-        workers, medians = (part.unstack().reindex(columns=[False, True]) for part in (runs.size(), runs.median()))
+        workers, medians = (
+            part.unstack().reindex(columns=[False, True]) for part in (runs.size(), runs.median())
+        )
         is_compared = (workers >= min_workers).all(axis=1)
         ratios = (medians[True] / medians[False])[is_compared]
         row = {

@@ -2,6 +2,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import cleanup, files, integrity, journal, layout, lock, manifest
+from tracehouse.ingest.store import cleanup, files, integrity, journal, layout, lock, manifest, seen
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.manifest import Conversion, SkippedCopy, Source, StoredFile
 
@@ -306,3 +307,16 @@ def test_allows_one_writer_at_a_time(killed: bool, tmp_path: Path) -> None:
             other.kill()
     with lock.acquire(tmp_path):
         pass
+
+
+def test_tables_of_one_file_remember_its_checksum_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seen, "_SETTLED_S", -1)
+    file = tmp_path / "raw.json"
+    file.write_text("[]")
+    stamp = seen.stamp([file])
+    with ThreadPoolExecutor(8) as pool:
+        for _ in pool.map(lambda _: seen.remember(tmp_path, [file], stamp, "abc"), range(200)):
+            pass
+    assert seen.recall(tmp_path, [file], stamp) == "abc"
