@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import RawFileError, StoppedError, UserError
 from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
 from tracehouse.ingest.convert.previous import (
     checksum_of,
@@ -23,7 +23,7 @@ from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.discovery.claims import Claim
-from tracehouse.ingest.discovery.raw_stream import explained, open_raw
+from tracehouse.ingest.discovery.raw_stream import explained, open_raw, unexpected_error
 from tracehouse.ingest.discovery.seeking import seekable
 from tracehouse.ingest.discovery.unpack import data_members
 from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
@@ -113,6 +113,10 @@ def convert(
             if len(positions) <= 1:
                 raise failure.problem from failure
             unreadable[positions[failure.position]] = failure.problem
+        except (UserError, StoppedError):
+            raise
+        except Exception as error:
+            raise unexpected_error(raw_input.claim.raw.paths[0], error) from error
 
 
 def _convert(

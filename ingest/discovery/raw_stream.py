@@ -176,12 +176,16 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
     except (UserError, StoppedError):
         raise
     except Exception as error:
-        # No content of a file may end the ingest of the others.
-        raise RawFileError(
-            paths[0],
-            f"reading it failed unexpectedly ({type(error).__name__}: {escape_name(str(error)[:200])})",
-            "Move it out of the raw folder, and report this message to the developers of Tracehouse",
-        ) from error
+        raise unexpected_error(paths[0], error) from error
+
+
+def unexpected_error(path: Path, error: Exception) -> RawFileError:
+    """The error about a file with which something failed that should not: others must still be read."""
+    return RawFileError(
+        path,
+        f"reading it failed unexpectedly ({type(error).__name__}: {escape_name(str(error)[:200])})",
+        "Move it out of the raw folder, and report this message to the developers of Tracehouse",
+    )
 
 
 def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:

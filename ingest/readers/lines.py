@@ -154,7 +154,9 @@ def without_last_commas(chunk: Chunk, columns: int) -> Chunk:
     """A chunk without the commas that lines of so many columns end in, where there is nothing behind them."""
     data = chunk.data
     ends = data.count(b",\n")
-    if ends == chunk.line_ends and count_bytes(data, _COMMA) == columns * ends:
+    # Of a lone comma nothing would be left, and a longer line may have the commas that it lacks.
+    has_lone_comma = data.startswith(b",\n") or b"\n,\n" in data
+    if ends == chunk.line_ends and count_bytes(data, _COMMA) == columns * ends and not has_lone_comma:
         return replace(chunk, data=data.replace(b",\n", b"\n"))
     # A line without that comma may end in one too, where its last field is empty.
     lines = data.splitlines(keepends=True)

@@ -168,6 +168,17 @@ def test_empty_field_is_null_unless_quoted(newline: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("lone", [1, 2, 30])
+def test_a_lone_comma_is_a_row_that_does_not_fit(lone: int) -> None:
+    """Another line has as many commas more as this one lacks."""
+    table = table_of((Column("a", "VARCHAR", "", required=True), *TEXT_COLUMNS[1:]), ends_in_comma=True)
+    lines = ["a,b,", *["x,1,"] * 30]
+    lines[lone] = ","
+    lines[20] = "x,1,x,"
+    rows, rejects = read("".join(f"{line}\n" for line in lines), table)
+    assert (len(rows), [reject.line for reject in rejects]) == (28, sorted([lone + 1, 21]))
+
+
 def test_accepts_other_order_of_columns() -> None:
     assert read(f"at,share,count,name\n{TIME},0.5,1,a\n") == ([("a", 1, 0.5, INSTANT)], [])
 

@@ -5,12 +5,14 @@ import json
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
 import duckdb
 import pytest
 import raw_dumps
 
 from tracehouse.ingest import pipeline
+from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers.formats import json_list
 from tracehouse.ingest.store import journal, lock
@@ -113,13 +115,21 @@ def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
     assert rows_by_table(found)["job"] == 20
 
 
+@pytest.mark.parametrize(
+    ("module", "name"), [(json_list, "parse_object"), (json_list, "limit_rejects"), (raw_file, "_source")]
+)
 def test_unexpected_error_refuses_the_file_and_reads_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: bytes) -> dict:
+    """Whether a row is parsed, batches are read, or a conversion is recorded."""
+    before = getattr(module, name)
+
+    def fail(*arguments: object) -> object:
+        if module is raw_file and "cluster_job_log" not in arguments:
+            return before(*arguments)
         raise ZeroDivisionError("surprise")
 
-    monkeypatch.setattr(json_list, "parse_object", fail)
+    monkeypatch.setattr(module, name, fail)
     found = ingested(write(tmp_path / "raw"), tmp_path / "w")
     [problem] = found.problems
     assert "cluster_job_log: reading it failed unexpectedly (ZeroDivisionError: surprise)" in str(problem)
