@@ -2,7 +2,6 @@
 
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from command_line import Server
 from counting import Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, UNTOUCHED, WIDE, Form, Place, raw_folder
 from hostile.expectations import Refused, Taken, fail_with, opened, problems, unsound
+from hostile.mutations import DAMAGES
 from hostile_tests import TRY_ALL
 
 BATCHES = 34 if TRY_ALL else 1
@@ -17,57 +17,6 @@ PLACES: tuple[tuple[Place, tuple[str, ...]], ...] = (
     *((place, ("tar.gz", "parts", "tar.gz", "tar.xz", "csv.zip")) for place in ARCHIVED),
     *((place, ("csv.gz", "csv.xz")) for place in NARROW),
     *((place, ("csv.gz", "csv.xz", "csv.gz", "csv.bz2")) for place in WIDE),
-)
-
-
-def flip_bits(data: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(chance.choice((1, 1, 1, 2, 8))):
-        changed[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    return bytes(changed)
-
-
-def truncate(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(1, len(data))]
-
-
-def leave_out(data: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(data) - 1)
-    return data[:start] + data[start + chance.randint(1, 40) :]
-
-
-def repeat(data: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(data) - 1)
-    return data[: start + chance.randint(1, 40)] + data[start:]
-
-
-def overwrite(data: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(data) - 1)
-    length = min(chance.randint(1, 40), len(data) - start)
-    return data[:start] + chance.randbytes(length) + data[start + length :]
-
-
-def zero(data: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(data) - 1)
-    length = min(chance.randint(1, 40), len(data) - start)
-    return data[:start] + bytes(length) + data[start + length :]
-
-
-def exchange(data: bytes, chance: random.Random) -> bytes:
-    one, two = sorted(chance.sample(range(len(data)), 2))
-    length = min(16, two - one, len(data) - two)
-    return (
-        data[:one]
-        + data[two : two + length]
-        + data[one + length : two]
-        + data[one : one + length]
-        + data[two + length :]
-    )
-
-
-DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    *(flip_bits, flip_bits, flip_bits),
-    *(truncate, leave_out, repeat, overwrite, zero, exchange),
 )
 
 
