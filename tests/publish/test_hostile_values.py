@@ -1,0 +1,178 @@
+"""Values and names from raw files that look like markup are shown as texts on pages and in pictures."""
+
+import asyncio
+import csv
+import io
+import urllib.parse
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import command_line
+import pytest
+
+from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.duckdb.write import database
+from tracehouse.publish import explore
+
+HOSTILE = (
+    '<hostile onhostile="1">',
+    "'><hostile onhostile='1",
+    '"><svg onhostile="1"/>',
+    "</text></svg></script></style></title><hostile>",
+    "]]><hostile>",
+    "<!--hostile",
+    "&lt;hostile&gt;",
+    "javascript:hostile()",
+    "{{ 'hostile' * 2 }}",
+)
+FOLDER = "<hostile onhostile=1>"
+QUERY = """-- Pods by quality of service
+-- param: of_qos: quality of service
+-- values: of_qos: openb.pod.qos
+-- chart: bar x=qos y=pods
+create or replace macro mine.by_qos(of_qos varchar := null) as table
+select qos, count(*) as pods from openb.pod where of_qos is null or qos = of_qos group by qos order by qos;
+"""
+NODE = "sn,cpu_milli,memory_mib,gpu,model"
+POD = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+    "scheduled_time"
+)
+TOKEN = "a token"
+
+
+def as_csv(header: str, rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header.split(","), *rows])
+    return text.getvalue()
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of files in a folder of such a name, with such texts as models and classes."""
+    folder = tmp_path_factory.mktemp("hostile")
+    raw, local = folder / "raw" / FOLDER, folder / "warehouse" / "local" / "sql" / "mine"
+    raw.mkdir(parents=True)
+    local.mkdir(parents=True)
+    (local / "by_qos.sql").write_text(QUERY)
+    numbered = list(enumerate(HOSTILE))
+    nodes = as_csv(NODE, ([f"n{n}", 8000, 1024, 2, text] for n, text in numbered))
+    pods = as_csv(
+        POD, ([text, 4000, 1024, 1, 1000, "", text, text, 0, 900 + n, 10 + n] for n, text in numbered)
+    )
+    (raw / "openb_node_list_gpu_node.csv").write_text(nodes)
+    (raw / "openb_pod_list_default.csv").write_text(pods)
+    outcome = database.ingest([folder / "raw"], folder / "warehouse", ["openb"], lambda *_: None)
+    assert not outcome.problems
+    return folder / "warehouse"
+
+
+def open_page(warehouse: Path, path: str, **parameters: str) -> str:
+    """Request a page of `traces explore` from its application."""
+    sent: list[dict] = []
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "server": ("127.0.0.1", 1),
+        "path": path,
+        "query_string": urllib.parse.urlencode(parameters).encode(),
+        "headers": [(b"host", b"127.0.0.1"), (b"cookie", f'tracehouse-1="{TOKEN}"'.encode())],
+    }
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    asyncio.run(explore.build_application(warehouse, Limits(), TOKEN, 1)(scope, receive, send))
+    return b"".join(message.get("body", b"") for message in sent).decode()
+
+
+def write_with(warehouse: Path, out: Path, *arguments: object) -> str:
+    run = command_line.server().run(*arguments, out, "-w", warehouse)
+    assert run.code == 0, run.stderr
+    return out.read_text()
+
+
+class Parsed(HTMLParser):
+    """The tags, attributes and texts of a page, as a browser separates them."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.comments: list[str] = []
+        self.texts = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+    def handle_data(self, data: str) -> None:
+        self.texts += data
+
+
+def find_markup(page: str) -> list[str]:
+    """Find tags, attributes, links and comments that come from data."""
+    parsed = Parsed(page)
+    names = [*parsed.tags, *(name for name, _ in parsed.attributes), *parsed.comments]
+    links = [
+        value for name, value in parsed.attributes if name.rpartition(":")[2] in ("href", "src", "style")
+    ]
+    return [
+        *(name for name in names if "hostile" in name or name.startswith("on") or name == "script"),
+        *(link for link in links if link.startswith("javascript:") or "<" in link),
+    ]
+
+
+def find_missing(page: str, texts: Iterable[str]) -> set[str]:
+    """Find the texts that a page does not show."""
+    parsed = Parsed(page)
+    shown = [parsed.texts, *(value for _, value in parsed.attributes)]
+    return {text for text in texts if not any(text in each for each in shown)}
+
+
+PAGES = {
+    "answer": ("/query/openb.capacity_by_model", {}, HOSTILE),
+    "answer with colours": ("/query/openb.phases_by_qos", {}, HOSTILE),
+    "list of values": ("/query/mine.by_qos", {"of_qos": HOSTILE[1]}, HOSTILE),
+    "unknown parameter": ("/query/mine.by_qos", {HOSTILE[0]: HOSTILE[1]}, HOSTILE[:1]),
+    "invalid value": ("/query/openb.capacity_by_model", {"in_list": HOSTILE[0]}, HOSTILE[:1]),
+    "unknown query": (f"/query/{HOSTILE[0]}", {}, HOSTILE[:1]),
+    "unknown format": (f"/query/mine.by_qos/answer.{HOSTILE[0]}", {}, HOSTILE[:1]),
+    "search": ("/", {"search": HOSTILE[0]}, HOSTILE[:1]),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_show_hostile_values_as_texts(page: str, warehouse: Path) -> None:
+    path, parameters, texts = PAGES[page]
+    text = open_page(warehouse, path, **parameters)
+    assert find_markup(text) == []
+    assert find_missing(text, texts) == set()
+
+
+def test_report_shows_hostile_names_as_texts(warehouse: Path, tmp_path: Path) -> None:
+    text = write_with(warehouse, tmp_path / "report.html", "report", "--out")
+    assert find_markup(text) == []
+    assert find_missing(text, [FOLDER]) == set()
+
+
+@pytest.mark.parametrize("query", ["openb.capacity_by_model", "openb.phases_by_qos"])
+def test_picture_shows_hostile_values_as_texts(query: str, warehouse: Path, tmp_path: Path) -> None:
+    text = write_with(warehouse, tmp_path / "chart.svg", "query", query, "--plot")
+    assert find_markup(text) == []
+    elements = list(ET.fromstring(text).iter())
+    assert {element.tag.rpartition("}")[0] for element in elements} == {"{http://www.w3.org/2000/svg"}
+    shown = "\n".join("".join(element.itertext()) for element in elements)
+    assert {value for value in HOSTILE if value[:10] not in shown} == set()
