@@ -22,6 +22,13 @@ VIEWS_FOLDER = "stored"
 RECORDS_FOLDER = "records"
 WORK_FOLDER = ".ingest"
 REJECTED_FOLDER = "_rejected"
+# Text files that are being written (see `files.write_atomically`).
+_HALF_WRITTEN = (
+    "datapackage.json.half",
+    f"{RECORDS_FOLDER}/*.half",
+    f"{WORK_FOLDER}/**/*.half",
+    f"{VIEWS_FOLDER}/*/*/*.half",
+)
 
 # DuckDB reads the first three as glob patterns, and then misplaces its log, and the fourth as a slash.
 _DUCKDB_PATTERN = re.compile(r"[*?\[\\]")
@@ -61,8 +68,10 @@ def staging_folder(warehouse: Path) -> Path:
 
 
 def remove_staging(warehouse: Path) -> None:
-    """Remove the staging folder and its contents."""
+    """Remove the staging folder and its contents, and text files that a killed process did not finish."""
     shutil.rmtree(warehouse / WORK_FOLDER / "staging", ignore_errors=True)
+    for half in [path for pattern in _HALF_WRITTEN for path in warehouse.glob(pattern)]:
+        half.unlink(missing_ok=True)
 
 
 def database_mark(warehouse: Path) -> Path:

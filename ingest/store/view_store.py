@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,14 +76,16 @@ def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded
     """Record which files the newest database does not read, and since when, and return them."""
     version = manifest.read(warehouse).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    before = {old.path: old for old in _read_superseded(warehouse)}
+    listed = _read_superseded(warehouse)
+    # A recovered manifest counts its versions from 1 again.
+    before = {old.path: replace(old, version=min(old.version, version - 1)) for old in listed}
     # The version before may still have read them: this one is the first that does not.
     after = [
         before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
         for path in _list_files(warehouse)
         if path not in used
     ]
-    if after != list(before.values()):
+    if after != listed:
         write_superseded(warehouse, after)
     return after
 

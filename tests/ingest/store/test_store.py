@@ -12,9 +12,19 @@ from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import cleanup, files, integrity, journal, layout, lock, manifest, seen
+from tracehouse.ingest.store import (
+    cleanup,
+    files,
+    integrity,
+    journal,
+    layout,
+    lock,
+    manifest,
+    seen,
+    view_store,
+)
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.manifest import Conversion, SkippedCopy, Source, StoredFile
+from tracehouse.ingest.store.manifest import Conversion, SkippedCopy, Source, StoredFile, Superseded
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -152,6 +162,30 @@ def test_removes_only_unfinished_files(tmp_path: Path) -> None:
     assert list_parquet(tmp_path) == list_paths(published, again) | {name}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "datapackage.json",
+        "records/0123456789abcdef.json",
+        ".ingest/finished/0123456789abcdef.json",
+        "stored/acme/job_v1/0123456789abcdef.sha256",
+    ],
+)
+def test_removes_text_that_a_killed_process_did_not_finish(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(files.os, "fsync", kill)
+        files.write_atomically(tmp_path / name, "{}")
+    mine = tmp_path / "mine.json.half"
+    mine.touch()
+    cleanup.remove_leftovers(tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
+
+
 def test_keeps_files_of_others(tmp_path: Path) -> None:
     # A user may name a folder that has other Parquet files.
     mine = tmp_path / "parquet" / "mine" / "results.parquet"
@@ -240,6 +274,15 @@ def test_recovery_reports_damaged_files_and_omits_them(tmp_path: Path) -> None:
     ]
     assert (warehouse / "datapackage.json.damaged").read_text() == "{"
     assert [conversion.table for conversion in manifest.read_conversions(warehouse)] == ["power"]
+
+
+def test_vacuum_after_recovery_removes_views_of_all_versions_before(tmp_path: Path) -> None:
+    path = "stored/acme/job_v1/0123456789abcdef.parquet"
+    files.write_atomically(tmp_path / path, "rows")
+    view_store.write_superseded(tmp_path, [Superseded(path, 4, 9, "2020-01-01T00:00:00+00:00")])
+    journal.publish(tmp_path, [add(tmp_path, b"1")])
+    assert manifest.read(tmp_path).version == 1
+    assert [old.path for old in cleanup.vacuum(tmp_path, 0, 0, [])] == [path]
 
 
 def test_recovery_without_records_changes_nothing(tmp_path: Path) -> None:
