@@ -1,0 +1,141 @@
+"""A plain model of a warehouse: which version of each raw file must be in it after an operation.
+
+It follows the documents, and uses no code of Tracehouse.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from hostile.dumps import ARCHIVED, FORMS, NARROW, WIDE, Place, Rows
+from hostile.stories import CPU050
+
+PODS = replace(NARROW[0], picked="variant = 'default'")
+TRAIN = NARROW[1]
+JOBS = ARCHIVED[0]
+KALOS = next(place for place in WIDE if (place.stem, place.folder) == ("GPU_UTIL", "kalos"))
+SEREN = replace(KALOS, folder="seren", picked=KALOS.picked.replace("kalos", "seren"))
+# Two files of one table, two partitions of another, an archive, and a compressed file.
+FORM_OF = {PODS: "csv", CPU050: "csv.gz", JOBS: "tar.gz", KALOS: "csv", SEREN: "csv", TRAIN: "csv"}
+PLACES = tuple(FORM_OF)
+
+# What a raw file may be instead of a version.
+POINTER, CUT = "a Git LFS pointer", "cut short"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a raw file: its number is in its values, and its last `bad` lines are rejected."""
+
+    number: int
+    count: int
+    bad: int = 0
+
+    @property
+    def lines(self) -> int:
+        return self.count + self.bad
+
+    def rows(self, place: Place) -> Rows:
+        """The rows that must be stored; no other version and no other file has one of their values."""
+        first = 1000.0 * self.number + 100 * PLACES.index(place)
+        return {name: first + n for n, name in enumerate(place.names("old", self.count))}
+
+    def text(self, place: Place) -> bytes:
+        bad = place.names("old", self.lines)[self.count :]
+        lines = [*place.lines(self.rows(place)), *(place.text_of(name, "x") for name in bad)]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+
+# The last two have more than twice as many lines as the first two, so that going back is refused.
+VERSIONS = (Version(1, 12), Version(2, 15, 1), Version(3, 40), Version(4, 44, 2))
+FEW_LINES = 5
+
+Content = Version | str
+Versions = Mapping[Place, Version]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An allowed result of an operation: its exit code and what is published then, or None for no change."""
+
+    code: int
+    published: Versions | None
+
+
+def trace_of(place: Place) -> str:
+    return place.table.split(".")[0]
+
+
+def group_of(place: Place) -> tuple[str, str]:
+    """The table and the partition of a file."""
+    return place.table, place.folder
+
+
+def file_of(place: Place) -> str:
+    """The path below the raw folder."""
+    return f"{trace_of(place)}/{place.path(FORMS[FORM_OF[place]].ending)}"
+
+
+def is_refused(content: Content, before: Version | None, replacing: bool) -> bool:
+    """Whether a file that was found cannot be read, or lost more than half of its lines."""
+    if not isinstance(content, Version):
+        return True
+    return not replacing and before is not None and content.lines * 2 < before.lines
+
+
+def ingest_outcomes(
+    raw: Mapping[Place, Content],
+    published: Versions,
+    unpublished: Mapping[Place, Collection[Version]],
+    broken: Collection[Place],
+    replacing: bool,
+) -> Iterator[Outcome]:
+    """Yield the results of an ingest of these raw files.
+
+    `unpublished` are versions that an interrupted ingest may have finished, `broken` the places whose stored
+    files are missing or of the wrong size.
+    """
+    for choice in product(*([None, *versions] for versions in unpublished.values())):
+        finished = {place: version for place, version in zip(unpublished, choice, strict=True) if version}
+        yield _ingest(raw, published, finished, broken, replacing)
+
+
+def _ingest(
+    raw: Mapping[Place, Content],
+    published: Versions,
+    finished: Versions,
+    broken: Collection[Place],
+    replacing: bool,
+) -> Outcome:
+    # A pointer is recognised before anything is converted.
+    claims = {place: content for place, content in raw.items() if content != POINTER}
+    replacing = replacing and len(claims) == len(raw)
+    groups, tables = {group_of(place) for place in claims}, {place.table for place in claims}
+    unread = {
+        place for place in published if place not in claims and not (replacing and place.table in tables)
+    }
+    if unread & set(broken):
+        return Outcome(1, None)
+    before = {**published, **{place: v for place, v in finished.items() if group_of(place) in groups}}
+    refused = {
+        place for place, content in claims.items() if is_refused(content, before.get(place), replacing)
+    }
+    read = {place: content for place, content in claims.items() if place not in refused}
+    if replacing:
+        incomplete = {group_of(place) for place in refused}
+        accepted = {place: content for place, content in read.items() if group_of(place) not in incomplete}
+    else:
+        accepted = read
+    now = {**before, **accepted}
+    if replacing:
+        replaced = groups - incomplete
+        whole = {table for table, _ in replaced} - {place.table for place in refused}
+        now = {
+            place: version
+            for place, version in now.items()
+            if place in claims or (group_of(place) not in replaced and place.table not in whole)
+        }
+    # To convert the same version again repairs its files, even if it is not replaced.
+    if any(place in broken and now.get(place) == published[place] != read.get(place) for place in published):
+        return Outcome(1, None)
+    return Outcome(int(not claims or bool(refused) or len(claims) < len(raw)), now or None)
