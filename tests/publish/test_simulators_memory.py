@@ -31,8 +31,8 @@ EXPORTING = """
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.simulators import export as exporting
 exporting.LIMITS = {limits}
-from tracehouse.cli import app
-app({arguments}, standalone_mode=False)
+from tracehouse.cli import traces
+traces({arguments}, standalone_mode=False)
 """
 
 
