@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 LISTED_AT_MOST = 20
+LONGEST_TEXT = 1000
 
 # Control characters except tab and newline; characters that reverse or hide text; bytes that are not UTF-8.
 _UNPRINTABLE = re.compile(
@@ -49,5 +50,7 @@ def join_names(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:
 
 
 def decode_text(text: bytes) -> str:
-    """Decode UTF-8, with other bytes escaped."""
-    return text.decode("utf-8", errors="backslashreplace")
+    """Decode UTF-8, with other bytes escaped. A text of more than `LONGEST_TEXT` characters is cut."""
+    # A character has at most four bytes, so that none that is shown is cut.
+    start = text[: 4 * LONGEST_TEXT + 4].decode("utf-8", errors="backslashreplace")
+    return start if len(start) <= LONGEST_TEXT else start[:LONGEST_TEXT] + "…"

@@ -19,9 +19,11 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.packing import form_of, is_bare, plain_name, whole_name
 
 READ_BYTES = 1 << 20
+# Published archives have thousands of files at most.
+MOST_MEMBERS = 20_000
 
 # Extended headers hold long names, and attributes from the system that wrote the archive.
-_LONGEST_TAR_HEADER_BYTES = 16 << 20
+_LONGEST_TAR_HEADERS_BYTES = 16 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_END_MARK = b"PK\5\6"
 _ZIP_END_BYTES = 22 + (1 << 16)
@@ -58,13 +60,22 @@ class _ForwardStream:
     def __init__(self, stream: BinaryIO):
         self._stream = stream
         self._position = 0
+        self._header_bytes = 0
         self.last_read = b""
 
     def read(self, size: int) -> bytes:
-        """Read a header for tarfile, which trusts the size in it. Raises ReadError where that is absurd."""
-        if not 0 <= size <= _LONGEST_TAR_HEADER_BYTES:
+        """Read a header for tarfile, which trusts the size in it. Raises ReadError where that is absurd.
+
+        A member may have several extended headers, which tarfile holds together.
+        """
+        self._header_bytes += size
+        if size < 0 or self._header_bytes > _LONGEST_TAR_HEADERS_BYTES:
             raise tarfile.ReadError(f"a header of {size:,} bytes")
         return self.take(size)
+
+    def begin_member(self) -> None:
+        """Count the bytes of headers from 0."""
+        self._header_bytes = 0
 
     def take(self, size: int) -> bytes:
         self.last_read = self._stream.read(size)
@@ -113,7 +124,10 @@ def tar_members(
     stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
         tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
-    while (info := _next_header(tar)) is not None:
+    count = 0
+    while (info := _next_header(tar, stream)) is not None:
+        count += 1
+        _check_count(count)
         name, folder = _names(info.name, is_data)
         if name is None:
             _report_packed(info.name, on_skipped)
@@ -137,12 +151,22 @@ def tar_members(
             raise tarfile.ReadError("more data after the end of the archive")
 
 
-def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
+def _next_header(tar: tarfile.TarFile, stream: _ForwardStream) -> tarfile.TarInfo | None:
+    stream.begin_member()
     with _parsing(tarfile.ReadError):
         info = tar.next()
+    # tarfile keeps all headers, and those for the whole archive apply to each member.
+    tar.members.clear()  # type: ignore[attr-defined]
+    if sum(map(len, tar.pax_headers.values())) > _LONGEST_TAR_HEADERS_BYTES:
+        raise tarfile.ReadError("its headers are too long")
     if info is not None and info.size < 0:
         raise tarfile.ReadError(f"a header is damaged: {escape_name(info.name)} has {info.size:,} bytes")
     return info
+
+
+def _check_count(members: int) -> None:
+    if members > MOST_MEMBERS:
+        raise UnreadableArchiveError(f"it contains more than {MOST_MEMBERS:,} files and folders")
 
 
 def zip_members(
@@ -162,9 +186,14 @@ def zip_members(
 
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
-    """Read the directory of a zip. Raises BadZipFile if it is damaged or does not list all files."""
+    """Read the directory of a zip.
+
+    Raises BadZipFile if it is damaged or does not list all files, and UnreadableArchiveError if they are too
+    many.
+    """
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(file)
+    _check_count(len(archive.infolist()))
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
         raise zipfile.BadZipFile("its directory does not list all files")
     return archive

@@ -21,6 +21,11 @@ from tracehouse.ingest.discovery.archives import (
 from tracehouse.ingest.discovery.packing import Form, compression_of, needs_seek
 from tracehouse.ingest.discovery.raw_stream import RawStream
 
+# A header names the memory that unpacking takes, up to 4 GiB. `xz -9` takes 65 MiB.
+_MOST_XZ_BYTES = 256 << 20
+# Few: a decompressor copies what follows its stream, and a file may consist of empty streams.
+_PACKED_BYTES = 64 << 10
+
 
 def data_members(
     raw: RawStream,
@@ -59,11 +64,15 @@ def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
         case "bz2":
             unpacked = io.BufferedReader(_Decompressed(packed, bz2.BZ2Decompressor), READ_BYTES)
         case "xz":
-            unpacked = io.BufferedReader(_Decompressed(packed, lzma.LZMADecompressor), READ_BYTES)
+            unpacked = io.BufferedReader(_Decompressed(packed, _xz_decompressor), READ_BYTES)
         case "zst":
             source = pa.PythonFile(packed, mode="r")
             unpacked = io.BufferedReader(pa.CompressedInputStream(source, "zstd"), READ_BYTES)
     return cast(BinaryIO, unpacked)
+
+
+def _xz_decompressor() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=_MOST_XZ_BYTES)
 
 
 def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
@@ -101,10 +110,16 @@ class _Decompressed(io.RawIOBase):
                     return 0
                 self._one = self._new()
             elif self._one.needs_input:
-                data = self._packed.read(READ_BYTES)
+                data = self._packed.read(_PACKED_BYTES)
                 if not data:
                     raise EOFError("it ends inside a compressed stream")
-            unpacked = self._one.decompress(data, len(buffer))
+            try:
+                unpacked = self._one.decompress(data, len(buffer))
+            except lzma.LZMAError as error:
+                if "Memory usage limit" in str(error):
+                    what = f"unpacking it takes more than {_MOST_XZ_BYTES >> 20} MiB of memory"
+                    raise UnreadableArchiveError(what) from error
+                raise
             if unpacked:
                 buffer[: len(unpacked)] = unpacked
                 return len(unpacked)
@@ -112,7 +127,7 @@ class _Decompressed(io.RawIOBase):
     def _next_stream(self, data: bytes) -> bytes:
         """The first bytes of the next stream, after the zeros that may pad the previous one."""
         while not (left := data.lstrip(b"\0")):
-            data = self._packed.read(READ_BYTES)
+            data = self._packed.read(_PACKED_BYTES)
             if not data:
                 break
         return left

@@ -50,7 +50,10 @@ class Content:
 
 @dataclass(frozen=True)
 class Reject:
-    """A row that does not fit its table: its line or row in the file, from 1, the reason, and its text."""
+    """A row that does not fit its table: its line or row in the file, from 1, the reason, and its text.
+
+    A long text is cut, as by `decode_text`.
+    """
 
     line: int
     reason: str

@@ -171,10 +171,13 @@ class ChunkParser:
         has_integers = any(column.type == "BIGINT" for column in self.columns)
         if has_integers and (b"0x" in chunk.data or b"0X" in chunk.data):
             return True
-        return b'"' in chunk.data and bool(self._find_malformed(records_of(chunk)))
+        return b'"' in chunk.data and bool(self._find_malformed(records_of(chunk), chunk))
 
-    def _find_malformed(self, records: Records) -> Faults:
-        """The records with a misplaced quote, or with another number of fields."""
+    def _find_malformed(self, records: Records, chunk: Chunk) -> Faults:
+        """The records with a misplaced quote, or with another number of fields.
+
+        Raises RawFileError if there are too many.
+        """
         texts = records.texts
         is_quoted_well, unquoted = pa.repeat(True, len(texts)), texts
         if pc.any(pc.match_substring(texts, '"'), min_count=0).as_py():
@@ -183,22 +186,27 @@ class ChunkParser:
         counts = pc.add(pc.count_substring(unquoted, ","), 1)
         is_complete = pc.and_(is_quoted_well, pc.equal(counts, len(self.columns)))
         rows = np.flatnonzero(~is_complete.to_numpy(zero_copy_only=False))
-        taken = pa.array(rows)
-        return {
-            row: f"{count} columns; expected {len(self.columns)}" if is_well else _MISPLACED_QUOTE
-            for row, count, is_well in zip(
-                rows.tolist(),
-                counts.take(taken).to_pylist(),
-                is_quoted_well.take(taken).to_pylist(),
-                strict=True,
-            )
-        }
+
+        def describe(rows: np.ndarray) -> Faults:
+            taken = pa.array(rows)
+            return {
+                row: f"{count} columns; expected {len(self.columns)}" if is_well else _MISPLACED_QUOTE
+                for row, count, is_well in zip(
+                    rows.tolist(),
+                    counts.take(taken).to_pylist(),
+                    is_quoted_well.take(taken).to_pylist(),
+                    strict=True,
+                )
+            }
+
+        # A chunk may have millions of bad records: their reasons would take a hundred times its size.
+        self._check_early(len(rows), describe(rows[:1]), records, chunk)
+        return describe(rows)
 
     def parse_texts(self, chunk: Chunk) -> Batch:
         """Parse the fields as texts, convert those that fit, and reject the other records."""
         records = records_of(chunk)
-        faults = self._find_malformed(records)
-        self._check_early(faults, records, chunk)
+        faults = self._find_malformed(records, chunk)
         is_sound = np.ones(len(records.lines), bool)
         is_sound[list(faults)] = False
         data = _bytes_of(records.texts.filter(pa.array(is_sound))) if faults else chunk.data
@@ -206,14 +214,14 @@ class ChunkParser:
         rows, unfit = convert_rows(texts, self.columns)
         places = np.flatnonzero(is_sound)
         faults |= {int(places[row]): reason for row, reason in unfit.items()}
-        self._check_early(faults, records, chunk)
+        self._check_early(len(faults), faults, records, chunk)
         return Batch(rows, _rejects(faults, records))
 
-    def _check_early(self, faults: Faults, records: Records, chunk: Chunk) -> None:
-        # A chunk may have millions of bad records.
+    def _check_early(self, count: int, faults: Faults, records: Records, chunk: Chunk) -> None:
+        """Raise RawFileError if `count` rejects up to a chunk are too many. `faults` holds the first."""
         if faults:
             first = _rejects({min(faults): faults[min(faults)]}, records)[0]
-            check_early(len(faults), 0, chunk.last_line, first, self.file)
+            check_early(count, 0, chunk.last_line, first, self.file)
 
     def _split_fields(self, data: bytes, count: int, chunk: Chunk) -> list[pa.BinaryArray]:
         """The fields of `count` records, column by column."""

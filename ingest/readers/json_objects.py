@@ -13,6 +13,8 @@ from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Reject
 from tracehouse.ingest.readers.values import convert_rows
 
+# Python's objects take a hundred times the bytes of short numbers. No publisher's object comes near it.
+LONGEST_OBJECT_BYTES = 4 << 20
 _JSON_TYPES = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
 
 Texts = list[str | None]
@@ -66,7 +68,10 @@ def text_of(value: Any, column: Column) -> str | None:
         return None
     # A list may also be given as a string that holds it.
     if column.type in _JSON_TYPES and (column.type == "JSON" or not isinstance(value, str)):
-        return _dump(value)
+        try:
+            return _dump(value)
+        except RecursionError:
+            raise _too_deep() from None
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
@@ -87,7 +92,9 @@ def _dump(value: Any) -> str:
 
 
 def parse_object(record: bytes) -> dict[str, Any]:
-    """Parse a JSON object. Raises MisfitError if the text is not one."""
+    """Parse a JSON object. Raises MisfitError if the text is not one, or is too long."""
+    if len(record) > LONGEST_OBJECT_BYTES:
+        raise MisfitError(f"longer than {LONGEST_OBJECT_BYTES >> 20} MiB")
     try:
         found = json.loads(
             record.decode(),
@@ -103,10 +110,14 @@ def parse_object(record: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise MisfitError(f"not JSON: {error}") from None
     except RecursionError:
-        raise MisfitError("JSON that is nested too deeply") from None
+        raise _too_deep() from None
     if not isinstance(found, dict):
         raise MisfitError("not a JSON object")
     return found
+
+
+def _too_deep() -> MisfitError:
+    return MisfitError("JSON that is nested too deeply")
 
 
 def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,9 @@ import pyarrow as pa
 from tracehouse.core.errors import RawFileError
 
 HEADER_CHUNK_BYTES = 64 << 10
-LONGEST_RECORD_BYTES = 64 << 20
+# The limits on what a reader holds at once. No publisher comes near them.
+LONGEST_RECORD_BYTES = 16 << 20
+MOST_COLUMNS = 20_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _NEWLINE, _RETURN, _COMMA = ord("\n"), ord("\r"), ord(",")
@@ -54,8 +56,21 @@ class Records:
 
 def read_header(stream: BinaryIO, file: str) -> list[str]:
     """The names in a CSV's first line."""
-    first = first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
-    return fields(first_record(first))
+    return header_of(first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file), file)
+
+
+def header_of(first: Chunk, file: str) -> list[str]:
+    """The fields of a chunk's first record. Raises RawFileError if it has more than `MOST_COLUMNS`."""
+    record = first_record(first)
+    columns = record.count(b",") + 1
+    if columns > MOST_COLUMNS:
+        raise RawFileError(
+            file,
+            f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed",
+            "Fetch the file again from its publisher, or move it out of the raw folder",
+            line=first.first_line,
+        )
+    return fields(record)
 
 
 def shown(names: Sequence[str]) -> str:
@@ -88,7 +103,10 @@ def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chu
         begun.append(block[cut:])
         if sum(map(len, begun)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
             raise RawFileError(
-                file, "the line does not end", "Repair the line, or fetch the file again", line=line
+                file,
+                f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB",
+                "Repair the line, or fetch the file again",
+                line=line,
             )
     if last := b"".join([*begun, coming]):
         data = last + b"\n"

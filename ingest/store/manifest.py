@@ -25,7 +25,7 @@ REJECTED_COLUMNS = (
     Column("member", "VARCHAR", "CSV inside the raw file"),
     Column("line", "BIGINT", "Line on which the row starts in the CSV, from 1"),
     Column("reason", "VARCHAR", "Why the row does not fit its table", provenance="derived"),
-    Column("raw_text", "VARCHAR", "The row's text in the file"),
+    Column("raw_text", "VARCHAR", "The row's text in the file, cut after 1,000 characters"),
 )
 
 _STORED_PATH = re.compile(TABLES_FOLDER + r"/(?:[^/]+/)+[0-9a-f]{16}\.parquet")

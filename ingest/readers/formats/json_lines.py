@@ -22,7 +22,8 @@ from tracehouse.ingest.readers.lines import (
 )
 from tracehouse.ingest.readers.rejects import limit_rejects
 
-CHUNK_BYTES = 4 << 20
+# Python's objects for a chunk take many times its bytes.
+CHUNK_BYTES = 1 << 20
 
 
 def reads(table: Table, file_name: str) -> bool:

@@ -14,12 +14,21 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
-from tracehouse.ingest.readers.json_objects import MisfitError, Row, Texts, build_batch, parse_object, text_of
-from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, LONGEST_RECORD_BYTES, shown
+from tracehouse.ingest.readers.json_objects import (
+    LONGEST_OBJECT_BYTES,
+    MisfitError,
+    Row,
+    Texts,
+    build_batch,
+    parse_object,
+    text_of,
+)
+from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, shown
 from tracehouse.ingest.readers.rejects import limit_rejects
 
 # Python's objects for a part take many times its bytes.
 CHUNK_BYTES = 1 << 20
+_OBJECT_BYTES = 100
 
 # Numbers stay texts: Python refuses to convert integers of more than 4,300 digits.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -157,9 +166,11 @@ class _Text:
 
     def more(self) -> bool:
         """Double the part in memory, so that a long value is not parsed often. Returns False at the end."""
-        if len(self.held) - self.at > LONGEST_RECORD_BYTES:
-            raise self.error("a value does not end", self.at)
-        block = self.stream.read(max(self.chunk_bytes, len(self.held) - self.at))
+        left = LONGEST_OBJECT_BYTES - (len(self.held) - self.at)
+        if left <= 0:
+            what = f"a value does not end, or is longer than {LONGEST_OBJECT_BYTES >> 20} MiB"
+            raise self.error(what, self.at)
+        block = self.stream.read(max(self.chunk_bytes, min(len(self.held) - self.at, left)))
         self.held, self.at = self.held[self.at :] + block.decode(_BYTE_BY_BYTE), 0
         self.is_whole = not block
         return bool(block)
@@ -200,7 +211,7 @@ def elements(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Ite
     if text.next_sign() != "]":
         while True:
             part.append(_element(text))
-            part_bytes += len(part[-1].text)
+            part_bytes += len(part[-1].text) + _OBJECT_BYTES
             if text.next_sign() != ",":
                 break
             text.advance(text.at + 1)

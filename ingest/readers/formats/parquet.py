@@ -5,6 +5,7 @@ the rows of the content's partition are read. Physical types that hold the same 
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import RawFileError
+from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.lines import shown
@@ -183,7 +185,7 @@ def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) ->
     places = sorted(faults)
     rejected = _values(rows.take(pa.array(places, pa.int64()))) if places else []
     return tuple(
-        Reject(int(numbers[at]), place + faults[at], json.dumps(row, default=str))
+        Reject(int(numbers[at]), place + faults[at], decode_text(json.dumps(row, default=str).encode()))
         for at, row in zip(places, rejected, strict=True)
     )
 
@@ -292,7 +294,7 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
     """Raise RawFileError unless a file has a table's columns, and the keys that its path does not have."""
     missing = _missing(table, schema.names) + [name for name in keys if name not in schema.names]
     unknown = _unknown(table, schema.names)
-    repeated = {name for name in schema.names if schema.names.count(name) > 1}
+    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
     for names, what in ((missing, "lacks"), (unknown, "has the unknown"), (repeated, "repeats")):
         if names:
             raise RawFileError(

@@ -11,9 +11,9 @@ from tracehouse.ingest.readers import Batch, Content, Reader
 from tracehouse.ingest.readers.csv_chunks import parse_chunks
 from tracehouse.ingest.readers.lines import (
     Chunk,
-    fields,
     first_record,
     first_written,
+    header_of,
     read_header,
     record_chunks,
     shown,
@@ -61,11 +61,10 @@ def read(content: Content) -> Iterator[Batch]:
 
 def _split_header(first: Chunk, content: Content) -> tuple[list[str], Chunk]:
     """The columns' names in the order of the file, and the first chunk without the header line."""
-    record, table = first_record(first), content.table
-    header = fields(record)
+    table, header = content.table, header_of(first, content.name)
     declared = [column.name_in_file for column in table.columns]
     if names_fit(table, header):
-        return header, without(first, len(record))
+        return header, without(first, len(first_record(first)))
     if table.has_header or len(header) != len(declared):
         listed = ",".join(declared)
         what = f"the header is {shown(header)}; expected {listed}"

@@ -17,9 +17,9 @@ from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.csv_chunks import parse_chunks
 from tracehouse.ingest.readers.lines import (
     Chunk,
-    fields,
     first_record,
     first_written,
+    header_of,
     read_header,
     record_chunks,
     records_of,
@@ -31,6 +31,8 @@ from tracehouse.ingest.readers.values import arrow_type, convert, index_values
 # Some 1,400 lines of 2,300 variables: one variable's cells are then enough to store them together.
 CHUNK_BYTES = 8 << 20
 PARSED_AT_ONCE = 4
+# Their indexes are in memory. Half a year of a sample in 15 s has a million.
+MOST_LINES = 5_000_000
 
 
 def reads(table: Table, _: str) -> bool:
@@ -54,20 +56,26 @@ def read(content: Content) -> Iterator[Batch]:
     table = content.table
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
     first = first_written(chunks, content.name)
-    header = first_record(first)
-    names = fields(header)
+    names = header_of(first, content.name)
     _check_header(names, content, first.first_line)
     index = _column(table, _wide(table).index)
     columns = [
         replace(index, name=names[0] or index.name, required=True),
         *(Column(name, "DOUBLE", "") for name in names[1:]),
     ]
-    chunks = chain([without(first, len(header))], chunks)
+    chunks = chain([without(first, len(first_record(first)))], chunks)
     for chunk, batch in parse_chunks(chunks, columns, table.ends_in_newline, content.name, PARSED_AT_ONCE):
         # The fast parser returns views of texts, which Arrow cannot sort or filter.
         indexes = batch.rows.column(0).cast(arrow_type(index))
         rows = batch.rows.set_column(0, columns[0].name, indexes)
         yield _reject_repeated(chunk, Batch(rows, batch.rejects), content.indexes)
+        if len(content.indexes) > MOST_LINES:
+            raise RawFileError(
+                content.name,
+                f"together with the other files of its partition, it has more than {MOST_LINES:,} lines",
+                "Reduce it to fewer samples, or move it out of the raw folder",
+                line=chunk.last_line,
+            )
 
 
 def _wide(table: Table) -> Wide:

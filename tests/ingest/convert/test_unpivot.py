@@ -56,9 +56,9 @@ CELL = st.sampled_from(["", "", "0", "99", "100", "0.5", "1e3", "-1", "238.9"])
 
 MEASURED = """
 import resource
-from tracehouse.cli import app
+from tracehouse.cli import traces
 try:
-    app()
+    traces()
 finally:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -205,6 +205,14 @@ def test_rejects_file_with_another_header(data: bytes, what: str) -> None:
     with pytest.raises(RawFileError) as refusal:
         list(read_wide(data, GPU_METRIC))
     assert refusal.value.what.startswith(what)
+
+
+def test_rejects_file_with_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wide_csv, "MOST_LINES", 2)
+    lines = csv_of(["10.140.0.1"], [(0, ["1"]), (15, ["2"])])
+    assert sum(batch.rows.num_rows for batch in read_wide(lines, NODE_METRIC)) == 2
+    with pytest.raises(RawFileError, match="line 2: together with the other files of its partition"):
+        list(read_wide(csv_of(["10.140.0.1"], [(30, ["3"])]), NODE_METRIC, {0, 15}))
 
 
 def job_table(index_type: TypeName, variable_type: TypeName = "BIGINT", header: str = "") -> Table:

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
+from tracehouse.core.text import LONGEST_TEXT
 from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import traces
 from tracehouse.ingest.declarations import Column, Table, all_traces
@@ -92,6 +93,8 @@ def test_each_line_is_a_row(newline: str, end: str, chunk_bytes: int) -> None:
         (FIRST.replace('{"n": 1.50}', '{"n": 1, "n": 2}'), "an object that has a name twice"),
         (FIRST.replace('"tokens"', '"more": 1, "tokens"'), "a value for more, which is not a column"),
         (FIRST.replace('{"n": 1.50}', "[" * 100_000 + "]" * 100_000), "nested too deeply"),
+        (FIRST.replace('"a"', f'"{"a" * (4 << 20)}"'), "longer than 4 MiB"),
+        (FIRST.replace('{"n": 1.50}', "[" * 600 + "]" * 600), "nested too deeply"),
         (FIRST.encode().replace(b'"a"', b'"\xff"'), "invalid UTF-8"),
     ],
 )
@@ -100,7 +103,8 @@ def test_rejects_invalid_line_with_reason(line: str | bytes, reason: str) -> Non
     assert rows == []
     assert reject.line == 2
     assert reason in reject.reason
-    assert reject.raw_text == (line if isinstance(line, str) else line.decode(errors="backslashreplace"))
+    whole = line if isinstance(line, str) else line.decode(errors="backslashreplace")
+    assert reject.raw_text == (whole if len(whole) <= LONGEST_TEXT else whole[:LONGEST_TEXT] + "…")
 
 
 @pytest.mark.parametrize("text", ["1.50", "1e400", "123456789012345678901234567890", "-0.0", '"\\u00e9"'])

@@ -208,7 +208,7 @@ def test_rejects_file_without_list(text: str, line: int, what: str, chunk_bytes:
 
 
 def test_stops_reading_value_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_list, "LONGEST_RECORD_BYTES", 1000)
+    monkeypatch.setattr(json_list, "LONGEST_OBJECT_BYTES", 1000)
     with pytest.raises(RawFileError, match=r"log, line 2: a value does not end"):
         read(JOB, '[\n"' + 100_000 * "x", 100)
 

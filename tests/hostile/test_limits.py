@@ -1,0 +1,172 @@
+"""One malformed raw file is refused with a plain sentence, in less than 2 GB of memory."""
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from command_line import TRACES
+from hostile_tests import in_full
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
+
+MOST_MB = 2000
+MB = 1 << 20
+# Run by a small process: the peak of a process includes that of the process that started it.
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+sys.exit(code)
+"""
+JOB = '[{"status":"Pass","vc":"v","jobid":"j","submitted_time":"2017-10-07 01:11:39","user":"u","attempts":['
+ATTEMPT = '{"start_time":"2017-10-07 01:11:39","end_time":"2017-10-07 01:12:39","detail":[]}'
+TIME = "2023-07-01 00:00:00+08:00"
+
+
+def object_of(attempt: str, count: int) -> bytes:
+    """A job log of one job with equal attempts."""
+    return f"{JOB}{','.join([attempt] * count)}]}}]".encode()
+
+
+def gz_of(block: bytes, count: int) -> bytes:
+    """A file that unpacks to many equal blocks."""
+    return gzip.compress(block, 1) * count
+
+
+def tar_of(*headers: bytes) -> bytes:
+    return gzip.compress(b"".join(headers) + bytes(2 * tarfile.BLOCKSIZE), 1)
+
+
+def tar_of_many() -> bytes:
+    return tar_of(*(tarfile.TarInfo(f"{n}.txt").tobuf() for n in range(20_001)))
+
+
+def tar_with_long_headers() -> bytes:
+    comments = ({f"comment{n}": 15 * MB * "x"} for n in range(2))
+    return tar_of(*map(tarfile.TarInfo.create_pax_global_header, comments))
+
+
+def zip_of_many() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(20_001):
+            archive.writestr(f"{number}.txt", b"")
+    return packed.getvalue()
+
+
+def xz_with_large_dictionary() -> bytes:
+    """A file that asks for 3 GiB to be unpacked: bytes 12 to 19 are the header of its block."""
+    packed = bytearray(lzma.compress(b"dataset\n"))
+    assert packed[14:16] == b"\x21\x01"
+    packed[16] = 39
+    packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+    return bytes(packed)
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """A raw file, the words of its refusal, and the content of its header file, if any."""
+
+    name: str
+    make: Callable[[], bytes]
+    says: str
+    header: Callable[[], bytes] | None = None
+
+
+FILES = {
+    "a million columns, wide": Malformed(
+        "kalos/GPU_UTIL.csv",
+        lambda: b"Time" + b",10.0.0.1-0" * 1_000_000 + b"\n" + TIME.encode() + b",7" * 1_000_000 + b"\n",
+        "line 1: the line has 1,000,001 columns; at most 20,000 are allowed",
+    ),
+    "a million columns": Malformed(
+        "summary_train.csv", lambda: b"c," * 999_999 + b"c\n", "line 1: the line has 1,000,000 columns"
+    ),
+    "a million columns in a header file": Malformed(
+        "pai_job_table.csv",
+        lambda: b"j,i,u,Failed,1,2\n",
+        "pai_job_table.header, line 1: the line has 1,000,000 columns",
+        lambda: b"c," * 999_999 + b"c\n",
+    ),
+    "one line": Malformed("summary_train.csv", lambda: b"x" * 100 * MB, "is longer than 16 MiB"),
+    "a quote that never ends": Malformed(
+        "pai_job_table.csv",
+        lambda: b"j,i,u,Failed,1,2\n" * 1000 + b'"' + b"x" * 100 * MB,
+        "line 1,001: the line does not end, or is longer than 16 MiB",
+    ),
+    "lines of one field": Malformed(
+        "kalos/GPU_UTIL.csv",
+        lambda: b"Time,10.0.0.1-0\n" + b"1\n" * 30 * MB,
+        "do not fit, more than a tenth; the first: 1 columns; expected 2",
+    ),
+    "a header file of one line": Malformed(
+        "pai_job_table.csv",
+        lambda: b"j,i,u,Failed,1,2\n",
+        "pai_job_table.header, line 1: the line does not end, or is longer than 16 MiB",
+        lambda: b"x" * 100 * MB,
+    ),
+    "a large object": Malformed(
+        "cluster_job_log",
+        lambda: object_of(ATTEMPT, 1_000_000),
+        "line 1: a value does not end, or is longer than 4 MiB",
+    ),
+    "an object with many bad attempts": Malformed(
+        "cluster_job_log",
+        lambda: object_of(ATTEMPT.replace("-10-", "-13-"), 40_000),
+        "40,000 of at most 40,000 rows so far do not fit",
+    ),
+    "a long list in an object": Malformed(
+        "cluster_job_log",
+        lambda: b'[{"status":[' + b"1," * (2 * MB - 100) + b"1]}]",
+        "object 1 of the list: no value for vc",
+    ),
+    "objects in objects": Malformed(
+        "cluster_job_log", lambda: b"[" * 1_000_000, "line 1: JSON that is nested too deeply"
+    ),
+    "zeros in gzip": Malformed(
+        "summary_train.csv.gz", lambda: gz_of(bytes(16 * MB), 640), "is longer than 16 MiB"
+    ),
+    "many files in a tar": Malformed(
+        "raw-traces.tar.gz", tar_of_many, "it contains more than 20,000 files and folders"
+    ),
+    "many files in a zip": Malformed(
+        "raw-traces.zip", zip_of_many, "it contains more than 20,000 files and folders"
+    ),
+    "xz that takes much memory": Malformed(
+        "summary_train.csv.xz", xz_with_large_dictionary, "takes more than 256 MiB of memory"
+    ),
+    "long headers in a tar": Malformed("raw-traces.tar.gz", tar_with_long_headers, "a header of"),
+    "a million empty streams": Malformed(
+        "summary_train.csv.bz2", lambda: bz2.compress(b"") * 1_000_000, "the file is empty"
+    ),
+}
+"""The first two alone without `make hostile`."""
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "case", [name if n < 2 else pytest.param(name, marks=in_full) for n, name in enumerate(FILES)]
+)
+def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> None:
+    file = FILES[case]
+    path = tmp_path / "raw" / file.name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(file.make())
+    if file.header:
+        path.with_suffix(".header").write_bytes(file.header())
+    command = [TRACES, "ingest", "--raw", tmp_path / "raw", "--warehouse", tmp_path / "warehouse"]
+    run = subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert file.says in run.stderr
+    assert len(run.stderr) < 2000
+    assert float(run.stdout) < MOST_MB
