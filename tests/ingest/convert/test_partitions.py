@@ -377,6 +377,13 @@ def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
     assert (day, len(rows)) == ("41", 3)
 
 
+def test_a_footer_that_contradicts_its_statistics_does_not_end_the_process(tmp_path: Path) -> None:
+    """The schema says that a column has no NULLs. pyarrow ends the process when it returns the statistics."""
+    data = in_footer(days(3, 3, 4), b"\x25\x02\x18\x03pod", b"\x25\x00\x18\x03pod")
+    outcome = ingest(tmp_path, {"probe_pod_day0_29.parquet": data})
+    assert "not Parquet, cut short or damaged" in refusal(outcome)
+
+
 def test_refuses_a_zip_whose_directory_has_another_name_for_an_hour(tmp_path: Path) -> None:
     packed = zipped(tree(3))
     # The last occurrence is in the directory.
