@@ -113,6 +113,16 @@ def partial_size(path: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
+def limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
+    """The most bytes to accept of a file. Raises SourceError where a known size does not fit on the disk."""
+    free = shutil.disk_usage(path.parent).free
+    if size is None:
+        return min(_MOST_BYTES, (have + free) // 2)
+    if size - have > free:
+        raise SourceError(f"{url}: it does not fit on the disk ({size - have:,} bytes needed, {free:,} free)")
+    return size
+
+
 def _receive(
     client: Client, url: str, path: Path, size: int | None, has_checksum: bool, on_bytes: OnBytes
 ) -> None:
@@ -137,7 +147,7 @@ def _receive(
         has_end = has_checksum or "Transfer-Encoding" in response.headers
         if total is None and size is None and not has_end:
             raise SourceError(f"{resolved}: the server does not send the length, and no size is known")
-        most = _limit_bytes(resolved, path, size if total is None else total, have)
+        most = limit_bytes(resolved, path, size if total is None else total, have)
         if not have:
             _start_partial(path, response, resolved, total)
         _append(chain([first], blocks), resolved, path, total, most, on_bytes)
@@ -231,16 +241,6 @@ def _read_version(path: Path, url: str) -> _Version | None:
     except (FileNotFoundError, ValueError, TypeError):
         return None
     return version if version.url == url and _part_path(path).exists() else None
-
-
-def _limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
-    """The most bytes to accept of a file. Raises SourceError where a known size does not fit on the disk."""
-    free = shutil.disk_usage(path.parent).free
-    if size is None:
-        return min(_MOST_BYTES, (have + free) // 2)
-    if size - have > free:
-        raise SourceError(f"{url}: it does not fit on the disk ({size - have:,} bytes needed, {free:,} free)")
-    return size
 
 
 def _disk_full(path: Path, why: str) -> UserError:

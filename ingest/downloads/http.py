@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from tracehouse.core.errors import UserError, not_installed
+from tracehouse.core.text import escape_name
 
 if TYPE_CHECKING:
     from requests import ConnectionError as RequestConnectionError
@@ -120,7 +121,8 @@ class Client:
             raise
         except ValueError as error:
             # An error of Requests, or of a parser of URLs that it does not catch.
-            raise SourceError(f"{url}: it is, or redirects to, an invalid address ({error})") from error
+            what = f"it is, or redirects to, an invalid address ({_innermost(error)})"
+            raise SourceError(f"{url}: {what}") from error
 
     def _explain_connection(self, url: str, error: "RequestConnectionError") -> SourceError | RetryableError:
         """The error of a request that got no response. Only a host that has answered before gets another."""
@@ -128,7 +130,7 @@ class Client:
 
         why = _innermost(error)
         if not any(isinstance(cause, ConnectTimeoutError) for cause in _causes(error)):
-            return RetryableError(f"{url}: the connection broke off ({why})")
+            return RetryableError(f"{url}: no valid response ({why})")
         host = host_of(getattr(error.request, "url", None) or url)
         if host in self._reached_hosts:
             return RetryableError(f"{url}: no connection ({why})", reached=False)
@@ -255,9 +257,9 @@ def _retry_after_s(response: "Response") -> float | None:
 
 
 def _innermost(error: BaseException) -> str:
-    """The message of the innermost wrapped error."""
+    """The message of the innermost wrapped error, which may quote the server."""
     *_, innermost = _causes(error)
-    return str(innermost).rpartition(": ")[2]
+    return escape_name(str(innermost).rpartition(": ")[2].strip()[:200])
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -36,7 +36,7 @@ def list_files(client: Client, folder: Download) -> Listing:
             try:
                 size, sha256 = _parse_entry(name, entry)
             except (ValueError, TypeError, LookupError, AttributeError):
-                invalid.append(escape_name(name[:40]) or "without a name")
+                invalid.append(escape_name(name[:40]) or "one without a name")
                 continue
             path = folder.path.replace(pattern, name)
             place = f"{base_url}/{quote(name)}"

@@ -120,16 +120,13 @@ def _select(file: Download, trace: Trace, selection: Selection, client: Client) 
     found, invalid, problems = [], [], []
     try:
         for info in archive.members():
-            folder, _, name = info.filename.rpartition("/")
+            path, size = info.filename.lstrip("/"), info.file_size
+            folder, _, name = path.rpartition("/")
             partition = table.partition_of(table.key_values(name, folder) or {})
-            if not partition or not selects(selection, partition):
-                continue
-            path = info.filename.lstrip("/")
-            if is_plausible(path, info.file_size):
-                size = info.file_size
+            if not is_plausible(path, size):
+                invalid.append(escape_name(path[:80]) or "one without a name")
+            elif partition and selects(selection, partition):
                 found.append(Download(path, file.urls, bytes=size, archive=archive, member=info.filename))
-            else:
-                invalid.append(escape_name(path[:80]))
     except SourceError as error:
         problems.append(str(error))
     if invalid:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from tracehouse.ingest.discovery.archives import UnreadableArchiveError, open_in_zip, open_zip
 from tracehouse.ingest.discovery.raw_stream import DAMAGE
+from tracehouse.ingest.downloads.download import limit_bytes
 from tracehouse.ingest.downloads.http import (
     Client,
     RetryableError,
@@ -45,7 +46,7 @@ class RemoteZip:
 
     def members(self) -> Sequence[zipfile.ZipInfo]:
         """The directory."""
-        return [info for info in self._archive.infolist() if not info.is_dir()]
+        return [info for info in self._archive.infolist() if not info.filename.endswith("/")]
 
     def download(self, member: str, path: Path, on_bytes: Callable[[int, int], None]) -> None:
         """Write a member to `path`, whose size and CRC-32 must be those in the directory."""
@@ -56,6 +57,7 @@ class RemoteZip:
             # A member that unpacks to less than it takes packed could be read without end.
             if info.compress_size > info.file_size + info.file_size // 50 + 1024:
                 raise zipfile.BadZipFile(f"{info.compress_size:,} bytes packed, {info.file_size:,} unpacked")
+            limit_bytes(self.client.resolve(self.url), path, info.file_size, 0)
             with open_in_zip(self._archive, info) as packed, part.open("wb") as file:
                 while block := packed.read(_BLOCK_BYTES):
                     file.write(block)

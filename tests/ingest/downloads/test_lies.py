@@ -76,7 +76,8 @@ LIES = [
     Lie("redirects in a loop", sends(MOVED % b"/bad.csv"), "Exceeded 8 redirects"),
     Lie("redirect with endless body", sends(b"HTTP/1.1 302 Found\r\nLocation: /none\r\n\r\n", b"x" * 9999),
         "not found (404)"),
-    Lie("no HTTP", sends(b"220 mail.example ESMTP\r\n"), "tried 2 times"),
+    Lie("no HTTP", sends(b"220 mail.example\r\n"), "no valid response (220 mail.example); tried 2 times"),
+    Lie("no HTTP without end", sends(b"\x1b\0" * 20_000 + b"\r\n"), "no valid response (\\x1b\\x00\\x1b"),
     Lie("slow header", sends(OK + b"X: ", b"x", 0.02), "did not go on within 1 s", silence_s=SLOW),
     Lie("slow status", sends(b"H", b"T", 0.02), "did not go on within 1 s", silence_s=SLOW),
     Lie("endless interim answers", sends(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 999), "more headers than"),
@@ -141,6 +142,7 @@ def test_a_lie_fails_one_file(
     [failure] = outcome.failures
     [problem] = failure.problems
     assert problem.startswith(f"{site.url}/bad.csv: ") and lie.error in problem
+    assert problem.isprintable() and len(problem) < 1000
     assert sum(path.stat().st_size for path in tmp_path.rglob("bad.csv*")) <= len(CONTENT)
 
 
@@ -179,6 +181,16 @@ def test_an_invalid_entry_fails_alone(
     [problem] = failure.problems
     assert problem.startswith(f"{site.url}{LISTING}: entries without a valid name, size or checksum")
     assert (tmp_path / "acme" / "data" / "kalos" / "a #.csv").read_bytes() == CONTENT
+
+
+def test_a_listed_size_that_cannot_fit_stops_no_file(
+    site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checksum decides whether the file is right."""
+    site.files[LISTING] = f"[{ENTRY}]".replace(str(len(CONTENT)), "9" * 13).encode()
+    site.files[GOOD] = CONTENT
+    outcome = run(site, tmp_path, monkeypatch, [FOLDER], QUICK, "acme", clusters=["kalos"])
+    assert (outcome.fetched, outcome.failures) == (2, ())
 
 
 def links_to(address: str) -> Answer:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -217,9 +218,11 @@ LIES = [
     Lie("other method", "method is not supported", in_entry(method=b"\x63"), (), BAD, others=[GOOD]),
     Lie("larger", "bytes packed, 90,000 unpacked", in_entry(packed=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
     Lie("smaller", "Bad CRC-32", in_entry(size=b"\5"), (), BAD, others=[GOOD]),
+    Lie("larger than the disk", "does not fit", in_entry(size=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
     Lie("elsewhere", "damaged", in_entry(at=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
     Lie("not deflated", "invalid block", in_data(zipfile.ZIP_DEFLATED), (), BAD, others=[GOOD]),
     Lie("not bzip2", "Invalid data stream", in_data(zipfile.ZIP_BZIP2), (), BAD, others=[GOOD]),
+    Lie("no name", "path or size: one without a name", in_entry(name=b"\0"), others=[GOOD]),
     Lie("long name", "without a valid path", renamed(f"{'x' * 300}/{BAD}"), others=[GOOD]),
     Lie("long path", "without a valid path", renamed(f"{'x/' * 3000}/{BAD}"), others=[GOOD]),
     Lie("path outside", "without a valid path", renamed(f"../{BAD}"), others=[GOOD]),
@@ -240,6 +243,8 @@ def test_a_lie_fails_one_file(
     """A file next to the zip comes in any case, and another member where the directory can be read."""
     other = Download("other.csv", (URL.replace("pods.zip", "other.csv"),))
     whole = locations.downloads(TRACE)
+    usage = shutil.disk_usage(tmp_path)._replace(free=10**9)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     monkeypatch.setattr(locations, "downloads", lambda _: (*whole, other))
     site.files |= {PATH: lie.packed(), "/data/other.csv": b"a,b\n1,2\n"}
     site.answers[PATH] = [*lie.answers, *lie.answers[-1:] * 20]
