@@ -15,7 +15,7 @@ from publisher import Answer, Publisher, sends
 
 from tracehouse.ingest.downloads import download, fetch, locations
 from tracehouse.ingest.downloads.fetch import Outcome
-from tracehouse.ingest.downloads.http import DEFAULT_RETRY_POLICY, RetryPolicy, open_client
+from tracehouse.ingest.downloads.http import RetryPolicy, open_client
 from tracehouse.ingest.downloads.locations import Download
 from tracehouse.ingest.downloads.plan import FetchRequest, plan_downloads
 
@@ -240,7 +240,7 @@ def test_host_without_address_is_looked_up_once(
 
     monkeypatch.setattr(socket, "getaddrinfo", find_others)
     files = [Download(f"{n}.csv", (f"https://gone.example/{n}.csv",)) for n in range(3)]
-    outcome = run(site, tmp_path, monkeypatch, files, DEFAULT_RETRY_POLICY)
+    outcome = run(site, tmp_path, monkeypatch, files, QUICK)
     assert len(looked_up) == 1
     assert [problem for failure in outcome.failures for problem in failure.problems] == [
         "http://gone.invalid/0.csv: no connection to gone.invalid (Failed to resolve 'gone.invalid' "

@@ -85,6 +85,7 @@ def test_fetches_only_the_selected_members(
     ranges = [(text or "").removeprefix("bytes=").split("-") for text in site.ranges(PATH)]
     received = sum(int(last) - int(first) + 1 for first, last in ranges)
     assert 360_000 < received < 600_000
+    assert len(ranges) < 30
     again = run(site, tmp_path, "day=9..10")[1]
     assert (again.fetched, again.kept) == (0, 4)
 
@@ -224,7 +225,7 @@ LIES = [
     Lie("not bzip2", "Invalid data stream", in_data(zipfile.ZIP_BZIP2), (), BAD, others=[GOOD]),
     Lie("no name", "path or size: one without a name", in_entry(name=b"\0"), others=[GOOD]),
     Lie("long name", "without a valid path", renamed(f"{'x' * 300}/{BAD}"), others=[GOOD]),
-    Lie("long path", "without a valid path", renamed(f"{'x/' * 3000}/{BAD}"), others=[GOOD]),
+    Lie("long path", "without a valid path", renamed(f"{'x/' * 3000}{BAD}"), others=[GOOD]),
     Lie("path outside", "without a valid path", renamed(f"../{BAD}"), others=[GOOD]),
     Lie("range of many digits", "another range", answers=[in_range(MANY_DIGITS)]),
     Lie("range without size", "another range", answers=[in_range(b"0-0/*")]),
