@@ -254,7 +254,8 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
             seen: set[str] = set()
             for member in members:
                 # Of thousands of files in folders of partitions, the first tells the table.
-                tree = re.sub("[^/]+=[^/]+", "", f"{member.folder}/{member.name}")
+                path = f"{member.folder}/{member.name}"
+                tree = "/".join(part for part in path.split("/") if "=" not in part)
                 if tree in seen:
                     continue
                 owners_of_member = _owners_of_member(member, candidates)

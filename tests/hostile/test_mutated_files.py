@@ -38,7 +38,7 @@ INPUTS = 400 * DEPTH if DEPTH > 1 else 200
 # One in so many is also converted with all writes, which take most of the time.
 WRITTEN = 40
 # For a file of some kilobytes. Processor time, as the machine may be busy.
-MOST_SECONDS = 20
+MOST_SECONDS = 2
 MOST_KILOBYTES = 1 << 20
 # Then the process ends, with the stacks of all threads.
 HANGS_AFTER_SECONDS = 600
