@@ -17,6 +17,7 @@ from tracehouse.ingest.convert.previous import (
     is_synthetic,
 )
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
+from tracehouse.ingest.convert.repeats import describe_repeats
 from tracehouse.ingest.convert.sorted_parquet import write_runs
 from tracehouse.ingest.convert.sorted_partition import write_partition
 from tracehouse.ingest.convert.unpivot import write_cells
@@ -156,6 +157,7 @@ def _convert(
     )
     _check_account(conversion)
     account.notes += compare_with_previous(raw_input, conversion, unreadable)
+    account.notes += describe_repeats(raw_input, written)
     # Last, so that no file enters the store before the raw file was read to its end.
     journal.add(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)

@@ -165,6 +165,37 @@ def test_rejects_version_with_far_fewer_rows_without_replace(case: str, tmp_path
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
 
 
+GROUPS = b"group,start_time,end_time,dataset,runtime_ratio\n"
+ONE_GROUP = b"g1,1,2,imagenet,1\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counts"),
+    [
+        # A NULL equals a NULL.
+        (b"g%d,1,,imagenet,1\n" * 1000 % tuple(range(1000)), 2, ("1,000", "0")),
+        (ONE_GROUP * 3, 2, ("5", "2")),
+        (ONE_GROUP * 3, 1, None),
+    ],
+    ids=["doubled", "repeated before", "same"],
+)
+def test_reports_rows_that_a_new_version_repeats(
+    before: bytes, after: int, counts: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    raw, warehouse = write(tmp_path / "raw", {"alibaba_groups.csv": GROUPS + before}), tmp_path / "warehouse"
+    assert ingest(raw, warehouse).notes == ()
+    # One more row, so that the file changes in any case.
+    write(raw, {"alibaba_groups.csv": GROUPS + before * after + b"new,1,2,imagenet,1\n"})
+    assert ingest(raw, warehouse).notes == (
+        ()
+        if counts is None
+        else (
+            f"alibaba_groups.csv has {counts[0]} rows for zeus.alibaba_group that repeat another one in all"
+            f" columns; it had {counts[1]}",
+        )
+    )
+
+
 def test_reports_rows_of_member_removed_from_archive(tmp_path: Path) -> None:
     members = {f"cluster0{n}.csv": RAW_JOB + b"a,1,600,1\n" * n for n in (1, 2, 3)}
     raw, warehouse = write(tmp_path / "raw", {"raw-traces.tar.gz": tar_gz(members)}), tmp_path / "warehouse"
