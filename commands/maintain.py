@@ -284,7 +284,8 @@ def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) ->
 @click.option(
     "--seed", type=int, default=0, metavar="NUMBER", help="The same seed and scale give the same files."
 )
-def sample(traces: Sequence[str], out: Path, scale: float, seed: int) -> None:
+@click.option("--days", type=int, metavar="NUMBER", help="Number of days, for traces with files per day.")
+def sample(traces: Sequence[str], out: Path, scale: float, seed: int, days: int | None) -> None:
     """Generate synthetic raw files in the publishers' formats.
 
     They remain labelled synthetic in the warehouse.
@@ -298,9 +299,9 @@ def sample(traces: Sequence[str], out: Path, scale: float, seed: int) -> None:
     with byte_bars() as progress:
 
         def report(trace: str, more_bytes: int) -> None:
-            progress(trace, more_bytes, expected_bytes([trace], scale))
+            progress(trace, more_bytes, expected_bytes([trace], scale, days))
 
-        paths = write_sample(out, scale, seed, chosen, report)
+        paths = write_sample(out, scale, seed, chosen, report, days)
     say(f"Wrote {len(paths)} synthetic files to {out}. Next: traces ingest --raw {out}")
 
 

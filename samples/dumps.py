@@ -53,10 +53,15 @@ def _samplers() -> dict[str, Sampler]:
     return {name: sampler for name, sampler in found.items() if sampler is not None}
 
 
-def expected_bytes(traces: Sequence[str], scale: float) -> int:
-    """Estimate the bytes of raw text in a sample of `traces`."""
-    known = _samplers()
-    return sum(known[trace].expected_bytes(scale) for trace in traces)
+def expected_bytes(traces: Sequence[str], scale: float, days: int | None = None) -> int:
+    """Estimate the bytes of raw files in a sample of `traces`."""
+    return sum(_sampler(trace, days).expected_bytes(scale) for trace in traces)
+
+
+def _sampler(trace: str, days: int | None) -> Sampler:
+    """Return a trace's sampler, of a number of days if that can be chosen."""
+    found = _samplers()[trace]
+    return found.of_days(days) if days is not None and found.of_days else found
 
 
 def write_sample(
@@ -65,31 +70,35 @@ def write_sample(
     seed: int,
     traces: Sequence[str],
     on_bytes: Callable[[str, int], None],
+    days: int | None = None,
 ) -> list[Path]:
     """Write samples of `traces` below `out`, a folder each, and return the raw files.
 
     `scale` is the share of the publisher's rows; in Acme's telemetry, of its lines and of its devices.
-    `on_bytes` is called with a trace and the number of bytes of raw text written. The same seed, scale and
-    trace give the same bytes.
+    `days` is the number of days, for traces with files per day. `on_bytes` is called with a trace and the
+    number of bytes of raw files written. The same seed, scale, days and trace give the same bytes.
 
-    Raises UsageError if a trace, the scale or the seed is invalid. Raises UserError, before it writes
-    anything, if the disk is too small or a folder contains other files.
+    Raises UsageError if a trace, the scale, the seed or the number of days is invalid. Raises UserError,
+    before it writes anything, if the disk is too small or a folder contains other files.
     """
     if not (math.isfinite(scale) and scale > 0):
         raise UsageError(f"the scale of a sample must be a number above 0, not {scale:g}")
     if seed < 0:
         raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
-    known = _samplers()
     check_traces(traces, available())
+    if days is not None:
+        with_days = [trace for trace, sampler in _samplers().items() if sampler.of_days]
+        if days < 1 or not set(traces) & set(with_days):
+            raise UsageError(f"--days must be 1 or more, for {', '.join(with_days)}")
     for trace in traces:
         _check_folder(out / trace)
-    _check_free_space(out, expected_bytes(traces, scale))
+    _check_free_space(out, expected_bytes(traces, scale, days))
     written: list[Path] = []
     for trace in dict.fromkeys(traces):
         folder = out / trace
         _mark(folder, trace, scale, seed)
         rng = np.random.default_rng([seed, *trace.encode()])
-        written += known[trace].write(folder, scale, rng, partial(on_bytes, trace))
+        written += _sampler(trace, days).write(folder, scale, rng, partial(on_bytes, trace))
     return written
 
 

@@ -1,7 +1,7 @@
-"""Write raw files in the publishers' formats: CSV, CSV in xz, gzip'ed tars, and tars split into parts.
+"""Write raw files in the publishers' formats: CSV, CSV in xz, Parquet, gzip'ed tars, and split tars.
 
 Files are written atomically. Every gzip header has a comment that marks the file as synthetic, and no time,
-so that the same content gives the same bytes.
+so that the same content gives the same bytes. Parquet has the mark in its metadata.
 """
 
 import io
@@ -17,7 +17,7 @@ from typing import IO, Any
 import polars as pl
 from isal import isal_zlib
 
-from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT
+from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, PARQUET_KEY
 
 OnBytes = Callable[[int], None]
 
@@ -114,6 +114,14 @@ def write_csv_xz(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
     """Write a CSV with a header, compressed with xz."""
     with atomic_file(path) as file, lzma.open(file, "wb", preset=6) as compressed:
         on_bytes(compressed.write(csv_bytes(frame)))
+    return path
+
+
+def write_parquet(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
+    """Write a Parquet file, which is marked as synthetic."""
+    with atomic_file(path) as file:
+        frame.write_parquet(file, metadata={PARQUET_KEY: "true"})
+        on_bytes(file.tell())
     return path
 
 

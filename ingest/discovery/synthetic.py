@@ -1,11 +1,15 @@
-"""Detect synthetic raw files by a marker file in their folder or a comment in the gzip header."""
+"""Detect synthetic raw files by a marker file in their folder, or by a mark in a gzip or a Parquet file."""
 
 import re
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 MARKER_NAME = "SYNTHETIC.txt"
 GZIP_COMMENT = b"synthetic: tracehouse sample"
+PARQUET_KEY = "synthetic"
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _FEXTRA, _FNAME, _FCOMMENT = 0x04, 0x08, 0x10
@@ -15,7 +19,7 @@ _LATER_PART = re.compile(r"(?P<archive>.+\.part)[a-z]{2}")
 
 def is_marked(path: Path, below: Path) -> bool:
     """Whether the raw file at `path`, under the raw root `below`, is synthetic."""
-    return _has_marker(path.absolute(), below.absolute()) or _has_comment(path)
+    return _has_marker(path.absolute(), below.absolute()) or _has_mark(path)
 
 
 def _has_marker(path: Path, below: Path) -> bool:
@@ -25,13 +29,22 @@ def _has_marker(path: Path, below: Path) -> bool:
     return any((folder / MARKER_NAME).is_file() for folder in folders)
 
 
-def _has_comment(path: Path) -> bool:
+def _has_mark(path: Path) -> bool:
     part = _LATER_PART.fullmatch(path.name)
     first = path.with_name(part["archive"] + "aa") if part else path
+    if path.suffix == ".parquet":
+        return _has_key(path)
     try:
         with first.open("rb") as file:
             return gzip_comment(file) == GZIP_COMMENT
     except OSError:
+        return False
+
+
+def _has_key(path: Path) -> bool:
+    try:
+        return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
+    except (OSError, pa.ArrowException):
         return False
 
 
