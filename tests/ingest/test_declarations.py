@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from counting import non_empty
 
@@ -177,13 +178,16 @@ def test_real_header_files_have_the_published_checksums() -> None:
 
 
 def headers(trace: Trace, raw: Path) -> Iterator[tuple[Table, str, list[str]]]:
-    """Each CSV of the trace, its table and the names in its header."""
+    """Each CSV or Parquet file of the trace, its table and the names of its columns."""
     tables = [table for table in trace.tables if not table.json_list]
     for path in sorted((raw / trace.name).rglob("*")):
         for table in tables:
             if table.archive_stem and re.fullmatch(rf"{table.archive_stem}\.tar\.gz", path.name):
                 if table.has_header:
                     yield from archived_headers(table, path)
+            elif path.suffix == ".parquet":
+                if table.archive_stem in path.parts:
+                    yield table, path.name, pq.read_schema(path).names
             elif path.suffix == ".header" and table.key_values(f"{path.stem}.csv") is not None:
                 yield table, path.name, names_in(table, path.read_bytes())
             elif table.has_header and table.key_values(path.name, path.parent.name) is not None:

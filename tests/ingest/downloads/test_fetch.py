@@ -16,6 +16,7 @@ import publisher
 import pytest
 from click.testing import CliRunner
 from counting import non_empty
+from few_files import zipped
 from filelock import FileLock
 from publisher import Publisher
 
@@ -44,6 +45,7 @@ HOSTS = (
     "media.githubusercontent.com",
     "huggingface.co",
     "aliopentrace.oss-cn-beijing.aliyuncs.com",
+    "tre-clusterdata.oss-cn-hangzhou.aliyuncs.com",
 )
 
 
@@ -109,6 +111,7 @@ def test_locations_name_files_of_the_tables(trace: Trace) -> None:
             assert name == "*.csv"
             continue
         stem = name.removesuffix(".header").removesuffix(".xz").removesuffix(".csv").removesuffix(".tar.gz")
+        stem = stem.removesuffix(".zip")
         assert any(
             table.key_values(f"{stem}.csv") is not None or re.fullmatch(table.archive_stem or "$", stem)
             for table in trace.tables
@@ -527,6 +530,11 @@ def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def joined(path: Path) -> bytes:
+    """The bytes of a file in parts, or of a ZIP of a folder."""
+    if path.suffix == ".zip":
+        folder = path.with_suffix("")
+        members = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+        return zipped({file.relative_to(path.parent).as_posix(): file.read_bytes() for file in members})
     paths = [path] if path.is_file() else sorted(path.parent.glob(f"{path.name}.part*"))
     return b"".join(part.read_bytes() for part in paths)
 
@@ -815,7 +823,12 @@ def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch
         more = options(published) if name == "fetch" else []
         done = CliRunner().invoke(cli.traces, [name, *words, *more])
         assert done.exit_code == 0, (command, done.output, done.exception)
-    assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {"acme", "itp", "zeus"}
+    assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {
+        "acme",
+        "asi",
+        "itp",
+        "zeus",
+    }
     telemetry = {path.name.partition(".")[0] for path in (tmp_path / "raw").rglob("utilization/kalos/*.csv")}
     assert {"POWER_USAGE", "GPU_UTIL"} < telemetry
     assert (tmp_path / "warehouse" / "traces.duckdb").is_file()

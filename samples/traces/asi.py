@@ -1,0 +1,410 @@
+"""Synthetic ASI: servers, the pods on them hour by hour, network use, and execution spans.
+
+The sample has the properties of the original that views and caveats are about:
+
+- Shares of GPU models, priorities, kinds of jobs and models, and missing values as in the published files.
+- Pods that stay from hour to hour, so that a day has few new identifiers, and a fleet that grows.
+- Pods without a GPU, fractions of GPUs, utilisation added up over GPUs, GPU pods without a memory request.
+- Delays of -1, states that are Unknown on day 0, standby pods, a pod that is in two rows of an hour.
+- Spans in steps of 20 s, among them spans that the trace cuts off.
+
+Everything else is invented. A sample starts at day 109, where the publisher's figures start, or earlier if it
+has more than 76 days.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracehouse.ingest.traces import asi
+from tracehouse.samples.declare import Sampler
+from tracehouse.samples.draw import (
+    Bools,
+    Floats,
+    Ints,
+    floats,
+    hex_ids,
+    labels,
+    lognormal,
+    salt_of,
+    shares,
+    whole,
+)
+from tracehouse.samples.files import OnBytes, write_parquet
+
+LAST_DAY, FIRST_DAY, NETWORK_DAYS = 184, 109, range(109, 116)
+HOURS = 24
+SERVERS, LEAST_SERVERS, PODS_ON_SERVER = 37_707, 40, 31
+BYTES_PER_POD_HOUR = 25
+SERVERS_OF_SWITCH, SWITCHES_OF_CLUSTER = 16, 24
+NO_SWITCH_SHARE = 0.02
+# The share of servers that were there from the first day.
+FIRST_SERVERS_SHARE = 0.9
+
+# GPU model, GPUs, CPU cores, GPU memory in GiB, and the relative number of servers.
+MODELS = (
+    ("A10", 2, 128, 24, 30),
+    ("XPU-B", 8, 192, 48, 13),
+    ("L20", 4, 128, 48, 17),
+    ("XPU-E", 16, 192, 96, 5),
+    ("H20", 8, 192, 96, 8),
+    ("XPU-A", 4, 128, 32, 8),
+    ("XPU-D", 2, 128, 32, 8),
+    ("XPU-C", 2, 192, 48, 7),
+    ("A100", 8, 128, 80, 2),
+    ("A800", 8, 128, 80, 1),
+    ("H800", 8, 192, 80, 0.5),
+    ("H20-141GB", 8, 192, 141, 0.5),
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of pod: its share of the pods of an hour, its priority and types, and its lifetime in hours.
+
+    `models` are the relative numbers of the model types, in the order of the declaration. `standby` is the
+    share of standby pods.
+    """
+
+    share: float
+    priority: str
+    job_type: str
+    models: tuple[float, ...]
+    lifetime_h: tuple[float, float]
+    requests: Mapping[float, float]
+    standby: float = 0.0
+
+
+NONE = {0.0: 1.0}
+SMALL = {0.05: 4, 0.25: 8, 0.5: 12, 1.0: 70, 2.0: 5, 4.0: 1}
+LARGE = {1.0: 30, 2.0: 12, 4.0: 14, 8.0: 40, 16.0: 4}
+KINDS = (
+    Kind(0.770, "Other", "unknown", (0, 0, 0, 0, 0, 1), (300, 1.0), NONE),
+    Kind(0.157, "HP", "unknown", (0, 0, 0, 0, 0, 1), (300, 1.0), NONE),
+    Kind(0.002, "Other", "other", (0, 0, 0, 0, 0, 1), (100, 1.0), SMALL),
+    Kind(0.045, "HP", "online_inference", (40, 46, 8, 3, 0, 3), (120, 1.4), SMALL, 0.12),
+    Kind(0.003, "HP", "training", (55, 25, 10, 5, 0, 5), (4, 1.9), LARGE),
+    Kind(0.001, "HP", "dev", (20, 10, 5, 0, 60, 5), (30, 1.5), SMALL),
+    Kind(0.018, "LP", "offline_inference", (85, 5, 4, 3, 0, 3), (0.428, 1.85), SMALL),
+    Kind(0.001, "LP", "training", (50, 25, 10, 5, 0, 10), (0.6, 1.85), LARGE),
+    Kind(0.003, "LP", "unknown", (80, 5, 5, 5, 0, 5), (0.5, 1.85), SMALL),
+)
+SPAN_STEP_H, LONGEST_SPAN_H = 20 / 3600, 1_823.99
+
+LP_WORKLOAD_MISSING, WORKLOAD_MISSING, PODS_OF_WORKLOAD = 0.95, 0.22, 12
+NO_MEMORY_REQUEST_SHARE = 0.01
+SM_UTIL, SM_UTIL_MISSING, GPU_MEMORY_MISSING = (4.6, 2.4), 0.17, 0.03
+CPU_UTIL, CPU_UTIL_MISSING, MOST_CPU_UTIL = (0.2, 1.4), 0.03, 3_072.0
+MEMORY_UTIL_MISSING, MEMORY_UTIL_NEGATIVE, LEAST_MEMORY_UTIL, MOST_MEMORY_UTIL = 0.012, 0.001, -0.998, 1.4998
+STATUS_MISSING, NOT_READY = 0.0207, 0.06
+NO_DELAY, DELAY, READY_DELAY, UNKNOWN_DELAY, UNKNOWN_READY_DELAY = 0.6, (60, 2.3), (20, 1.2), 0.0001, 0.284
+MOST_DELAY_S = 86_399
+UNKNOWN_STATE, PENDING_STATE = 0.02, 0.005
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The servers: position of the model, cluster, switch (-1 if unknown), share of the days before them."""
+
+    model: Ints
+    cluster: Ints
+    switch: Ints
+    joins_at: Floats
+
+
+@dataclass(frozen=True)
+class Pods:
+    """Pods with what stays the same in all their hours; `begin` and `end` are in hours since day 0."""
+
+    number: Ints
+    kind: Ints
+    server: Ints
+    workload: Ints
+    model_type: Ints
+    request: Floats
+    cores: Floats
+    memory: Floats
+    is_standby: Bools
+    begin: Floats
+    end: Floats
+    status: Ints
+    schedule_delay: Ints
+    ready_delay: Ints
+
+    def __getitem__(self, rows: Bools | Ints) -> "Pods":
+        return Pods(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
+    """Write the files of `days` days below `folder`, in the folders of the publisher's ZIPs."""
+    seed = int(rng.integers(2**31))
+    first = max(0, min(FIRST_DAY, LAST_DAY + 1 - days))
+    servers = _servers(max(LEAST_SERVERS, round(SERVERS * scale)), rng)
+    written: list[Path] = []
+    spans: list[Pods] = []
+
+    def put(table: str, frame: pl.DataFrame, day: int | None = None, hour: int = 0) -> None:
+        below = folder / f"asi_opensource_{table}"
+        hourly = below if day is None else below / f"day={day}" / f"hour={hour:02d}"
+        written.append(write_parquet(hourly / "part-000.parquet", frame, on_bytes))
+
+    for now, present, live, new in _hours(servers, first, days, rng):
+        day, hour = divmod(now, HOURS)
+        put("pod_hourly", _pod_rows(live, now, servers, rng, seed), day, hour)
+        put("server_hourly", _server_rows(present, servers, seed), day, hour)
+        if day in NETWORK_DAYS:
+            put("network_hourly", _network_rows(present, rng, seed), day, hour)
+        spans.append(new[new.request > 0])
+    put("job_execution_summary", _span_rows(_joined(spans), servers, seed))
+    return written
+
+
+def _servers(count: int, rng: np.random.Generator) -> Servers:
+    number = np.arange(count)
+    switch = number // SERVERS_OF_SWITCH
+    joins_at = rng.random(count).clip(min=FIRST_SERVERS_SHARE) - FIRST_SERVERS_SHARE
+    return Servers(
+        shares(rng, {place: model[4] for place, model in enumerate(MODELS)}, count),
+        switch // SWITCHES_OF_CLUSTER,
+        np.where(rng.random(count) < NO_SWITCH_SHARE, -1, switch),
+        joins_at / (1 - FIRST_SERVERS_SHARE),
+    )
+
+
+def _hours(
+    servers: Servers, first: int, days: int, rng: np.random.Generator
+) -> Iterator[tuple[int, Ints, Pods, Pods]]:
+    """Yield each hour since day 0, its servers, its pods, and those of its pods that are new."""
+    live = _joined([])
+    numbers = 0
+    for now in range(first * HOURS, (first + days) * HOURS):
+        present = np.flatnonzero(servers.joins_at * (LAST_DAY + 1) <= now / HOURS)
+        live = live[live.end > now]
+        new = _new_pods(live, numbers, now, now == first * HOURS, present, servers, rng)
+        numbers += len(new.number)
+        live = _joined([live, new])
+        yield now, present, live, new
+
+
+def _new_pods(
+    live: Pods,
+    number: int,
+    now: int,
+    is_first: bool,
+    present: Ints,
+    servers: Servers,
+    rng: np.random.Generator,
+) -> Pods:
+    """Draw the pods that begin in an hour, so that each kind keeps its share."""
+    wanted = np.array([kind.share for kind in KINDS]) * len(present) * PODS_ON_SERVER
+    missing = (wanted - np.bincount(live.kind, minlength=len(KINDS))).clip(min=0).astype(np.int64)
+    kind = np.repeat(np.arange(len(KINDS)), missing)
+    count = len(kind)
+    request, model_type = np.zeros(count), np.zeros(count, np.int64)
+    for place, one in enumerate(KINDS):
+        of_kind = np.flatnonzero(kind == place)
+        request[of_kind] = shares(rng, one.requests, len(of_kind))
+        model_type[of_kind] = shares(rng, dict(enumerate(one.models)), len(of_kind))
+    server = _placed(live, request, present, servers, rng)
+    fits = server >= 0
+    kind, request, model_type, server = kind[fits], request[fits], model_type[fits], server[fits]
+    count = len(kind)
+
+    median, sigma = np.array([one.lifetime_h for one in KINDS])[kind].T
+    lasts = np.ceil(lognormal(rng, count, median, sigma).clip(max=LONGEST_SPAN_H) / SPAN_STEP_H) * SPAN_STEP_H
+    begin = now + rng.random(count)
+    if is_first:
+        # What runs already began before.
+        begin = now - rng.random(count) * lasts
+    is_low = np.array([one.priority == "LP" for one in KINDS])[kind]
+    workload = kind * 1_000_000 + (number + np.arange(count)) // PODS_OF_WORKLOAD
+    workload[rng.random(count) < np.where(is_low, LP_WORKLOAD_MISSING, WORKLOAD_MISSING)] = -1
+    memory = request * np.array([model[3] for model in MODELS])[servers.model[server]] * 2.0**30
+    memory[rng.random(count) < NO_MEMORY_REQUEST_SHARE] = 0.0
+    status = np.where(rng.random(count) < NOT_READY, 0, 1)
+    status[rng.random(count) < STATUS_MISSING] = -1
+    delay = np.floor(lognormal(rng, count, *DELAY)).clip(max=MOST_DELAY_S)
+    delay[rng.random(count) < NO_DELAY] = 0
+    delay[rng.random(count) < UNKNOWN_DELAY] = -1
+    ready = np.floor(lognormal(rng, count, *READY_DELAY)).clip(max=MOST_DELAY_S)
+    ready[rng.random(count) < UNKNOWN_READY_DELAY] = -1
+    return Pods(
+        number + np.arange(count),
+        kind,
+        server,
+        workload,
+        model_type,
+        request,
+        np.where(request > 0, np.ceil(request.clip(min=1) * 8), rng.integers(1, 9, count)).astype(np.float64),
+        memory,
+        rng.random(count) < np.array([one.standby for one in KINDS])[kind],
+        begin,
+        begin + lasts,
+        status,
+        delay.astype(np.int64),
+        ready.astype(np.int64),
+    )
+
+
+def _placed(live: Pods, request: Floats, present: Ints, servers: Servers, rng: np.random.Generator) -> Ints:
+    """Draw a server for each new pod; -1 where the server that was drawn has too few free GPUs."""
+    gpus = np.array([model[1] for model in MODELS])[servers.model].astype(np.float64)
+    free = gpus - np.bincount(live.server, np.where(live.is_standby, 0, live.request), len(gpus))
+    server = present[rng.integers(0, len(present), len(request))]
+    needs = np.flatnonzero(request > 0)
+    weights = free[present].clip(min=0) + 1e-9
+    server[needs] = present[np.searchsorted(np.cumsum(weights), rng.random(len(needs)) * weights.sum())]
+    order = needs[np.lexsort((request[needs], server[needs]))]
+    total = np.cumsum(request[order])
+    starts = np.flatnonzero(np.diff(server[order], prepend=-1))
+    before = np.repeat(total[starts] - request[order][starts], np.diff(starts, append=len(order)))
+    server[order[total - before > free[server[order]] + 1e-6]] = -1
+    return server
+
+
+def _joined(parts: list[Pods]) -> Pods:
+    """Join pods; none if there are no parts."""
+    columns: dict[str, Any] = {
+        field.name: np.concatenate(
+            [np.empty(0, _DTYPES.get(field.name, np.int64)), *(getattr(part, field.name) for part in parts)]
+        )
+        for field in fields(Pods)
+    }
+    return Pods(**columns)
+
+
+_DTYPES: dict[str, Any] = dict.fromkeys(("request", "cores", "memory", "begin", "end"), np.float64) | {
+    "is_standby": np.bool_
+}
+
+
+def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, seed: int) -> pl.DataFrame:
+    """The rows of an hour's pods, in random order."""
+    rows = rng.permutation(len(live.number))
+    if now % HOURS == 0:
+        # A pod that moved has two rows.
+        rows = np.append(rows, rows[0])
+    pods = live[rows]
+    if now % HOURS == 0:
+        pods.server[-1] = pods.server[pods.server != pods.server[-1]][0]
+    count = len(rows)
+    is_gpu = pods.request > 0
+    used = (np.minimum(pods.end, now + 1) - np.maximum(pods.begin, now)) * pods.request
+    busy = np.minimum(lognormal(rng, count, *SM_UTIL) * pods.request, 100 * pods.request)
+    busy[~is_gpu | (rng.random(count) < SM_UTIL_MISSING)] = np.nan
+    memory = pods.memory / 2**30 * rng.beta(2, 2, count)
+    memory[~is_gpu | (rng.random(count) < GPU_MEMORY_MISSING)] = np.nan
+    cpu = lognormal(rng, count, *CPU_UTIL).clip(max=MOST_CPU_UTIL)
+    cpu[rng.random(count) < CPU_UTIL_MISSING] = np.nan
+    main = rng.beta(2, 3, count) * MOST_MEMORY_UTIL
+    main[rng.random(count) < MEMORY_UTIL_NEGATIVE] = LEAST_MEMORY_UTIL
+    main[rng.random(count) < MEMORY_UTIL_MISSING] = np.nan
+    columns = _kind_columns(pods, servers, seed) | {
+        "cluster_id": hex_ids(servers.cluster[pods.server], salt_of(seed, "cluster"), 32),
+        "state_public": labels(_states(pods, now, rng), asi.STATES),
+        "server_gpu_count": _of_model(1, pods.server, servers),
+        "server_cpu_capacity_cores": _of_model(2, pods.server, servers),
+        "gpu_mem_request": whole(pods.memory.astype(np.int64)),
+        "cpu_request_cores": floats(pods.cores),
+        "used_gpu_hours": floats(used),
+        "avg_gpu_sm_util": floats(busy),
+        "avg_gpu_mem_gib": floats(memory),
+        "avg_cpu_request_util": floats(cpu),
+        "avg_memory_util": floats(main),
+    }
+    return _in_order(asi.POD_HOURLY, columns)
+
+
+def _states(pods: Pods, now: int, rng: np.random.Generator) -> Ints:
+    """The positions of the states: standby and running pods, and pods that end in the hour or wait."""
+    if now < HOURS:
+        return np.full(len(pods.number), asi.STATES.index("Unknown"))
+    luck = rng.random(len(pods.number))
+    state = np.full(len(pods.number), asi.STATES.index("Running"))
+    state[pods.end < now + 1] = asi.STATES.index("Succeeded")
+    state[(pods.end < now + 1) & (luck < 0.2)] = asi.STATES.index("Failed")
+    state[luck > 1 - PENDING_STATE] = asi.STATES.index("Pending")
+    state[luck < UNKNOWN_STATE] = asi.STATES.index("Unknown")
+    state[pods.is_standby] = asi.STATES.index("Standby")
+    return state
+
+
+def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Series]:
+    """The columns that pods and spans share."""
+    is_genai = pods.model_type == asi.MODEL_TYPES.index("genai")
+    return {
+        "pod_id": hex_ids(pods.number, salt_of(seed, "pod"), 32),
+        "workload_id": hex_ids(pods.workload, salt_of(seed, "workload"), 32, pods.workload < 0),
+        "server_id": hex_ids(pods.server, salt_of(seed, "server"), 32),
+        "gpu_spec_public": labels(servers.model[pods.server], [model[0] for model in MODELS]),
+        "priority_class": labels(pods.kind, [kind.priority for kind in KINDS]),
+        "job_type_public": labels(pods.kind, [kind.job_type for kind in KINDS]),
+        "model_type_public": labels(pods.model_type, asi.MODEL_TYPES),
+        "is_genai_request": pl.Series(np.asarray(is_genai)),
+        "gpu_request": floats(pods.request),
+        "ready_status": _without(pl.Series(pods.status == 1), pods.status < 0),
+        "schedule_delay_sec": whole(pods.schedule_delay, pods.status < 0),
+        "ready_delay_sec": whole(pods.ready_delay, pods.status < 0),
+    }
+
+
+def _server_rows(present: Ints, servers: Servers, seed: int) -> pl.DataFrame:
+    switch = servers.switch[present]
+    columns = {
+        "server_id": hex_ids(present, salt_of(seed, "server"), 32),
+        "cluster_id": hex_ids(servers.cluster[present], salt_of(seed, "cluster"), 32),
+        "asw_id": hex_ids(switch, salt_of(seed, "switch"), 32, switch < 0),
+        "gpu_spec_public": labels(servers.model[present], [model[0] for model in MODELS]),
+        "gpu_count": _of_model(1, present, servers),
+        "cpu_capacity_cores": _of_model(2, present, servers),
+    }
+    return _in_order(asi.SERVER_HOURLY, columns)
+
+
+def _network_rows(present: Ints, rng: np.random.Generator, seed: int) -> pl.DataFrame:
+    columns = {
+        "server_id": hex_ids(present, salt_of(seed, "server"), 32),
+        "rx_gibps_avg": floats(lognormal(rng, len(present), 0.3, 1.5)),
+        "tx_gibps_avg": floats(lognormal(rng, len(present), 0.3, 1.5)),
+    }
+    return _in_order(asi.NETWORK_HOURLY, columns)
+
+
+def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
+    # A span is recorded in whole samples of 20 s.
+    lasted = np.ceil((pods.end - pods.begin) / SPAN_STEP_H - 1e-6) * SPAN_STEP_H
+    columns = _kind_columns(pods, servers, seed) | {
+        "duration_hours": floats(lasted),
+        "schedule_status": pl.Series(pods.status >= 0),
+    }
+    return _in_order(asi.JOB_EXECUTION_SUMMARY, columns)
+
+
+def _of_model(place: int, server: Ints, servers: Servers) -> pl.Series:
+    """A number of each server's model, as the published files hold it."""
+    return whole(np.array([model[place] for model in MODELS])[servers.model[server]])
+
+
+def _without(values: pl.Series, null: Bools) -> pl.Series:
+    return pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
+
+
+def _in_order(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
+    return pl.DataFrame({column.name: columns[column.name] for column in table.columns})
+
+
+def of_days(days: int) -> Sampler:
+    """The sampler of a number of days."""
+    return Sampler(partial(_write, days), partial(_expected_bytes, days), of_days)
+
+
+def _expected_bytes(days: int, scale: float) -> int:
+    return round(max(LEAST_SERVERS, SERVERS * scale) * PODS_ON_SERVER * HOURS * days * BYTES_PER_POD_HOUR)
+
+
+SAMPLER = of_days(2)

@@ -1,0 +1,27 @@
+-- Requests of less than one GPU (ASI HP pods)
+-- column: hours: Even hours that are counted
+-- column: pods_pct: Share of the pods that request less than one GPU, mean over hours
+-- column: gpus_pct: Share of the requested GPUs that these pods request, mean over hours
+create or replace macro asi.fractional_requests(from_day integer := 109, to_day integer := 115) as table
+with hours as (
+    select
+        count(*) as pods,
+        count(*) filter (where requested_gpus < 1) as fractional_pods,
+        fsum(requested_gpus) as gpus,
+        fsum(requested_gpus) filter (where requested_gpus < 1) as fractional_gpus
+    from asi.pod_hour
+    where
+        day between from_day and to_day
+        and hour_of_day % 2 = 0
+        and requested_gpus > 0
+        and priority = 'HP'
+    group by day, hour_of_day
+)
+
+select
+    count(*) as hours,
+    favg(100.0 * fractional_pods / pods) as pods_pct,
+    favg(100.0 * coalesce(fractional_gpus, 0) / gpus) as gpus_pct
+from hours;
+
+comment on macro table asi.fractional_requests is 'HP pods that request a fraction of a GPU, and the GPUs that they request together, in even hours, as in the publisher''s compare_frac_gpu.';

@@ -1,0 +1,21 @@
+-- GPU time by day and GPU model (ASI GPU pods)
+-- chart: line x=day y=held_gpu_h color=gpu_model
+-- column: day: Day since the start of the trace
+-- column: hp_gpu_h: GPU time held by HP pods
+-- column: lp_gpu_h: GPU time held by LP pods
+-- column: held_gpu_h: GPU time held by all pods
+create or replace macro asi.gpu_time_by_day(gpu_pods_by varchar := 'memory') as table
+select
+    day,
+    gpu_model,
+    coalesce(fsum(held_gpu_h) filter (where priority = 'HP'), 0) as hp_gpu_h,
+    coalesce(fsum(held_gpu_h) filter (where priority = 'LP'), 0) as lp_gpu_h,
+    fsum(held_gpu_h) as held_gpu_h
+from asi.pod_hour
+where
+    case gpu_pods_by when 'memory' then requested_gpu_memory_gib else requested_gpus end > 0
+    and gpu_model in ('A10', 'A100', 'H20', 'L20', 'XPU-A')
+group by day, gpu_model
+order by day, gpu_model;
+
+comment on macro table asi.gpu_time_by_day is 'GPU time that GPU pods held on the five models of the publisher''s gpu_spec_hourly_req_trend, without their variants, by day. GPU pods are those that request GPU memory, as in his script; with gpus, those that request GPUs.';

@@ -1,0 +1,27 @@
+-- GPU time by kind of job (ASI GPU pods)
+-- chart: bar x=job_type y=held_gpu_h_pct
+-- column: held_gpu_h: GPU time held by pods of the kind
+-- column: held_gpu_h_pct: Share of the GPU time of the kinds listed
+create or replace macro asi.gpu_time_by_job_type(
+    from_day integer := 109, to_day integer := 184, gpu_pods_by varchar := 'memory'
+) as table
+with kinds as (
+    select
+        job_type,
+        fsum(held_gpu_h) as held_gpu_h
+    from asi.pod_hour
+    where
+        day between from_day and to_day
+        and case gpu_pods_by when 'memory' then requested_gpu_memory_gib else requested_gpus end > 0
+        and job_type <> 'unknown'
+    group by job_type
+)
+
+select
+    job_type,
+    held_gpu_h,
+    100.0 * held_gpu_h / nullif(fsum(held_gpu_h) over (), 0) as held_gpu_h_pct
+from kinds
+order by job_type;
+
+comment on macro table asi.gpu_time_by_job_type is 'GPU time that GPU pods of a known kind held in some days, as in the publisher''s job_type_distribution. GPU pods are those that request GPU memory, as in his script; with gpus, those that request GPUs, as in his other figures.';

@@ -1,0 +1,33 @@
+-- GPUs by model (ASI servers)
+-- chart: bar x=gpu_model y=gpus
+-- column: servers: Servers that ever had GPUs of the model
+-- column: gpus: GPUs of these servers, as last seen
+-- column: gpus_pct: Share of all GPUs
+create or replace macro asi.gpus_by_model() as table
+with numbered as (
+    select
+        shown_model,
+        gpus,
+        row_number() over (partition by server_id, shown_model order by day desc, hour_of_day desc) as place
+    from asi.server_hour
+),
+
+models as (
+    select
+        shown_model as gpu_model,
+        count(*) as servers,
+        fsum(gpus) as gpus
+    from numbered
+    where place = 1
+    group by shown_model
+)
+
+select
+    gpu_model,
+    servers,
+    gpus,
+    100.0 * gpus / nullif(fsum(gpus) over (), 0) as gpus_pct
+from models
+order by gpu_model;
+
+comment on macro table asi.gpus_by_model is 'GPUs of all servers that were ever seen, each with its last number of GPUs, as in the publisher''s gpu_spec_distribution.';

@@ -1,0 +1,28 @@
+-- GPU utilisation by hour and kind of job (ASI HP pods)
+-- chart: line x=hour y=mean_gpu_pct color=job_type
+-- column: day: Day since the start of the trace
+-- column: hour: Hour since the start of the trace
+-- column: mean_gpu_pct: Mean over pods of the SM utilisation of the GPUs that they request
+-- column: measured_pods: Pods with a utilisation
+-- column: requested_gpus: GPUs that all pods of the kind request
+create or replace macro asi.utilization_by_hour(from_day integer := 109, to_day integer := 115) as table
+select
+    day,
+    hour_of_day,
+    24 * day + hour_of_day as hour,
+    job_type,
+    favg(gpu_pct) as mean_gpu_pct,
+    count(gpu_pct) as measured_pods,
+    fsum(requested_gpus) as requested_gpus
+from asi.pod_hour
+where
+    day between from_day and to_day
+    and requested_gpus > 0
+    and priority = 'HP'
+    and is_ready
+    and not is_standby
+    and job_type in ('training', 'online_inference', 'offline_inference', 'dev')
+group by day, hour_of_day, job_type
+order by day, hour_of_day, job_type;
+
+comment on macro table asi.utilization_by_hour is 'Mean SM utilisation of ready HP pods with a GPU, standby pods left out, as in the publisher''s temporal_gpu_req_sm_util.';

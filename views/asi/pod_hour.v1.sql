@@ -1,0 +1,57 @@
+-- Pods on GPU servers by hour, with requests, GPU time held and utilisation (ASI).
+-- grain: one row per (day, hour_of_day, pod_id), except for a few repeated pods
+-- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
+-- caveat: asi.pods_without_gpu
+-- caveat: asi.no_states_on_day_0: is_standby
+-- caveat: asi.delays_below_a_day: wait_s ready_wait_s
+-- caveat: asi.workloads_are_missing: workload_id
+-- caveat: asi.types_are_unknown: job_type model_type
+-- caveat: asi.requested_is_not_used: held_gpu_h
+-- caveat: asi.undisclosed_models: gpu_model shown_model
+-- caveat: asi.negative_memory_use: memory_pct
+create or replace view asi.pod_hour_v1 as
+select
+    day,
+    hour as hour_of_day,
+    pod_id,
+    workload_id,
+    server_id,
+    cluster_id as cluster,
+    gpu_spec_public as gpu_model,
+    case
+        when split_part(gpu_spec_public, '-', 1) in ('A10', 'L20', 'H20', 'A100', 'H800')
+            then split_part(gpu_spec_public, '-', 1)
+        else gpu_spec_public
+    end as shown_model,
+    priority_class as priority,
+    job_type_public as job_type,
+    model_type_public as model_type,
+    coalesce(state_public = 'Standby', false) as is_standby,
+    coalesce(ready_status, false) as is_ready,
+    coalesce(gpu_request, 0) as requested_gpus,
+    coalesce(gpu_mem_request, 0) / 1073741824 as requested_gpu_memory_gib,
+    coalesce(cpu_request_cores, 0) as requested_cpus,
+    coalesce(used_gpu_hours, 0) as held_gpu_h,
+    avg_gpu_sm_util / nullif(gpu_request, 0) as gpu_pct,
+    avg_gpu_mem_gib as gpu_memory_gib,
+    100 * avg_cpu_request_util as cpu_pct,
+    100 * avg_memory_util as memory_pct,
+    nullif(schedule_delay_sec, -1) as wait_s,
+    nullif(ready_delay_sec, -1) as ready_wait_s
+from asi.pod_hourly;
+
+comment on column asi.pod_hour_v1.shown_model is 'GPU model without its variant, as in the figures of the publisher: H20-141GB is H20; derived.';
+comment on column asi.pod_hour_v1.job_type is 'Kind of job: training, online_inference, offline_inference, dev, other or unknown; measured.';
+comment on column asi.pod_hour_v1.model_type is 'Kind of model: genai, rec, cv, embedding, dev or unknown; measured.';
+comment on column asi.pod_hour_v1.is_standby is 'Whether the pod is in standby: it holds GPUs for later use; derived.';
+comment on column asi.pod_hour_v1.is_ready is 'Whether the pod became ready; false if not recorded; derived.';
+comment on column asi.pod_hour_v1.requested_gpus is 'GPUs that the pod requests, fractions included; 0 for a pod without a GPU; derived.';
+comment on column asi.pod_hour_v1.requested_gpu_memory_gib is 'GPU memory that the pod requests; 0 if not recorded; derived.';
+comment on column asi.pod_hour_v1.requested_cpus is 'CPU cores that the pod requests; 0 if not recorded; derived.';
+comment on column asi.pod_hour_v1.held_gpu_h is 'GPU time that the pod held in the hour; 0 if not recorded; derived.';
+comment on column asi.pod_hour_v1.gpu_pct is 'SM utilisation of the GPUs that the pod requests; above 100 where it uses more than its fraction of a GPU; derived.';
+comment on column asi.pod_hour_v1.gpu_memory_gib is 'GPU memory in use; measured.';
+comment on column asi.pod_hour_v1.cpu_pct is 'Used share of the requested CPU cores; may exceed 100; derived.';
+comment on column asi.pod_hour_v1.memory_pct is 'Used share of the memory; derived.';
+comment on column asi.pod_hour_v1.wait_s is 'Time from creation to scheduling; NULL if unknown; derived.';
+comment on column asi.pod_hour_v1.ready_wait_s is 'Time from scheduling to readiness; NULL if unknown; derived.';
