@@ -99,11 +99,15 @@ def read(content: Content) -> Iterator[Batch]:
 
 
 def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, Batch]]:
+    footer = parquet.metadata
+    rows_of_groups = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
+    if rows_of_groups != footer.num_rows:
+        what = f"its footer lists {footer.num_rows:,} rows, and {rows_of_groups:,} in its row groups"
+        raise RawFileError(content.name, what, _FETCH_AGAIN)
     first = 1
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
         after = first + parquet.metadata.row_group(group).num_rows
-        _check_lengths(parquet, group, place, content.name)
         if _has_chosen(parquet, group, content):
             line = first
             for batch in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
@@ -118,16 +122,6 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
         first = after
     if not parquet.num_row_groups:
         yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
-
-
-def _check_lengths(parquet: pq.ParquetFile, group: int, place: str, file: str) -> None:
-    """Raise RawFileError if the columns of a row group have more or fewer values than it has rows."""
-    footer = parquet.metadata.row_group(group)
-    for number in range(footer.num_columns):
-        values = footer.column(number).num_values
-        if values != footer.num_rows and parquet.schema.column(number).max_repetition_level == 0:
-            what = f"{place}its footer lists {footer.num_rows:,} rows and {values:,} values of a column"
-            raise RawFileError(file, what, _FETCH_AGAIN)
 
 
 def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
