@@ -111,7 +111,9 @@ def find_faults(outcome: IngestResult, mutated: Mutated, kept: dict[str, Counter
         missing = rows - kept[name]
         if name in WIDE_TABLES:
             # Of two lines of one time, the first is kept.
-            indexes = {row[0] for row in kept[name]}
+            indexes = Counter(row[0] for row in kept[name].elements())
+            if max(indexes.values(), default=0) > 1:
+                faults.append(f"{name}: two lines of one time are kept")
             missing = Counter({row: number for row, number in missing.items() if row[0] not in indexes})
         if missing:
             faults.append(f"{name}: {missing.total()} rows as before are missing: {list(missing)[:2]}")
