@@ -187,7 +187,7 @@ def test_mutated_files(kind: str, tmp_path: Path, count: Count) -> None:
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
         if grown > MOST_KILOBYTES:
             faults.append(f"it took {grown:,} KB of memory")
-            memory += grown
+        memory += grown
         accepted += bool(outcome.conversions)
         if faults:
             saved = path.rename(tmp_path / f"{number} {mutated.name}")
