@@ -120,7 +120,7 @@ POD_HOURLY = replace(
         READY_DELAY,
     ),
     never_empty=("pod_id", "server_id", "gpu_spec_public", "gpu_request"),
-    order_by=("-gpu_request", "pod_id", "hour"),
+    order_by=("-gpu_request", "pod_id", "hour", "server_id"),
     about_rows=5_400_000_000,
 )
 

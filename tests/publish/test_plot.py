@@ -169,6 +169,7 @@ DRAWN = [query for query in query_files() if query.chart]
 WITHOUT_A_CHART = {
     "acme.arrivals",
     "acme.curve_distance",
+    "asi.fractional_requests",
     "itp.testbed",
     "itp.top_jobs",
     "openb.fragmentation_of",
