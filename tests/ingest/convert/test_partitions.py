@@ -37,7 +37,6 @@ HOURLY = dict(
     partition_by=("day",),
     converts_partitions=True,
 )
-REAL = {real}
 TRACE = Trace("probe", "", "", "", "", "", "", (
     Table(
         name="pod",
@@ -52,53 +51,16 @@ TRACE = Trace("probe", "", "", "", "", "", "", (
         order_by=("server", "hour"),
         **HOURLY,
     ),
-    Table(
-        name="real",
-        columns=tuple(Column(name, type, "") for name, type in REAL.items()),
-        order_by=("-gpu_request", "pod_id", "hour"),
-        **HOURLY,
-    ),
 ))
 """
 PODS = ["b", "a", "c"]
-# The columns of pod_hourly of Alibaba's trace of 2026, as its publisher documents their types.
-REAL = dict.fromkeys(
-    [
-        "pod_id",
-        "workload_id",
-        "server_id",
-        "cluster_id",
-        "state_public",
-        "gpu_spec_public",
-        "server_gpu_count",
-        "server_cpu_capacity_cores",
-        "priority_class",
-        "job_type_public",
-        "model_type_public",
-        "is_genai_request",
-        "gpu_request",
-        "gpu_mem_request",
-        "cpu_request_cores",
-        "used_gpu_hours",
-        "avg_gpu_sm_util",
-        "avg_gpu_mem_gib",
-        "avg_cpu_request_util",
-        "avg_memory_util",
-        "ready_status",
-        "schedule_delay_sec",
-        "ready_delay_sec",
-    ],
-    "DOUBLE",
-)
-TEXTS = [name for name in REAL if name.endswith(("_id", "_public", "_class"))]
-REAL |= dict.fromkeys(TEXTS, "VARCHAR") | {"is_genai_request": "BOOLEAN", "ready_status": "BOOLEAN"}
 
 
 @pytest.fixture(autouse=True)
 def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An additional trace of two hourly tables."""
     (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "probe.py").write_text(TRACE.replace("{real}", repr(REAL)))
+    (tmp_path / "modules" / "probe.py").write_text(TRACE)
     monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
     importlib.invalidate_caches()
     all_traces.cache_clear()
@@ -186,6 +148,8 @@ def typed(text: str, kind: str) -> object:
     """A value as the export to CSV printed it."""
     if kind == "VARCHAR" or not text:
         return text or None
+    if kind == "BIGINT":
+        return int(text)
     return {"true": True, "false": False}[text] if kind == "BOOLEAN" else float(text)
 
 
@@ -194,17 +158,20 @@ def test_real_rows_come_out_as_they_were_printed(packing: str, tmp_path: Path, r
     with real_asi_rows.open(newline="") as file:
         printed = list(csv.DictReader(file))
     assert len(printed) == 30
-    expected = [{name: typed(row[name], kind) for name, kind in REAL.items()} for row in printed]
+    [declared] = [table for table in all_traces()["asi"].tables if table.name == "pod_hourly"]
+    types = {column.name: column.type for column in declared.columns}
+    expected = [{name: typed(row[name], kind) for name, kind in types.items()} for row in printed]
     # The publisher's files hold integers where his schema says double.
-    in_file = {"server_gpu_count", "server_cpu_capacity_cores", "gpu_mem_request", "schedule_delay_sec"}
-    arrow = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DOUBLE": pa.float64()}
-    schema = pa.schema(
-        [(name, pa.int64() if name in in_file else arrow[kind]) for name, kind in REAL.items()]
-    )
-    hours = {"asi/day=0/hour=23/part-000.parquet": parquet(pa.Table.from_pylist(expected, schema))}
-    outcome = ingest(tmp_path, hours if packing == "tree" else {"asi.zip": zipped(hours)})
+    whole = {"server_gpu_count", "server_cpu_capacity_cores", "gpu_mem_request"}
+    arrow = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
+    schema = pa.schema((name, pa.int64() if name in whole else arrow[kind]) for name, kind in types.items())
+    path = "asi_opensource_pod_hourly/day=0/hour=23/part-000.parquet"
+    hours = {path: parquet(pa.Table.from_pylist(expected, schema))}
+    packed = hours if packing == "tree" else {"asi_opensource_pod_hourly.zip": zipped(hours)}
+    outcome = ingest(tmp_path, packed)
     assert outcome.problems == ()
     [conversion] = outcome.conversions
+    assert (conversion.trace, conversion.table) == ("asi", "pod_hourly")
     [file] = conversion.files
     found = pq.read_table(tmp_path / "warehouse" / file.path).to_pylist()
     in_order = sorted(expected, key=lambda row: (-float(str(row["gpu_request"])), str(row["pod_id"])))
