@@ -1,4 +1,5 @@
 -- Run times by kind of job or model (ASI spans)
+-- caveat: asi.spans_without_times
 -- param: per: what to group the spans by: job_type or model_type
 -- choices: per: job_type model_type
 -- chart: box x=class y=run_s:log
