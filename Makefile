@@ -1,7 +1,7 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests on both versions of DuckDB
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
-# make hostile             run all tests with broken files, kills, concurrent readers and damage; 20 minutes
+# make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
 # make random-test         run the tests with random input on 25 times as many examples
 # make nightly             run all of docs-test, spark-test, bi-test, hostile and random-test, and print a summary;
 #                          PARTS="hostile docs-test" runs these
@@ -114,7 +114,7 @@ bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/ingest/convert/test_unpivot.py \
-		tests/publish/test_simulators_memory.py
+		tests/publish/test_simulators_memory.py tests/publish/test_hostile_values.py tests/spark/test_guard.py
 
 random-test: $(VENV)/ready
 	TRACEHOUSE_DEPTH=25 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
