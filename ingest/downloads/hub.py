@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def list_files(client: Client, folder: Download) -> Listing:
-    """The files that a download with a ``*`` in its name stands for."""
+    """The files of a download with a ``*`` in its name."""
     [url] = folder.urls
     base_url = url.rpartition("/")[0]
     listing = base_url.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")

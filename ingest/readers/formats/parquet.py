@@ -112,7 +112,7 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
             line = first
             for batch in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
                 rows = pa.table(batch)
-                # Arrow does not check texts and lengths in a damaged page by itself.
+                # Arrow checks the texts and lengths of a damaged page only here.
                 rows.validate(full=True)
                 yield None, _convert(rows, line, place, content)
                 line += rows.num_rows
