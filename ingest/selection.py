@@ -17,7 +17,9 @@ def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
 
     Raises UsageError where a term is invalid or no table of the traces is partitioned by its key.
     """
-    known = sorted({key for trace in traces for table in trace.tables for key in table.partition_by})
+    tables = [table for trace in traces for table in trace.tables]
+    known = sorted({key for table in tables for key in table.partition_by})
+    numbers = {key.name for table in tables for key in table.keys if key.type == "BIGINT"}
     selection: dict[str, list[str | range]] = {}
     for term in terms:
         found = _TERM.fullmatch(term)
@@ -26,6 +28,8 @@ def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
         if found["key"] not in known:
             listed = f"They are partitioned by {', '.join(known)}" if known else "None is partitioned"
             raise UsageError(f"no table of these traces is partitioned by {found['key']}. {listed}")
+        if found["key"] in numbers and found["value"] and not found["value"].isdecimal():
+            raise UsageError(f"--only {found['key']}= takes a number or FIRST..LAST, not {found['value']}")
         values = selection.setdefault(found["key"], [])
         values.append(
             range(int(found["first"]), int(found["last"]) + 1) if found["first"] else found["value"]

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError, StoppedError, UserError
+from tracehouse.core.text import join_names
 from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
 from tracehouse.ingest.convert.previous import (
     checksum_of,
@@ -112,12 +113,21 @@ def convert(
             # Its first rows are among those that were sorted: the others are read again without it.
             positions = [n for n in range(len(raw_input.claim.raw.members)) if n not in unreadable]
             if len(positions) <= 1:
-                raise failure.problem from failure
+                raise _name_others(failure.problem, list(unreadable.values())) from failure
             unreadable[positions[failure.position]] = failure.problem
         except (UserError, StoppedError):
             raise
         except Exception as error:
             raise unexpected_error(raw_input.claim.raw.paths[0], error) from error
+
+
+def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFileError:
+    """The error of one data file, with the names of the others where no file of a partition can be read."""
+    if not others:
+        return problem
+    names = join_names([other.file for other in others], len(others))
+    what = f"{problem.what}. The other files of its partition cannot be read either: {names}"
+    return RawFileError(problem.file, what, problem.do, problem.line)
 
 
 def _convert(

@@ -400,8 +400,9 @@ def test_a_damaged_member_of_a_zip_is_named(tmp_path: Path) -> None:
 
 
 def test_a_day_without_any_readable_hour_is_refused(tmp_path: Path) -> None:
-    problem = refusal(ingest(tmp_path, {path_of(3, 7): WHOLE[:-20]}))
+    problem = refusal(ingest(tmp_path, {path_of(3, hour): WHOLE[:-20] for hour in (7, 8)}))
     assert "cut short" in problem
+    assert path_of(3, 7) in problem and path_of(3, 8) in problem
 
 
 def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
@@ -456,6 +457,7 @@ def test_selects_days(tmp_path: Path) -> None:
         "day=6..9": "no raw file has a partition",
         "hour=3": "no table of these traces is partitioned by hour",
         "day=5..4": "must be KEY=VALUE",
+        "day=x..y": "takes a number or FIRST..LAST, not x..y",
         "day": "must be KEY=VALUE",
     }.items():
         with pytest.raises(UserError, match=reason):
