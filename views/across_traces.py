@@ -6,6 +6,7 @@ of the union, `trace`, is the schema's name.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -20,7 +21,13 @@ def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
 
     Raises DefinitionError if no trace has such a view, or two of them have different columns.
     """
-    return [_expanded(view, views) if _read(view) else view for view in views]
+    return list(_expand_all(tuple(views)))
+
+
+# An ingest asks for the same views a dozen times, and searching all parse trees takes 30 ms.
+@lru_cache(maxsize=4)
+def _expand_all(views: tuple[ViewFile, ...]) -> tuple[ViewFile, ...]:
+    return tuple(_expanded(view, views) if _read(view) else view for view in views)
 
 
 def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:

@@ -52,7 +52,7 @@ def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> s
 
     `functions` are the table functions that read the rows of CTEs, or by an empty name those of the view.
     """
-    query = exact_sums(_tree(view)).expression
+    query = _exact_query(view)
     if not cte and "" in functions:
         return _select_columns(query, functions[""])
     parts = {
@@ -65,10 +65,17 @@ def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> s
         names = [*parts][: [*parts].index(cte) + 1]
         listed = ", ".join(f"{name} as ({parts[name]})" for name in names)
         return f"with {listed} from {cte}"
+    query = query.copy()
     for one in query.ctes:
         if one.alias in functions:
             one.set("this", sqlglot.parse_one(parts[one.alias], dialect="duckdb"))
     return query.sql(dialect="duckdb")
+
+
+@cache
+def _exact_query(view: ViewFile) -> exp.Query:
+    """Return the query of a view with exact sums, for reading only."""
+    return exact_sums(_tree(view)).expression
 
 
 def _select_columns(query: exp.Query, function: str) -> str:
