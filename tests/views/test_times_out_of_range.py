@@ -114,3 +114,28 @@ def test_last_number_that_is_a_time_does_not_exhaust_memory(trace: str, tmp_path
         queries = [query.full_name for query in query_files() if query.schema == trace]
         answered = [q for q in queries if connection.sql(f"from {q}()").to_arrow_table().num_rows >= 0]
     assert answered == queries and queries
+
+
+def test_attempt_until_the_last_time_does_not_exhaust_memory(tmp_path: Path) -> None:
+    """A run of 80 years and a measurement at its end are joined by day, not by minute."""
+    usual, last = "2017-10-04 08:00:00", "2099-12-31 23:59:00"
+    with duckdb.connect(str(raw_dumps.without_data(tmp_path, materialize=True))) as connection:
+        connection.execute(f"""
+            set timezone = 'UTC';
+            set memory_limit = '500MB';
+            insert into philly.job (jobid, submitted_time) values ('a', timestamp '{usual}');
+            insert into philly.attempt values ('a', 0, timestamp '{usual}', timestamp '{last}');
+            insert into philly.attempt_machine (jobid, attempt, detail, ip, gpus)
+            select 'a', 0, number, 'm' || number, ['gpu0'] from range(100) as machines(number);
+            insert into philly.gpu_util (time, time_utc_offset, machine_id, gpu0_util)
+            select timestamptz '{usual}-07', '-07:00', 'm1', 40 union all
+            select timestamptz '{last}-08', '-08:00', 'm1', 60;
+        """)
+        [(minutes, mean_gpu_pct)] = rows(
+            connection, "select gpu_minutes, mean_gpu_pct from philly.attempt_utilization"
+        )
+        queries = [query.full_name for query in query_files() if query.schema == "philly"]
+        answered = [q for q in queries if connection.sql(f"from {q}()").to_arrow_table().num_rows >= 0]
+    # The run ends in the last minute, which has begun by then.
+    assert (minutes, mean_gpu_pct) == (1, 40)
+    assert answered == queries and queries

@@ -50,11 +50,14 @@ runs as (
     where attempt.start_s is not null and attempt.end_s is not null
 ),
 
-run_minutes as (
+-- A run that ends decades later than measured has some ten thousand days, but millions of minutes.
+run_days as (
     select
         job_id,
         attempt,
         ip,
+        from_minute,
+        to_minute,
         list_contains(gpus, 'gpu0') as on_gpu0,
         list_contains(gpus, 'gpu1') as on_gpu1,
         list_contains(gpus, 'gpu2') as on_gpu2,
@@ -63,26 +66,27 @@ run_minutes as (
         list_contains(gpus, 'gpu5') as on_gpu5,
         list_contains(gpus, 'gpu6') as on_gpu6,
         list_contains(gpus, 'gpu7') as on_gpu7,
-        unnest(generate_series(from_minute, to_minute)) as minute_number
+        unnest(generate_series(from_minute // 1440, to_minute // 1440)) as day_number
     from runs
     where from_minute <= to_minute
 ),
 
 used as (
     select
-        run_minutes.job_id,
-        run_minutes.attempt,
-        case when run_minutes.on_gpu0 then minutes.gpu0_util end as gpu0,
-        case when run_minutes.on_gpu1 then minutes.gpu1_util end as gpu1,
-        case when run_minutes.on_gpu2 then minutes.gpu2_util end as gpu2,
-        case when run_minutes.on_gpu3 then minutes.gpu3_util end as gpu3,
-        case when run_minutes.on_gpu4 then minutes.gpu4_util end as gpu4,
-        case when run_minutes.on_gpu5 then minutes.gpu5_util end as gpu5,
-        case when run_minutes.on_gpu6 then minutes.gpu6_util end as gpu6,
-        case when run_minutes.on_gpu7 then minutes.gpu7_util end as gpu7
-    from run_minutes
+        run_days.job_id,
+        run_days.attempt,
+        case when run_days.on_gpu0 then minutes.gpu0_util end as gpu0,
+        case when run_days.on_gpu1 then minutes.gpu1_util end as gpu1,
+        case when run_days.on_gpu2 then minutes.gpu2_util end as gpu2,
+        case when run_days.on_gpu3 then minutes.gpu3_util end as gpu3,
+        case when run_days.on_gpu4 then minutes.gpu4_util end as gpu4,
+        case when run_days.on_gpu5 then minutes.gpu5_util end as gpu5,
+        case when run_days.on_gpu6 then minutes.gpu6_util end as gpu6,
+        case when run_days.on_gpu7 then minutes.gpu7_util end as gpu7
+    from run_days
     inner join minutes
-        on run_minutes.ip = minutes.machine_id and run_minutes.minute_number = minutes.minute_number
+        on run_days.ip = minutes.machine_id and run_days.day_number = minutes.minute_number // 1440
+    where minutes.minute_number between run_days.from_minute and run_days.to_minute
 ),
 
 sums as (
