@@ -18,7 +18,20 @@ from tracehouse.core.errors import DefinitionError
 # Functions that sqlglot translates and that return the same; `round` without digits.
 SAME = frozenset(
     {
-        *("Abs", "And", "Array", "Avg", "Case", "Cast", "Coalesce", "ConcatWs", "Count", "CumeDist", "Exp"),
+        *(
+            "Abs",
+            "And",
+            "Array",
+            "Avg",
+            "BitwiseOrAgg",
+            "Case",
+            "Cast",
+            "Coalesce",
+            "ConcatWs",
+            "Count",
+            "CumeDist",
+            "Exp",
+        ),
         *("Explode", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length", "LogicalOr", "Lower"),
         *(
             "Max",
@@ -214,6 +227,7 @@ REWRITES = (
     Rewrite("to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "other name"),
     # Casting a time with a zone gives its seconds.
     Rewrite("isfinite(x)", f"(abs(cast(x as double)) < {INFINITY})", "Spark has none", _is_number_or_instant),
+    Rewrite("bit_count(x)", "bit_count(x)", "equal"),
     Rewrite("quantile_cont(x, q)", "percentile(x, q)", "other name"),
     Rewrite("round(x, n)", ROUNDED, "Spark rounds the printed digits, and needs a constant number of them"),
     Rewrite("trunc(x)", f"if({SMALL}, cast(x as bigint), x)", "Spark's is for dates"),

@@ -5,15 +5,15 @@
 create or replace macro asi.fractional_requests(from_day integer := 109, to_day integer := 115) as table
 with hours as (
     select
-        count(*) as pods,
-        count(*) filter (where requested_gpus < 1) as fractional_pods,
+        sum(pod_hours) as pods,
+        sum(fractional_pods) as fractional_pods,
         fsum(requested_gpus) as gpus,
-        fsum(requested_gpus) filter (where requested_gpus < 1) as fractional_gpus
-    from asi.pod_hour
+        fsum(fractional_gpus) as fractional_gpus
+    from asi.class_hour
     where
         day between from_day and to_day
         and hour_of_day % 2 = 0
-        and requested_gpus > 0
+        and requests_gpus
         and priority = 'HP'
     group by day, hour_of_day
 )
@@ -21,7 +21,7 @@ with hours as (
 select
     count(*) as hours,
     favg(100.0 * fractional_pods / pods) as pods_pct,
-    favg(100.0 * coalesce(fractional_gpus, 0) / gpus) as gpus_pct
+    favg(100.0 * fractional_gpus / gpus) as gpus_pct
 from hours;
 
 comment on macro table asi.fractional_requests is 'HP pods that request a fraction of a GPU, and the GPUs that they request together, in even hours, as in the publisher''s compare_frac_gpu.';

@@ -11,9 +11,9 @@ select
     coalesce(fsum(held_gpu_h) filter (where priority = 'HP'), 0) as hp_gpu_h,
     coalesce(fsum(held_gpu_h) filter (where priority = 'LP'), 0) as lp_gpu_h,
     fsum(held_gpu_h) as held_gpu_h
-from asi.pod_hour
+from asi.class_hour
 where
-    case gpu_pods_by when 'memory' then requested_gpu_memory_gib else requested_gpus end > 0
+    case gpu_pods_by when 'memory' then requests_gpu_memory else requests_gpus end
     and gpu_model in ('A10', 'A100', 'H20', 'L20', 'XPU-A')
 group by day, gpu_model
 order by day, gpu_model;

@@ -13,8 +13,8 @@ with classed as (
         case per when 'job_type' then job_type else shown_model end as class,
         model_type,
         held_gpu_h
-    from asi.pod_hour
-    where day between from_day and to_day and requested_gpus > 0 and model_type <> 'unknown'
+    from asi.class_hour
+    where day between from_day and to_day and requests_gpus and model_type <> 'unknown'
 ),
 
 kinds as (

@@ -10,10 +10,10 @@ with kinds as (
         priority,
         job_type,
         fsum(held_gpu_h) as held_gpu_h
-    from asi.pod_hour
+    from asi.class_hour
     where
         day between from_day and to_day
-        and case gpu_pods_by when 'memory' then requested_gpu_memory_gib else requested_gpus end > 0
+        and case gpu_pods_by when 'memory' then requests_gpu_memory else requests_gpus end
         and job_type <> 'unknown'
         and priority in ('HP', 'LP')
     group by priority, job_type

@@ -8,8 +8,8 @@ with numbered as (
     select
         shown_model,
         gpus,
-        row_number() over (partition by server_id, shown_model order by day desc, hour_of_day desc) as place
-    from asi.server_hour
+        row_number() over (partition by server_id, shown_model order by day desc) as place
+    from asi.server_day
 ),
 
 models as (

@@ -7,11 +7,11 @@ with counted as (
     select
         shown_model as gpu_model,
         priority,
-        count(*) as pod_hours
-    from asi.pod_hour
+        cast(sum(pod_hours) as bigint) as pod_hours
+    from asi.class_hour
     where
         day between from_day and to_day
-        and requested_gpus > 0
+        and requests_gpus
         and priority in ('HP', 'LP')
         and shown_model in ('A10', 'L20', 'H20', 'A100', 'H800', 'XPU-A')
     group by shown_model, priority

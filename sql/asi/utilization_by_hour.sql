@@ -11,13 +11,13 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     job_type,
-    favg(gpu_pct) as mean_gpu_pct,
-    count(gpu_pct) as measured_pods,
+    fsum(measured_pods * mean_gpu_pct) / nullif(sum(measured_pods), 0) as mean_gpu_pct,
+    cast(sum(measured_pods) as bigint) as measured_pods,
     fsum(requested_gpus) as requested_gpus
-from asi.pod_hour
+from asi.class_hour
 where
     day between from_day and to_day
-    and requested_gpus > 0
+    and requests_gpus
     and priority = 'HP'
     and is_ready
     and not is_standby

@@ -5,11 +5,10 @@
 create or replace macro asi.waits(from_day integer := 109, to_day integer := 184) as table
 with numbered as (
     select
-        pod_id,
         priority,
         wait_s,
-        row_number() over (partition by pod_id order by day asc, hour_of_day asc, server_id asc) as place
-    from asi.pod_hour
+        row_number() over (partition by pod_id, requested_gpus order by day) as place
+    from asi.pod_day
     where day between from_day and to_day and requested_gpus > 0
 )
 
@@ -25,4 +24,4 @@ where place = 1
 group by priority
 order by priority;
 
-comment on macro table asi.waits is 'Time from creation to scheduling of pods with a GPU, each counted once, at its first hour in these days. No delay of a day or more is recorded.';
+comment on macro table asi.waits is 'Time from creation to scheduling of pods with a GPU, each counted once, on its first day in these days. No delay of a day or more is recorded.';

@@ -160,12 +160,39 @@ capacity as (
     group by cluster, partition_name
 ),
 
+-- Servers come and go during a long trace.
+hourly_capacities as (
+    select
+        hour,
+        cluster,
+        case when by_partition then partition_name end as partition_name,
+        gpus
+    from unified.capacity_hour
+    where trace = in_trace
+),
+
+hourly_capacity as (
+    select
+        hour,
+        cluster,
+        partition_name,
+        cast(sum(gpus) as bigint) as capacity_gpus
+    from hourly_capacities
+    group by hour, cluster, partition_name
+),
+
+-- Without submissions it is unknown which jobs wait.
+queues as (
+    select count(case when not offered then waited_until_s end) > 0 as are_shown
+    from jobs
+),
+
 bounds as (
     select
         cast(floor(min(least(submit_s, start_s)) / 3600) as bigint) as first_hour,
         cast(floor(max(greatest(submit_s, start_s, stop_s, waited_until_s)) / 3600) as bigint) as last_hour
     from jobs
-    having count(start_s) > 0
+    having count(case when offered then submit_s else start_s end) > 0
 ),
 
 hours as (
@@ -212,36 +239,56 @@ means as (
         placed_pct,
         running_job_s / 3600.0 as running_jobs,
         held_gpu_s / 3600.0 as held_gpus,
-        case when not offered then queued_job_s / 3600.0 end as queued_jobs,
-        case when not offered then queued_gpu_s / 3600.0 end as queued_gpus
+        case when (select queues.are_shown from queues) then queued_job_s / 3600.0 end as queued_jobs,
+        case when (select queues.are_shown from queues) then queued_gpu_s / 3600.0 end as queued_gpus
     from running
     where hour >= from_hour
+),
+
+compared as (
+    select
+        means.trace,
+        means.cluster,
+        means.partition_name,
+        means.hour,
+        means.running_jobs,
+        means.held_gpus,
+        means.queued_jobs,
+        means.queued_gpus,
+        means.placed_pct,
+        coalesce(hourly_capacity.capacity_gpus, capacity.capacity_gpus) as capacity_gpus
+    from means
+    left join capacity
+        on
+            means.cluster is not distinct from capacity.cluster
+            and means.partition_name is not distinct from capacity.partition_name
+    left join hourly_capacity
+        on
+            means.hour = hourly_capacity.hour
+            and means.cluster is not distinct from hourly_capacity.cluster
+            and means.partition_name is not distinct from hourly_capacity.partition_name
 )
 
 select
-    means.trace,
-    means.cluster,
-    means.partition_name,
-    means.hour,
-    3600 * means.hour as hour_start_s,
-    means.running_jobs,
-    means.held_gpus,
-    means.queued_jobs,
-    means.queued_gpus,
+    compared.trace,
+    compared.cluster,
+    compared.partition_name,
+    compared.hour,
+    3600 * compared.hour as hour_start_s,
+    compared.running_jobs,
+    compared.held_gpus,
+    compared.queued_jobs,
+    compared.queued_gpus,
     coalesce(unended.unended_jobs, 0) as unended_jobs,
-    means.placed_pct,
-    capacity.capacity_gpus,
-    100.0 * means.held_gpus / nullif(capacity.capacity_gpus, 0) as held_of_capacity_pct
-from means
+    compared.placed_pct,
+    compared.capacity_gpus,
+    100.0 * compared.held_gpus / nullif(compared.capacity_gpus, 0) as held_of_capacity_pct
+from compared
 left join unended
     on
-        means.hour = unended.hour
-        and means.cluster is not distinct from unended.cluster
-        and means.partition_name is not distinct from unended.partition_name
-left join capacity
-    on
-        means.cluster is not distinct from capacity.cluster
-        and means.partition_name is not distinct from capacity.partition_name
-order by means.cluster nulls first, means.partition_name nulls first, means.hour;
+        compared.hour = unended.hour
+        and compared.cluster is not distinct from unended.cluster
+        and compared.partition_name is not distinct from unended.partition_name
+order by compared.cluster nulls first, compared.partition_name nulls first, compared.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows, and with offered one without recorded submissions, such as ASI. The queue is NULL as well where no job has a recorded wait after a submission. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation; for ASI, those of the hour), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';

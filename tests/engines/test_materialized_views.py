@@ -26,6 +26,7 @@ from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest.store import cleanup, integrity, layout, manifest, view_store
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.publish.bi import database_file
+from tracehouse.samples.dumps import write_sample
 from tracehouse.views.graph import view_dependencies
 from tracehouse.views.materialization import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
@@ -248,6 +249,27 @@ def test_computes_only_added_partition(few: Path) -> None:
     assert len(of_hourly) == 3
     assert before.items() <= files(few).items()
     assert asked(few, f"select count(*) from {HOURLY}") == [(3,)]
+
+
+def test_another_day_costs_one_day(tmp_path: Path) -> None:
+    write_sample(tmp_path / "raw", 0.001, 7, ["asi"], quiet, 7)
+    later = list((tmp_path / "raw").rglob("day=115"))
+    for folder in later:
+        folder.rename(tmp_path / folder.parent.name)
+    warehouse = tmp_path / "warehouse"
+    assert ingest(warehouse) == []
+    before = files(warehouse)
+    for folder in later:
+        (tmp_path / folder.parent.name).rename(folder)
+    assert ingest(warehouse) == []
+    after = files(warehouse)
+    names = sorted(name for name in STORED if name.startswith("asi."))
+    assert before.items() <= after.items()
+    assert sorted(path.split("/")[2] for path in after.keys() - before.keys()) == [
+        name.removeprefix("asi.") for name in names
+    ]
+    per_day = "select versioned_name, len(stored_files) from catalog.views where stored order by 1"
+    assert asked(warehouse, per_day) == [(name, 7) for name in names]
 
 
 def test_computes_view_of_changed_sql(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:

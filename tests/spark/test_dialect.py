@@ -81,6 +81,9 @@ REWRITTEN = {
         "select timestamp '2023-03-01 20:00:00' + to_seconds(x) from t order by x",
         "select cast(timestamptz '2023-03-01 20:00:00+00' + to_seconds(28800) as date)",
     ),
+    "bit_count(x)": (
+        "select cast(bit_count(x) as bigint) from (values (0), (5), (null), (-1)) as t(x) order by x",
+    ),
     "isfinite(x)": (
         f"{NOT_FINITE} select isfinite(x) from t order by x",
         "with t(x) as (values ('1.7976931348623157e308'::double), ('5e-324'::double)) "
@@ -235,6 +238,10 @@ CARRIED = {
         "with t(x, y) as (values (1, 2), (null, 2), (3, null), (null, null)) "
         "select greatest(x, y), least(x, y), greatest(x, y, 0), least(x, y, 0) from t order by x, y",
         f"{NOT_FINITE} select greatest(x, 2), least(x, 2) from t order by x",
+    ),
+    "BitwiseOrAgg": (
+        "with t(g, x) as (values (1, 1), (1, 4), (1, 4), (2, null), (2, 2), (3, null::integer)) "
+        "select g, bit_or(x) from t group by g order by g",
     ),
     "If": (
         f"{TIED} select if(x > 2, 'more', 'less'), case x when null then 1 else 2 end from t order by x, g",

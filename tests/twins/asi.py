@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import raw_frames
+from twins import unified
 
 HOUR = ["day", "hour_of_day"]
 SERVER_HOUR = [*HOUR, "server_id"]
@@ -291,10 +292,180 @@ def run_by_type(raw: Path, per: str) -> pd.DataFrame:
     return rows.rename_axis("class").reset_index()
 
 
+CLASS = [
+    *(*HOUR, "gpu_model", "shown_model", "priority", "job_type", "model_type"),
+    *("is_standby", "is_ready", "requests_gpus", "requests_gpu_memory"),
+]
+
+
+@raw_frames.remembered
+def class_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    gpus = pods["requested_gpus"]
+    is_fractional = (gpus > 0) & (gpus < 1)
+    pods = pods.assign(
+        requests_gpus=gpus > 0,
+        requests_gpu_memory=pods["requested_gpu_memory_gib"] > 0,
+        fractional_pods=is_fractional.astype(int),
+        fractional_gpus=gpus.where(is_fractional, 0),
+    )
+    groups = pods.groupby(CLASS, dropna=False)
+    columns = {
+        "pod_hours": groups.size(),
+        "requested_gpus": groups["requested_gpus"].sum(),
+        "held_gpu_h": groups["held_gpu_h"].sum(),
+        "fractional_pods": groups["fractional_pods"].sum(),
+        "fractional_gpus": groups["fractional_gpus"].sum(),
+        "measured_pods": groups["gpu_pct"].count(),
+        "mean_gpu_pct": groups["gpu_pct"].mean(),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+@raw_frames.remembered
+def server_day_v1(raw: Path) -> pd.DataFrame:
+    servers = server_hour_v1(raw).sort_values(HOUR, kind="stable")
+    last = servers.drop_duplicates(["day", "server_id", "shown_model"], keep="last")
+    return last[["day", "server_id", "shown_model", "gpus"]]
+
+
+def first_known(values: pd.Series) -> object:
+    """The smallest value, missing ones left out."""
+    return min(values.dropna(), default=None)
+
+
+# Of a pod's rows of a day, or of its days, the smallest value counts where they differ.
+POD_COLUMNS = [
+    *("workload_id", "cluster", "gpu_model", "priority", "job_type", "model_type"),
+    *("requested_cpus", "wait_s"),
+]
+POD = ["pod_id", "requested_gpus"]
+
+
+@raw_frames.remembered
+def pod_day_v1(raw: Path) -> pd.DataFrame:
+    pods = with_hour(pod_hour_v1(raw))
+    groups = pods.groupby(["day", *POD])
+    columns = {
+        **{name: groups[name].agg(first_known) for name in POD_COLUMNS},
+        "first_hour": groups["hour"].min(),
+        "last_hour": groups["hour"].max(),
+        "hours": groups["hour"].nunique(),
+        "held_gpu_h": groups["held_gpu_h"].sum(),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+@raw_frames.remembered
+def pod_life_v1(raw: Path) -> pd.DataFrame:
+    """Hours without any pod are not loaded: what a pod did in them, and before and after, is unknown."""
+    pods = with_hour(pod_hour_v1(raw))
+    loaded = set(pods["hour"])
+    groups = pods.groupby(POD)
+    first, last, seen = groups["hour"].min(), groups["hour"].max(), groups["hour"].nunique()
+    spans = zip(first, last, strict=True)
+    columns = {
+        **{name: groups[name].agg(first_known) for name in POD_COLUMNS},
+        "first_hour": first,
+        "last_hour": last,
+        "hours": seen,
+        "gap_hours": pd.Series([len(loaded & set(range(a, z + 1))) for a, z in spans], first.index) - seen,
+        "lifetime_h": last - first + 1,
+        "held_gpu_h": groups["held_gpu_h"].sum(),
+        "is_left_censored": ~(first - 1).isin(loaded),
+        "is_right_censored": ~(last + 1).isin(loaded),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def standard_job_v1(raw: Path) -> pd.DataFrame:
+    """Pods with a GPU, which run while they hold it; the rest of their first and last hour is halved."""
+    pods = pod_life_v1(raw)
+    pods = pods[pods["requested_gpus"] > 0].reset_index(drop=True)
+    left, right = pods["is_left_censored"], pods["is_right_censored"]
+    ran_h = (pods["held_gpu_h"] / pods["requested_gpus"]).clip(upper=pods["lifetime_h"])
+    ran_h = ran_h.where(pods["held_gpu_h"] > 0)
+    before = np.select([left, right], [0.0, 1.0], 0.5)
+    start_s = (3_600 * (pods["first_hour"] + before * (pods["lifetime_h"] - ran_h))).round(3)
+    # Equal times should be equal, although they are sums of fractions.
+    run_s = (3_600 * ran_h).round(3)
+    wait_s = pods["wait_s"].where(~left)
+    columns = {
+        "cluster": None,
+        "job_id": pods["pod_id"],
+        "user_id": None,
+        "group_id": pods["workload_id"],
+        "submit_time": None,
+        "submit_s": None,
+        "local_submit_s": None,
+        "wait_s": wait_s,
+        "run_s": run_s.where(~left & ~right),
+        "end_s": (start_s + run_s).where(~right),
+        "requested_cpus": pods["requested_cpus"],
+        "allocated_cpus": None,
+        "requested_gpus": pods["requested_gpus"],
+        "requested_gpus_per_instance": pods["requested_gpus"],
+        "allocated_gpus": pods["requested_gpus"].where(ran_h.notna()),
+        "requested_memory_gib": None,
+        "allocated_memory_gib": None,
+        "status": "unknown",
+        "workload": pods["job_type"].where(pods["job_type"] != "unknown"),
+        "partition_name": pods["gpu_model"],
+    }
+    return raw_frames.as_observed(
+        pd.DataFrame(columns, index=pods.index),
+        observed_wait_s=wait_s,
+        observed_start_s=start_s,
+        observed_run_s=run_s,
+        held_gpu_s=3_600 * pods["held_gpu_h"],
+        is_right_censored=right,
+        is_left_censored=left,
+    )
+
+
+@raw_frames.remembered
+def cluster_capacity_hour(raw: Path) -> pd.DataFrame:
+    servers = server_hour_v1(raw)
+    hour = 24 * servers["day"] + servers["hour_of_day"]
+    groups = servers.groupby([hour.rename("hour"), servers["gpu_model"].rename("partition_name")])
+    rows = pd.DataFrame({"gpus": groups["gpus"].sum(), "nodes": groups.size()}).reset_index()
+    rows.insert(1, "cluster", None)
+    return rows
+
+
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    """The capacity in the hour with the most GPUs, the latest of equals."""
+    rows = cluster_capacity_hour(raw)
+    gpus = rows.groupby("hour")["gpus"].sum()
+    peak = gpus[gpus == gpus.max()].index.max()
+    return rows[rows["hour"] == peak].drop(columns="hour")
+
+
+def lifetimes(raw: Path, per: str, gpu_only: bool, every_value: bool) -> pd.DataFrame:
+    pods = pod_life_v1(raw)
+    pods = pods[(pods["requested_gpus"] > 0) | (not gpu_only)]
+    frames = []
+    for name, mine in pods.groupby(per):
+        counted = mine[~mine["is_left_censored"]]
+        has_ended = ~counted["is_right_censored"]
+        points = unified.survival_points(counted["lifetime_h"], has_ended, unified.PERCENTILES, every_value)
+        columns = ["percentile", "lifetime_h", "low_lifetime_h", "high_lifetime_h", "low_pct", "high_pct"]
+        rows = pd.DataFrame(points, columns=columns).astype(float)
+        rows.insert(0, "class", name)
+        frames.append(
+            rows.assign(
+                pods=len(counted),
+                left_censored_pct=100 * mine["is_left_censored"].mean(),
+                censored_pct=100 * (1 - has_ended.mean()),
+                gap_pct=100 * (counted["gap_hours"] > 0).mean(),
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
 def waits(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
-    """Of equally early rows of a pod, the one with the smaller server_id counts."""
-    pods = pods_between(raw, from_day, to_day).sort_values(SERVER_HOUR, kind="stable")
-    first = pods.drop_duplicates("pod_id")
+    pods = between(pod_day_v1(raw), from_day, to_day)
+    first = pods[pods["requested_gpus"] > 0].sort_values("day", kind="stable").drop_duplicates(POD)
     wait_s = first.groupby("priority")["wait_s"]
     columns = {
         "pods": wait_s.size(),
@@ -308,6 +479,13 @@ VIEWS = {
     # A pod can have two rows in an hour.
     "asi.pod_hour_v1": (pod_hour_v1, POD_HOUR),
     "asi.server_hour_v1": (server_hour_v1, SERVER_HOUR),
+    "asi.class_hour_v1": (class_hour_v1, CLASS),
+    "asi.server_day_v1": (server_day_v1, ["day", "server_id", "shown_model"]),
+    "asi.pod_day_v1": (pod_day_v1, ["day", *POD]),
+    "asi.pod_life_v1": (pod_life_v1, POD),
+    "asi.standard_job_v1": (standard_job_v1, ["job_id"]),
+    "asi.cluster_capacity_hour_v1": (cluster_capacity_hour, ["hour", "partition_name"]),
+    "asi.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
 }
 
 J, P = (109, 184), (109, 115)
@@ -367,6 +545,13 @@ QUERIES = {
     "asi.fractional_requests(to_day := 109)": (fractional_requests, (109, 109), None),
     "asi.run_by_type()": (run_by_type, ("job_type",), ["class"]),
     "asi.run_by_type(per := 'model_type')": (run_by_type, ("model_type",), ["class"]),
+    "asi.lifetimes()": (lifetimes, ("priority", True, False), ["class", "percentile"]),
+    "asi.lifetimes(per := 'job_type', gpu_only := false)": (
+        lifetimes,
+        ("job_type", False, False),
+        ["class", "percentile"],
+    ),
+    "asi.lifetimes(every_value := true)": (lifetimes, ("priority", True, True), ["class", "lifetime_h"]),
     "asi.waits()": (waits, J, ["priority"]),
     "asi.waits(from_day := 110)": (waits, (110, 184), ["priority"]),
     "asi.waits(to_day := 109)": (waits, (109, 109), ["priority"]),

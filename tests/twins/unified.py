@@ -208,6 +208,16 @@ def capacity(raw: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def capacity_hour(raw: Path) -> pd.DataFrame:
+    frames = []
+    for trace, twin in twins_with("cluster_capacity_hour", raw):
+        rows = twin.cluster_capacity_hour(raw)
+        rows.insert(0, "trace", trace)
+        frames.append(rows.astype(object))
+    columns = ["trace", "hour", "cluster", "partition_name", "gpus", "nodes"]
+    return pd.concat([pd.DataFrame(columns=columns), *frames], ignore_index=True)
+
+
 def job_utilization(raw: Path) -> pd.DataFrame:
     frames = []
     for trace, twin in twins_with("job_utilization", raw):
@@ -827,13 +837,17 @@ def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: 
     return sums
 
 
-def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool) -> int | None:
-    """The capacity's partitions do not include a job's partition without a name."""
-    rows = capacity(raw).fillna({"cluster": ""})
-    rows = rows[(rows["trace"] == names["trace"]) & (rows["cluster"] == (names["cluster"] or ""))]
-    if by_partition:
-        rows = rows[rows["partition_name"] == names["partition_name"]]
-    return int(rows["gpus"].sum()) if len(rows) else None
+def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hours: range) -> pd.Series:
+    """The capacity in each hour; its partitions do not include a job's partition without a name."""
+
+    def of_names(rows: pd.DataFrame) -> pd.DataFrame:
+        rows = rows.fillna({"cluster": ""})
+        rows = rows[(rows["trace"] == names["trace"]) & (rows["cluster"] == (names["cluster"] or ""))]
+        return rows[rows["partition_name"] == names["partition_name"]] if by_partition else rows
+
+    always, hourly = of_names(capacity(raw)), of_names(capacity_hour(raw))
+    gpus = hourly.groupby("hour")["gpus"].sum().astype(float).reindex(hours)
+    return gpus.fillna(float(always["gpus"].sum())) if len(always) else gpus
 
 
 ALLOCATION = [*CLUSTER, "partition_name", "hour", "hour_start_s", "running_jobs", "held_gpus"]
@@ -846,8 +860,9 @@ def allocation_hourly(
 ) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=ALLOCATION)]
     jobs = placed_in_time(raw, in_trace, offered)
-    if not jobs["start"].count():
+    if not jobs["start"].count() or (offered and not jobs["submit_s"].count()):
         return frames[0]
+    has_queue = not offered and jobs["waits_to"].notna().any()
     if not by_partition:
         jobs["partition_name"] = None
     hours = hours_of_events(jobs)
@@ -856,13 +871,19 @@ def allocation_hourly(
             key: None if pd.isna(name) else name
             for key, name in zip([*CLUSTER, "partition_name"], keys, strict=True)
         }
-        frames.append(allocation_of(mine, names, hours, gpus_there(raw, names, by_partition), offered))
+        frames.append(
+            allocation_of(mine, names, hours, gpus_there(raw, names, by_partition, hours), has_queue)
+        )
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["hour"] >= from_hour]
 
 
 def allocation_of(
-    jobs: pd.DataFrame, names: dict[str, str | None], hours: range, gpus: int | None, offered: bool
+    jobs: pd.DataFrame,
+    names: dict[str, str | None],
+    hours: range,
+    gpus: pd.Series,
+    has_queue: bool,
 ) -> pd.DataFrame:
     one_each = pd.Series(1.0, index=jobs.index)
     starts = hour_of(jobs.loc[jobs["is_unended"], "start"]).value_counts()
@@ -873,12 +894,12 @@ def allocation_of(
         "hour_start_s": [hour * HOUR_S for hour in hours],
         "running_jobs": hourly_means(jobs["start"], jobs["stop"], one_each, hours),
         "held_gpus": held,
-        "queued_jobs": None if offered else hourly_means(*waits, one_each, hours),
-        "queued_gpus": None if offered else hourly_means(*waits, jobs["requested_gpus"], hours),
+        "queued_jobs": hourly_means(*waits, one_each, hours) if has_queue else None,
+        "queued_gpus": hourly_means(*waits, jobs["requested_gpus"], hours) if has_queue else None,
         "unended_jobs": [int(starts.get(hour, 0)) for hour in hours],
         "placed_pct": percent(jobs["is_placed"].sum(), len(jobs)),
-        "capacity_gpus": gpus,
-        "held_of_capacity_pct": 100 * held / gpus if gpus else None,
+        "capacity_gpus": gpus.to_numpy(),
+        "held_of_capacity_pct": 100 * held / gpus.where(gpus > 0).to_numpy(),
     }
     return pd.DataFrame(rows).assign(**names)[ALLOCATION].astype(object)
 
@@ -916,9 +937,9 @@ def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.Dat
     rows = []
     for trace, jobs in counted_jobs(raw, gpu_only).groupby("trace"):
         is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0)
-        whole = jobs[is_whole].assign(
-            ended_s=jobs["end_s"].fillna(jobs["submit_s"] + jobs["run_s"]), cluster=jobs["cluster"].fillna("")
-        )
+        whole = jobs[is_whole]
+        ended_s = whole["end_s"].fillna(whole["submit_s"] + whole["run_s"])
+        whole = whole.assign(ended_s=ended_s, cluster=whole["cluster"].fillna(""))
         whole = whole.sort_values(["ended_s", "submit_s", "cluster", "job_id"])
         for predictor, (by, is_median) in PREDICTORS.items():
             runs, found = errors_of(whole, by, last_jobs if is_median else 1)
@@ -948,6 +969,7 @@ VIEWS = {
     "unified.summary_v1": (summary_v1, CLUSTER),
     "unified.summary_v3": (summary, CLUSTER),
     "unified.capacity_v1": (capacity, [*CLUSTER, "partition_name"]),
+    "unified.capacity_hour_v1": (capacity_hour, ["trace", "hour", "partition_name"]),
     "unified.utilization_v1": (job_utilization, ["trace", "job_id"]),
 }
 
@@ -1033,6 +1055,11 @@ QUERIES = {
     "unified.failure_cost(gpu_only := false)": (failure_cost, (False, False), BY_OUTCOME),
     "unified.failure_cost(by_workload := true)": (failure_cost, (True, False, True), BY_OUTCOME),
     "unified.failure_cost(preempted_fails := true)": (failure_cost, (True, True), BY_OUTCOME),
+    "unified.allocation_hourly('asi', by_partition := true)": (
+        allocation_hourly,
+        ("asi", True, 0, False),
+        BY_PARTITION,
+    ),
     "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False), BY_PARTITION),
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
         allocation_hourly,

@@ -176,7 +176,7 @@ def test_summary_of_traces_that_do_not_say_which_jobs_are_censored(
     assert right > 0 and left > 0
 
 
-@pytest.mark.parametrize("trace", ["acme", "dlrm", "helios", "openb", "pai", "philly"])
+@pytest.mark.parametrize("trace", ["acme", "asi", "dlrm", "helios", "openb", "pai", "philly"])
 def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     [(held_gpu_h,)] = rows(
         synthetic, f"select sum(held_gpu_s) / 3600 from unified.jobs where trace = '{trace}'"

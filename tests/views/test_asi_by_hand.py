@@ -1,0 +1,99 @@
+"""Lifetimes of a few pods of ASI, by hand: gaps, hours that are not loaded, and what cuts a pod off."""
+
+
+import duckdb
+import polars as pl
+import pytest
+import raw_dumps
+
+from tracehouse.ingest.traces import asi
+
+# Pods with the GPUs that they request, and the GPU-hours that they held by hour. Hour 3 is not loaded.
+PODS = {
+    "throughout": (1.0, {0: 1.0, 1: 1.0, 2: 1.0, 4: 1.0, 24: 1.0}),
+    "early": (2.0, {0: 2.0, 1: 1.0}),
+    "short": (0.5, {1: 0.125}),
+    "until the gap": (1.0, {2: 0.5}),
+    "with a gap": (4.0, {1: 2.0, 4: 1.0}),
+    "late": (1.0, {24: 0.25}),
+    "never ran": (1.0, {1: 0.0}),
+    "without GPU": (0.0, {1: 0.0, 2: 0.0}),
+}
+HOURS = [0, 1, 2, 4, 24]
+LIVES = """
+    select pod_id, first_hour, last_hour, hours, gap_hours, is_left_censored, is_right_censored
+    from asi.pod_life order by pod_id
+"""
+RUNS = """
+    select
+        job_id, wait_s, observed_start_s / 3600, observed_run_s / 3600, run_s / 3600, end_s / 3600,
+        held_gpu_s / 3600
+    from unified.jobs order by job_id
+"""
+
+
+def row(hour: int, pod: str, gpus: float, held_gpu_h: float) -> dict[str, object]:
+    known = {
+        "pod_id": pod,
+        "server_id": "s",
+        "cluster_id": "c",
+        "gpu_spec_public": "A10",
+        "priority_class": "HP",
+        "job_type_public": "training",
+        "model_type_public": "rec",
+        "gpu_request": gpus,
+        "used_gpu_hours": held_gpu_h,
+        "schedule_delay_sec": 60,
+        "hour": hour,
+    }
+    return {column.name: known.get(column.name) for column in asi.POD_HOURLY.columns} | {"hour": hour}
+
+
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    folder = tmp_path_factory.mktemp("lives")
+    rows = [row(hour, pod, gpus, held) for pod, (gpus, hours) in PODS.items() for hour, held in hours.items()]
+    # A pod that moved has two rows in an hour.
+    rows.append(row(1, "short", 0.5, 0.125))
+    for hour in HOURS:
+        below = folder / f"raw/asi/asi_opensource_pod_hourly/day={hour // 24}/hour={hour % 24:02d}"
+        below.mkdir(parents=True)
+        types = {column.name: TYPES[column.type] for column in asi.POD_HOURLY.columns}
+        mine = [{name: one[name] for name in types} for one in rows if one["hour"] == hour]
+        pl.DataFrame(mine, schema=types).write_parquet(below / "part-000.parquet")
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+TYPES = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "BOOLEAN": pl.Boolean}
+
+
+def test_lives_end_where_an_hour_is_not_loaded(lives: duckdb.DuckDBPyConnection) -> None:
+    assert lives.execute(LIVES).fetchall() == [
+        ("early", 0, 1, 2, 0, True, False),
+        ("late", 24, 24, 1, 0, True, True),
+        ("never ran", 1, 1, 1, 0, False, False),
+        ("short", 1, 1, 1, 0, False, False),
+        ("throughout", 0, 24, 5, 0, True, True),
+        ("until the gap", 2, 2, 1, 0, False, True),
+        ("with a gap", 1, 4, 2, 1, False, True),
+        ("without GPU", 1, 2, 2, 0, False, True),
+    ]
+
+
+def test_pods_run_while_they_hold_gpus(lives: duckdb.DuckDBPyConnection) -> None:
+    assert lives.execute(RUNS).fetchall() == [
+        ("early", None, 0, 1.5, None, 1.5, 3),
+        ("late", None, 24, 0.25, None, None, 0.25),
+        ("never ran", 60, None, None, None, None, 0),
+        ("short", 60, 1.25, 0.5, 0.5, 1.75, 0.25),
+        ("throughout", None, 0, 5, None, None, 5),
+        ("until the gap", 60, 2.5, 0.5, None, None, 0.5),
+        ("with a gap", 60, 4.25, 0.75, None, None, 3),
+    ]
+
+
+def test_without_submissions_there_is_no_queue_and_no_offered_load(lives: duckdb.DuckDBPyConnection) -> None:
+    hours = "select count(*), count(queued_jobs) from unified.allocation_hourly('asi', offered := {})"
+    assert lives.execute(hours.format("false")).fetchall() == [(25, 0)]
+    assert lives.execute(hours.format("true")).fetchall() == [(0, 0)]
+    assert lives.execute("from unified.arrivals()").fetchall() == []
