@@ -1,5 +1,5 @@
 -- Jobs of all traces in the standard format (SWF), clipped to the time that each trace covers; NULL if not recorded.
--- grain: one row per (trace, cluster, job_id): a PAI task, an ITP, Acme, Helios, Philly or spot job, an openb pod, a DLRM instance
+-- grain: one row per (trace, cluster, job_id): a PAI task, an ITP, Acme, Helios, Philly or spot job, an openb pod, a DLRM instance, an ASI pod with a GPU
 -- source: Standard Workload Format v2.2, and each publisher's README
 create or replace view unified.jobs_v2 as
 select
@@ -48,7 +48,7 @@ select
 from each_trace.standard_job_v1;
 
 comment on column unified.jobs_v2.user_id is 'User; PAI, Acme, Helios and Philly have it; measured.';
-comment on column unified.jobs_v2.group_id is 'Group of recurring jobs (PAI), organisation that pays (spot), or service (DLRM); measured.';
+comment on column unified.jobs_v2.group_id is 'Group of recurring jobs (PAI), workload (ASI), organisation that pays (spot), or service (DLRM); measured.';
 comment on column unified.jobs_v2.submit_time is 'Submission as an instant: Acme''s, and Helios'' if its clusters keep the time of China, for no zone is written; NULL elsewhere, as PAI''s dates are shifted, Philly''s have no known time zone, and other traces with jobs count from their start; derived.';
 comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds whose hour and weekday are local to the cluster; NULL if the trace''s clock does not give them, see catalog.clocks; derived.';
 comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL if the trace''s clock does not give it; derived.';
@@ -62,12 +62,12 @@ comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own c
 comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL if not recorded; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
 comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, a fraction between two bands belongs to the lower one: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
-comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the published number is also the number held: ITP''s, requested or used according to its README, Acme''s of jobs that ran to an end, and Philly''s of the first attempt, which also stand for the request; measured.';
-comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, Helios, Philly and spot, which have none, and for Acme, where Kalos records it per pod and not per job; derived.';
+comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the published number is also the number held: ITP''s, requested or used according to its README, Acme''s of jobs that ran to an end, ASI''s of pods that held their GPUs, and Philly''s of the first attempt, which also stand for the request; measured.';
+comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, Helios, Philly, spot and ASI, which have none, and for Acme, where Kalos records it per pod and not per job; derived.';
 comment on column unified.jobs_v2.span_gpu_s is 'GPU-seconds of a job whose GPUs are all held from its start to its end: requested GPUs times run; derived.';
 comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held inside the time that the trace covers, by censored jobs too: the GPUs of each instance times how long that was seen running, re-runs included; as requested_gpus times observed_run_s where a job is one instance; derived.';
 comment on column unified.jobs_v2.status is 'completed, failed, cancelled, preempted, or unknown; TIMEOUT and NODE_FAIL, of Acme and Helios, count as failed; derived.';
 comment on column unified.jobs_v2.is_right_censored is 'Whether the job was still running when it was last seen, as a rule at the end of the trace; NULL if the trace does not record it; derived.';
 comment on column unified.jobs_v2.is_left_censored is 'Whether the job was submitted or started before the trace began, so that its wait or its start is unknown; false where a trace has no such jobs, NULL where it does not say (spot, at second 0); derived.';
-comment on column unified.jobs_v2.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, recommendation for DLRM, for ITP a model name that was drawn at random; derived.';
-comment on column unified.jobs_v2.partition_name is 'Type of GPU (PAI, spot), GPU models that will do (openb), virtual cluster (Helios, Philly), kind of node (DLRM), or cluster; measured.';
+comment on column unified.jobs_v2.workload is 'What kind of work it is: PAI''s tag, which few jobs have, Acme''s type, ASI''s kind of job, recommendation for DLRM, for ITP a model name that was drawn at random; derived.';
+comment on column unified.jobs_v2.partition_name is 'Type of GPU (PAI, spot), GPU models that will do (openb), virtual cluster (Helios, Philly), GPU model of the server (ASI), kind of node (DLRM), or cluster; measured.';
