@@ -1,6 +1,5 @@
 """Lifetimes of a few pods of ASI, by hand: gaps, hours that are not loaded, and what cuts a pod off."""
 
-
 import duckdb
 import polars as pl
 import pytest
