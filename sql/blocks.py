@@ -37,6 +37,15 @@ Rows without a day count once.
 is one line of a select over jobs and gives the columns censored_gpu_time_pct and left_censored_gpu_time_pct:
 the percentages of the sum of `held_gpu_s` in jobs that the end and the beginning of the trace cut off; of the
 number of jobs, with 1 in place of `held_gpu_s`. NULL unless every job tells whether it is cut off.
+
+    fragmented(popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus) as fragmented_gpus
+
+is one line of a select over pairs of a node and a task class, and gives FGD's measure F_n(M) (Beware of
+Fragmentation, ATC 2023), added up over the nodes: the free GPUs of a node that the next task cannot use,
+expected over the classes by their `popularity`. A class needs `num_gpu` GPUs, the node has `fitting_gpus`
+with enough free capacity, and `has_rest` says whether all other needs are met. A node that can run the class
+has only `too_small_gpus` fragmented, the capacity on GPUs with too little for it; any other all its
+`free_gpus`.
 """
 
 import re
@@ -57,6 +66,11 @@ _BOOTSTRAP_SHARE = re.compile(
 )
 _CENSORED_SHARES = re.compile(
     r"^(?P<indent> *)censored_shares\((?P<value>\w+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M
+)
+_FRAGMENTED = re.compile(
+    r"^(?P<indent> *)fragmented\((?P<popularity>\w+), (?P<needed>\w+), (?P<fitting>\w+), (?P<rest>\w+), "
+    r"(?P<free>\w+), (?P<too_small>\w+)\) as (?P<name>\w+)(?P<comma>,?)$",
+    re.M,
 )
 _PARTS = {"p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
@@ -190,6 +204,12 @@ case
         then 100.0 * coalesce(fsum({value}) filter (where is_{side}_censored), 0) / nullif(fsum({value}), 0)
 end as {column}"""
 
+_FRAGMENTED_SUM = """\
+fsum(
+    {popularity}
+    * case when {needed} > 0 and {fitting} >= {needed} and {rest} then {too_small} else {free} end
+) as {name}{comma}"""
+
 
 def expanded(text: str) -> str:
     """Return the text of a query file with its building blocks as plain SQL."""
@@ -199,6 +219,7 @@ def expanded(text: str) -> str:
         (_SURVIVAL_CURVE, partial(_subquery, _SURVIVAL)),
         (_BOOTSTRAP_SHARE, partial(_subquery, _BOOTSTRAP)),
         (_CENSORED_SHARES, _censored_shares),
+        (_FRAGMENTED, partial(_subquery, _FRAGMENTED_SUM)),
     ):
         text = block.sub(expansion, text)
     return text

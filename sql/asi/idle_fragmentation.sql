@@ -20,9 +20,9 @@ free as (
     select
         day,
         hour_of_day,
-        greatest(gpus - (hp_gpu_h + greatest(hp_standby_gpu_h - lp_gpu_h, 0)), 0) as idle_gpus,
-        greatest(cpus - hp_requested_cpus, 0) as idle_cpus
-    from asi.server_hour
+        idle_gpus,
+        idle_cpus
+    from asi.idle_hour
     where day between from_day and to_day and hour_of_day % 2 = 0 and gpus <> 16
 ),
 

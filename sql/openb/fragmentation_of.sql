@@ -35,17 +35,18 @@ fits as (
     select
         residual.sn,
         residual.model,
-        min(residual.free_cpu_milli) as free_cpu_milli,
         count(*) filter (where residual.free_gpu_milli >= classes.gpu_milli) as fitting_gpus,
-        sum(residual.free_gpu_milli) as free_gpu_milli,
+        min(residual.free_cpu_milli) >= classes.cpu_milli
+        and (
+            classes.gpu_spec is null or list_contains(string_split(classes.gpu_spec, '|'), residual.model)
+        ) as has_rest,
+        sum(residual.free_gpu_milli) / 1000.0 as free_gpus,
         coalesce(
             sum(residual.free_gpu_milli) filter (where residual.free_gpu_milli < classes.gpu_milli), 0
-        ) as too_little_gpu_milli,
+        ) / 1000.0 as too_small_gpus,
         classes.variant,
         classes.class_number,
-        classes.cpu_milli,
         classes.num_gpu,
-        classes.gpu_spec,
         classes.popularity
     from residual
     cross join classes
@@ -60,23 +61,11 @@ fits as (
         classes.popularity
 ),
 
--- If a node cannot run a class, all its free capacity is fragmented; otherwise, only GPUs with too little.
 fragmented as (
     select
         variant,
         count(distinct class_number) as classes,
-        fsum(
-            popularity
-            * case
-                when
-                    num_gpu > 0
-                    and fitting_gpus >= num_gpu
-                    and free_cpu_milli >= cpu_milli
-                    and (gpu_spec is null or list_contains(string_split(gpu_spec, '|'), model))
-                    then too_little_gpu_milli
-                else free_gpu_milli
-            end
-        ) / 1000 as fragmented_gpus
+        fragmented(popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus) as fragmented_gpus
     from fits
     group by variant
 ),

@@ -40,6 +40,23 @@ def test_expands_points_of_a_distribution() -> None:
     assert max(later - earlier for earlier, later in pairwise(points)) <= 4
 
 
+def test_expands_fragmented_gpus() -> None:
+    """A node of 1.5 free GPUs runs a GPU and half a GPU, and has too few cores for the last class."""
+    sql = expanded(
+        """
+        with fits (popularity, needed, fitting, has_cores, free, too_small) as (
+            values (0.5, 1, 1, true, 1.5, 0.5), (0.25, 1, 2, true, 1.5, 0.0), (0.25, 1, 2, false, 1.5, 0.0)
+        )
+
+        select
+            fragmented(popularity, needed, fitting, has_cores, free, too_small) as fragmented_gpus
+        from fits
+        """
+    )
+    [(fragmented_gpus,)] = duckdb.connect().execute(sql).fetchall()
+    assert float(fragmented_gpus) == 0.5 * 0.5 + 0.25 * 0 + 0.25 * 1.5
+
+
 def test_expands_censored_shares() -> None:
     sql = expanded(
         """

@@ -1,5 +1,6 @@
 """The views and queries of ASI, computed by pandas from the raw Parquet files alone."""
 
+import math
 import re
 from pathlib import Path
 
@@ -229,11 +230,19 @@ def allocation_by_model(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
     return rows.rename_axis("gpu_model").reset_index()
 
 
+@raw_frames.remembered
+def idle_hour_v1(raw: Path) -> pd.DataFrame:
+    servers = server_hour_v1(raw)
+    idle = servers["gpus"] - (servers["hp_gpu_h"] + unused_standby(servers))
+    idle_cpus = servers["cpus"] - servers["hp_requested_cpus"]
+    rows = servers[[*SERVER_HOUR, "gpu_model", "gpus"]]
+    return rows.assign(idle_gpus=idle.clip(lower=0), idle_cpus=idle_cpus.clip(lower=0))
+
+
 def idle_fragmentation(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
-    servers = between(server_hour_v1(raw), from_day, to_day)
+    servers = between(idle_hour_v1(raw), from_day, to_day)
     servers = servers[(servers["hour_of_day"] % 2 == 0) & (servers["gpus"] != 16)]
-    idle = (servers["gpus"] - (servers["hp_gpu_h"] + unused_standby(servers))).clip(lower=0)
-    idle_cpus = (servers["cpus"] - servers["hp_requested_cpus"]).clip(lower=0)
+    idle, idle_cpus = servers["idle_gpus"], servers["idle_cpus"]
     whole = np.floor(idle)
 
     def mean_of_hours(values: pd.Series) -> float:
@@ -251,6 +260,40 @@ def idle_fragmentation(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
         rows.append((gpus, cpus, idle_gpus, *(100 * mean_of_hours(part) / idle_gpus for part in parts)))
     columns = ["job_gpus", "job_cpus", "idle_gpus", "fractional_pct", "too_few_gpus_pct", "too_few_cpus_pct"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def fragmentation_by_hour(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    """F_n(M) of FGD, server by server and class by class, with one GPU of a server in use in part."""
+    pods = between(pod_day_v1(raw), from_day, to_day)
+    pods = pods[(pods["priority"] == "HP") & (pods["requested_gpus"] > 0)]
+    classes = {}
+    for model, of_model in pods.groupby("gpu_model"):
+        counts = of_model.groupby(["requested_cpus", "requested_gpus"]).size()
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        before = np.cumsum([0, *(count for _, count in ranked)])
+        kept = [one for one, up_to in zip(ranked, before, strict=False) if 100 * up_to < 95 * before[-1]]
+        total = sum(count for _, count in kept)
+        classes[model] = [(cpus, gpus, count / total) for (cpus, gpus), count in kept]
+    servers = between(idle_hour_v1(raw), from_day, to_day)
+    servers["free"] = servers["idle_gpus"].round(6)
+    fragmented = pd.Series(math.nan, servers.index)
+    for at, model, free, idle_cpus in servers[["gpu_model", "free", "idle_cpus"]].itertuples():
+        rest = round(free - math.floor(free), 6)
+        if model in classes:
+            fragmented[at] = 0.0
+        for cpus, gpus, popularity in classes.get(model, ()):
+            share = gpus / math.ceil(gpus)
+            fitting = math.floor(free) + (rest >= share)
+            can_run = fitting >= math.ceil(gpus) and idle_cpus >= cpus
+            fragmented[at] += popularity * ((rest if rest < share else 0) if can_run else free)
+    groups = servers.assign(fragmented=fragmented).groupby([*HOUR, "gpu_model"])
+    columns = {
+        "capacity_gpus": groups["gpus"].sum(),
+        "free_gpus": groups["free"].sum(),
+        "fragmented_gpus": groups["fragmented"].sum(min_count=1),
+    }
+    rows = with_hour(pd.DataFrame(columns).reset_index())
+    return rows.assign(fragmented_pct=100 * rows["fragmented_gpus"] / rows["capacity_gpus"])
 
 
 def standby_by_hour(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
@@ -480,6 +523,7 @@ VIEWS = {
     "asi.pod_hour_v1": (pod_hour_v1, POD_HOUR),
     "asi.server_hour_v1": (server_hour_v1, SERVER_HOUR),
     "asi.class_hour_v1": (class_hour_v1, CLASS),
+    "asi.idle_hour_v1": (idle_hour_v1, SERVER_HOUR),
     "asi.server_day_v1": (server_day_v1, ["day", "server_id", "shown_model"]),
     "asi.pod_day_v1": (pod_day_v1, ["day", *POD]),
     "asi.pod_life_v1": (pod_life_v1, POD),
@@ -537,6 +581,13 @@ QUERIES = {
     "asi.idle_fragmentation()": (idle_fragmentation, P, JOB),
     "asi.idle_fragmentation(from_day := 110)": (idle_fragmentation, (110, 115), JOB),
     "asi.idle_fragmentation(to_day := 109)": (idle_fragmentation, (109, 109), JOB),
+    "asi.fragmentation_by_hour()": (fragmentation_by_hour, P, [*HOUR, "gpu_model"]),
+    "asi.fragmentation_by_hour(from_day := 110)": (
+        fragmentation_by_hour,
+        (110, 115),
+        [*HOUR, "gpu_model"],
+    ),
+    "asi.fragmentation_by_hour(to_day := 109)": (fragmentation_by_hour, (109, 109), [*HOUR, "gpu_model"]),
     "asi.standby_by_hour()": (standby_by_hour, P, HOUR),
     "asi.standby_by_hour(from_day := 110)": (standby_by_hour, (110, 115), HOUR),
     "asi.standby_by_hour(to_day := 109)": (standby_by_hour, (109, 109), HOUR),
