@@ -36,8 +36,13 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
     insert(connection, "caveats", [astuple(caveat) for caveat in ledgers.caveats()])
-    insert(connection, "clocks", [astuple(clock) for clock in ledgers.clocks()])
+    fill_clocks(connection)
     insert(connection, "reference_curves", _curve_rows())
+
+
+def fill_clocks(connection: DuckDBPyConnection) -> None:
+    """Fill the clocks of the traces."""
+    insert(connection, "clocks", [astuple(clock) for clock in ledgers.clocks()])
 
 
 def fill_sources(

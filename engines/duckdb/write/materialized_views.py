@@ -12,7 +12,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import duckdb
 from tracehouse.core.progress import Progress
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
-from tracehouse.engines.duckdb.write import exact_sums
+from tracehouse.engines.duckdb.write import catalog, exact_sums
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.statements import view_query
 from tracehouse.engines.duckdb.write.views import create_view
@@ -31,6 +31,7 @@ from tracehouse.ingest.store.files import stage
 from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sources, view_dependencies
 from tracehouse.views.materialization import StoredView, Storing, storings
@@ -46,6 +47,8 @@ MEMORY = "1100MB"
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 PROGRESS_LABEL = "materialized views"
 
+# The one table of the catalog that stored views may read: its rows depend on the package alone.
+_CLOCKS = "catalog.clocks"
 # The partition of files that hold the rows over all partitions.
 _ALL = None
 _HASH_DIGITS = 16
@@ -181,7 +184,7 @@ def _plan_parts(
 ) -> list[Part]:
     """Plan the files of a view: none where it has little to read."""
     tables = tables_read(view, views)
-    if catalog_tables := [name for name in tables if name.startswith("catalog.")]:
+    if catalog_tables := [name for name in tables if name.startswith("catalog.") and name != _CLOCKS]:
         raise DefinitionError(
             f"{view.path}: has a line `-- stored:` and reads {catalog_tables[0]}, which builds refill"
         )
@@ -213,7 +216,8 @@ def _hash_inputs(
         (one.table_name, one.partition, stored.sha256) for one in conversions for stored in one.files
     )
     statements = [(one.versioned, one.sha256) for one in view_dependencies(view, views)]
-    inputs = json.dumps([statements, exact_sums.MEANING, how.cte, how.order, files])
+    clocks = [astuple(clock) for clock in ledgers.clocks()] if _CLOCKS in tables_read(view, views) else []
+    inputs = json.dumps([statements, exact_sums.MEANING, how.cte, how.order, files, *clocks])
     return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
 
 
@@ -280,8 +284,11 @@ def _create_tables(
     conversions: Sequence[Conversion],
     warehouse: Path,
 ) -> None:
-    """Create the base tables that some views read, and the views' schemas."""
+    """Create the tables that some views read, and the views' schemas."""
     read = {name for view in views for name in view.references}
+    if _CLOCKS in read:
+        catalog.create_catalog(connection)
+        catalog.fill_clocks(connection)
     for schema in {view.schema for view in views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for trace in all_traces().values():
