@@ -101,6 +101,11 @@ def _measures_list(node: exp.Length) -> bool:
     return isinstance(node.this, exp.Array | exp.Split | exp.GenerateSeries)
 
 
+def _has_computed_bound(node: exp.WindowSpec) -> bool:
+    bounds = (node.args.get("start"), node.args.get("end"))
+    return any(isinstance(bound, exp.Expr) and bound.find(exp.Column) for bound in bounds)
+
+
 def _always(_: exp.Expr) -> bool:
     return True
 
@@ -123,6 +128,7 @@ REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
     (exp.SplitPart, _takes_unknown_part, "part 0 of a split, or a computed one", "use a constant from 1"),
     (exp.WithinGroup, _always, "within group", "use `quantile_cont(x, q)`"),
     (exp.WindowSpec, lambda node: node.args.get("exclude"), "exclude in a window", "subtract the value"),
+    (exp.WindowSpec, _has_computed_bound, "a parameter as a bound of a window", "write a constant"),
 )
 
 

@@ -1,4 +1,5 @@
 -- Run time prediction error by predictor (all traces)
+-- engine: duckdb (a parameter bounds a window, which other engines do not accept)
 -- param: last_jobs: number of jobs that ended last over which a median is taken
 -- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace
@@ -23,6 +24,7 @@ with counted as (
     where not gpu_only or requested_gpus > 0
 ),
 
+-- Numbered in the order in which they ended, so that a number names a job, and comparing numbers is cheap.
 jobs as (
     select
         trace,
@@ -31,129 +33,140 @@ jobs as (
         submit_s,
         end_s,
         run_s,
-        row_number() over (
-            partition by trace order by end_s, submit_s, cluster nulls first, job_id
-        ) as job_number
+        row_number() over (order by trace, end_s, submit_s, cluster nulls first, job_id) as job_number
     from counted
     where is_whole
 ),
 
-histories as (
-    select unnest(['user', 'group', 'trace']) as history
+users as (
+    select
+        trace,
+        user_id,
+        3 * min(job_number) as history_number
+    from jobs
+    where user_id is not null
+    group by trace, user_id
 ),
 
--- A job belongs to the history of its user, of its group, and of the trace.
-keyed as (
+groups as (
     select
-        jobs.trace,
-        histories.history,
-        case histories.history
-            when 'user' then jobs.user_id
-            when 'group' then jobs.group_id
-            else jobs.trace
-        end as history_key,
+        trace,
+        group_id,
+        3 * min(job_number) + 1 as history_number
+    from jobs
+    where group_id is not null
+    group by trace, group_id
+),
+
+traces_of_jobs as (
+    select
+        trace,
+        3 * min(job_number) + 2 as history_number
+    from jobs
+    group by trace
+),
+
+-- A job belongs to the history of its user, of its group, and of the trace. Its first job numbers a history.
+histories as (
+    select
+        users.history_number,
         jobs.job_number,
         jobs.submit_s,
         jobs.end_s,
         jobs.run_s
     from jobs
-    cross join histories
+    inner join users on jobs.trace = users.trace and jobs.user_id = users.user_id
+    union all
+    select
+        groups.history_number,
+        jobs.job_number,
+        jobs.submit_s,
+        jobs.end_s,
+        jobs.run_s
+    from jobs
+    inner join groups on jobs.trace = groups.trace and jobs.group_id = groups.group_id
+    union all
+    select
+        traces_of_jobs.history_number,
+        jobs.job_number,
+        jobs.submit_s,
+        jobs.end_s,
+        jobs.run_s
+    from jobs
+    inner join traces_of_jobs on jobs.trace = traces_of_jobs.trace
 ),
 
+-- The predictions after each end of a job.
 ended as (
     select
-        trace,
-        history,
-        history_key,
-        run_s,
-        row_number() over (partition by trace, history, history_key order by job_number) as ended_jobs
-    from keyed
-    where history_key is not null
+        history_number,
+        run_s as last_run_s,
+        row_number() over so_far as ended_jobs,
+        median(run_s) over (so_far rows between last_jobs - 1 preceding and current row) as median_run_s
+    from histories
+    window so_far as (partition by history_number order by job_number)
 ),
 
 events as (
     select
-        trace,
-        history,
-        history_key,
+        history_number,
+        job_number,
         submit_s as at_s,
-        0 as ends,
-        job_number
-    from keyed
-    where history_key is not null
+        0 as ends
+    from histories
     union all
     select
-        trace,
-        history,
-        history_key,
+        history_number,
+        job_number,
         end_s as at_s,
-        1 as ends,
-        job_number
-    from keyed
-    where history_key is not null
+        1 as ends
+    from histories
 ),
 
 -- A job that ends in the second of a submission does not count as ended yet.
-known_histories as (
+places as (
     select
-        trace,
-        history,
-        history_key,
+        history_number,
         job_number,
+        at_s,
         ends,
-        sum(ends) over (
-            partition by trace, history, history_key
-            order by at_s, ends, job_number
-            rows between unbounded preceding and current row
-        ) as ended_jobs
+        rank() over (partition by history_number order by at_s, ends) as place
     from events
 ),
 
-steps as (
-    select unnest(generate_series(0, last_jobs - 1)) as back
-),
-
--- The predictions after each end of a job.
-history_runs as (
+-- Of the submissions and ends before a submission, those that are no submissions.
+submissions as (
     select
-        ended.trace,
-        ended.history,
-        ended.history_key,
-        ended.ended_jobs + steps.back as ended_jobs,
-        max(ended.run_s) filter (where steps.back = 0) as last_run_s,
-        median(ended.run_s) as median_run_s
-    from ended
-    cross join steps
-    group by ended.trace, ended.history, ended.history_key, ended.ended_jobs + steps.back
+        history_number,
+        job_number,
+        place - rank() over (partition by history_number order by at_s) as ended_jobs
+    from places
+    where ends = 0
 ),
 
 histories_of_jobs as (
     select
-        known_histories.trace,
-        known_histories.history,
-        known_histories.job_number,
-        history_runs.last_run_s,
-        history_runs.median_run_s
-    from known_histories
-    inner join history_runs
-        on
-            known_histories.trace = history_runs.trace
-            and known_histories.history = history_runs.history
-            and known_histories.history_key = history_runs.history_key
-            and known_histories.ended_jobs = history_runs.ended_jobs
-    where known_histories.ends = 0
+        case submissions.history_number % 3
+            when 0 then 'user'
+            when 1 then 'group'
+            else 'trace'
+        end as history,
+        submissions.job_number,
+        ended.last_run_s,
+        ended.median_run_s
+    from submissions
+    inner join ended
+        on submissions.history_number = ended.history_number and submissions.ended_jobs = ended.ended_jobs
 ),
 
 predictions as (
     select
-        trace,
         'last of ' || history as predictor,
         job_number,
         last_run_s as predicted_run_s
     from histories_of_jobs
     union all
     select
-        trace,
         'median of ' || history as predictor,
         job_number,
         median_run_s as predicted_run_s
@@ -162,14 +175,14 @@ predictions as (
 
 compared as (
     select
-        predictions.trace,
+        jobs.trace,
         predictions.predictor,
         predictions.predicted_run_s,
         jobs.run_s,
         abs(predictions.predicted_run_s - jobs.run_s) / nullif(jobs.run_s, 0) as error,
         predictions.predicted_run_s between jobs.run_s / 2 and 2 * jobs.run_s as is_within_factor_2
     from predictions
-    inner join jobs on predictions.trace = jobs.trace and predictions.job_number = jobs.job_number
+    inner join jobs on predictions.job_number = jobs.job_number
 ),
 
 errors as (

@@ -39,32 +39,91 @@ traces as (
     group by trace
 ),
 
--- Equal values share their mean rank.
-ranked as (
+pairs as (
     select
         trace,
         measure,
-        rank() over (partition by trace, measure order by requested_gpus)
-        + (count(*) over (partition by trace, measure, requested_gpus) - 1) / 2.0
-        - (count(*) over (partition by trace, measure) + 1) / 2.0 as size_place,
-        rank() over (partition by trace, measure order by value)
-        + (count(*) over (partition by trace, measure, value) - 1) / 2.0
-        - (count(*) over (partition by trace, measure) + 1) / 2.0 as value_place
+        requested_gpus,
+        value,
+        count(*) as jobs
     from measured
+    group by trace, measure, requested_gpus, value
+),
+
+jobs_by_size as (
+    select
+        trace,
+        measure,
+        requested_gpus,
+        sum(jobs) as jobs
+    from pairs
+    group by trace, measure, requested_gpus
+),
+
+jobs_by_value as (
+    select
+        trace,
+        measure,
+        value,
+        sum(jobs) as jobs
+    from pairs
+    group by trace, measure, value
+),
+
+-- The distance of a rank from the mean rank. Jobs with equal values share their mean rank.
+sizes as (
+    select
+        trace,
+        measure,
+        requested_gpus,
+        sum(jobs) over (partition by trace, measure order by requested_gpus)
+        - (jobs + sum(jobs) over (partition by trace, measure)) / 2.0 as place
+    from jobs_by_size
+),
+
+measures as (
+    select
+        trace,
+        measure,
+        value,
+        sum(jobs) over (partition by trace, measure order by value)
+        - (jobs + sum(jobs) over (partition by trace, measure)) / 2.0 as place
+    from jobs_by_value
+),
+
+placed as (
+    select
+        pairs.trace,
+        pairs.measure,
+        pairs.jobs,
+        sizes.place as size_place,
+        measures.place as value_place
+    from pairs
+    inner join sizes
+        on
+            pairs.trace = sizes.trace
+            and pairs.measure = sizes.measure
+            and pairs.requested_gpus = sizes.requested_gpus
+    inner join measures
+        on pairs.trace = measures.trace and pairs.measure = measures.measure and pairs.value = measures.value
 )
 
 select
-    ranked.trace,
-    ranked.measure,
-    count(*) as jobs,
-    100.0 * count(*) / max(traces.jobs) as covered_pct,
-    fsum(ranked.size_place * ranked.value_place)
+    placed.trace,
+    placed.measure,
+    cast(sum(placed.jobs) as bigint) as jobs,
+    100.0 * sum(placed.jobs) / max(traces.jobs) as covered_pct,
+    fsum(placed.jobs * placed.size_place * placed.value_place)
     / nullif(
-        sqrt(fsum(ranked.size_place * ranked.size_place) * fsum(ranked.value_place * ranked.value_place)), 0
+        sqrt(
+            fsum(placed.jobs * placed.size_place * placed.size_place)
+            * fsum(placed.jobs * placed.value_place * placed.value_place)
+        ),
+        0
     ) as rank_correlation
-from ranked
-inner join traces on ranked.trace = traces.trace
-group by ranked.trace, ranked.measure
-order by ranked.trace, ranked.measure;
+from placed
+inner join traces on placed.trace = traces.trace
+group by placed.trace, placed.measure
+order by placed.trace, placed.measure;
 
 comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no effect. covered_pct is their share of all GPU jobs of the trace; a correlation over few of them need not hold for all. Jobs with equal values share their mean rank. NULL where all values are equal.';
