@@ -24,9 +24,21 @@ _server_timeout_option = click.option(
     help="PostgreSQL database to fill: postgresql://user@host/database. The password is in PGPASSWORD.",
 )
 @click.option("--superset", type=PATH, metavar="ZIP", help="Superset dashboards over FILE, for its import.")
+@click.option("--site", type=PATH, metavar="FOLDER", help="Static site to write, with DuckDB in the browser.")
+@click.option(
+    "--duckdb-wasm", type=PATH, metavar="FOLDER", help="Files of DuckDB-WASM for the site, if not in web/."
+)
 @click.option("--whole", is_flag=True, help="Include every telemetry sample, not only hourly values.")
-def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, whole: bool) -> None:
-    """Write a database for BI tools.
+def publish(
+    warehouse: Path,
+    out: Path | None,
+    to: str,
+    superset: Path | None,
+    site: Path | None,
+    duckdb_wasm: Path | None,
+    whole: bool,
+) -> None:
+    """Write a database for BI tools, or a static site.
 
     Base tables, views, the answers of the named queries with default parameters, and the catalog are all
     tables there. Traces without data are omitted. An earlier version is replaced.
@@ -35,7 +47,7 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
     """
     from tracehouse.publish.bi import publishing
 
-    outcome = publishing.publish(warehouse, out, to, superset, whole)
+    outcome = publishing.publish(warehouse, out, to, superset, whole, site, duckdb_wasm)
     for line in outcome.done:
         say(line)
     for note in outcome.notes:

@@ -10,6 +10,7 @@ from tracehouse.publish import output
 from tracehouse.publish.bi import database_file, postgresql
 from tracehouse.publish.bi import superset as superset_bundle
 from tracehouse.publish.bi.contents import LeftOut
+from tracehouse.publish.site import folder
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,23 @@ class Outcome:
     notes: Sequence[str]
 
 
-def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, whole: bool) -> Outcome:
-    """Publish a warehouse as a database file, to PostgreSQL, or both; and dashboards of the file.
+def publish(
+    warehouse: Path,
+    out: Path | None,
+    to: str,
+    superset: Path | None,
+    whole: bool,
+    site: Path | None = None,
+    duckdb_wasm: Path | None = None,
+) -> Outcome:
+    """Publish a warehouse as a database file, to PostgreSQL, as a site, or all; and dashboards of the file.
 
-    Raises UsageError without a target, and UserError where a target cannot be result.
+    Raises UsageError without a target, and UserError where a target cannot be written.
     """
-    if not (out or to):
-        raise UsageError("name a target: --out FILE.duckdb or --to postgresql://user@host/database")
+    if not (out or to or site):
+        raise UsageError(
+            "name a target: --out FILE.duckdb, --to postgresql://user@host/database or --site FOLDER"
+        )
     if superset and not out:
         raise UsageError("--superset needs a database file: name it with --out FILE.duckdb")
     if superset:
@@ -50,6 +61,10 @@ def publish(warehouse: Path, out: Path | None, to: str, superset: Path | None, w
             done.append(
                 f"Wrote {superset}. Import it: superset import-dashboards --path {superset} --username admin"
             )
+    if site:
+        result = folder.publish(warehouse, site, duckdb_wasm, whole)
+        left_out = result.left_out
+        done.append(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
     if to:
         target = postgresql.publish(warehouse, to, whole)
         left_out = target.left_out

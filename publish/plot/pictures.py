@@ -88,7 +88,7 @@ def build_picture(
     _check_extra("altair", "vl_convert")
     found = select_drawable(connection, query)
     subtitle, footer = _texts(connection, found, given)
-    subtitle += _explain_marks(found)
+    subtitle += explain_marks(found)
     footnotes = [footer, *_caveats(connection, found)]
     view = size.width * 0.8 or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
@@ -123,9 +123,15 @@ def _texts(
     connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str]
 ) -> tuple[list[str], str]:
     parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
+    lines = write_subtitle(connection, found, parameters)
+    return lines, texts.footer(connection, found.name, found.traces)
+
+
+def write_subtitle(connection: duckdb.DuckDBPyConnection, found: Drawable, parameters: str) -> list[str]:
+    """The lines below the title: synthetic data, the parameters, and rows that are not drawn."""
     is_synthetic = any(note.name == "synthetic data" for note in _notes(connection, found))
-    remarks = ["synthetic data" if is_synthetic else "", parameters, *found.remarks]
-    return [remark for remark in remarks if remark], texts.footer(connection, found.name, found.traces)
+    lines = ["synthetic data" if is_synthetic else "", parameters, *found.remarks]
+    return [line for line in lines if line]
 
 
 def _caveats(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[str]:
@@ -143,7 +149,7 @@ def _notes(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[notes
     return notes.of_object(connection, found.name, found.traces or None, on_data=True)
 
 
-def _explain_marks(found: Drawable) -> list[str]:
+def explain_marks(found: Drawable) -> list[str]:
     """Explain marks that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []

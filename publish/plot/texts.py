@@ -53,7 +53,7 @@ def describe_parameters(
         {"name": name, "hidden": hidden},
     ).fetchall()
     replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
-    parameters = _effective_parameters(connection, name, given)
+    parameters = effective_parameters(connection, name, given)
     return ", ".join(f"{key} = {value}" for key, value in parameters if key not in replaced)
 
 
@@ -97,9 +97,10 @@ def _words(column: str) -> str:
     return " ".join(CAPITALS.get(word, word) for word in column.split("_")).strip()
 
 
-def _effective_parameters(
+def effective_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
+    """The given parameters, and the defaults that affect the answer, as texts."""
     parameters = connection.execute(
         """
         select parameter, default_value, at_least, at_most from catalog.query_parameters

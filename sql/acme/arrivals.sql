@@ -6,9 +6,9 @@ create or replace macro acme.arrivals(on_cluster varchar := 'seren') as table
 with submitted as (
     select
         submit_time,
-        epoch(submit_time) as submit_s,
-        floor(epoch(submit_time)) as in_second,
-        floor(epoch(submit_time) / 3600) as in_hour
+        epoch_us(submit_time) / 1e6 as submit_s,
+        floor(epoch_us(submit_time) / 1e6) as in_second,
+        floor(epoch_us(submit_time) / 1e6 / 3600) as in_hour
     from acme.job
     where cluster = on_cluster and requested_gpus > 0 and isfinite(submit_time)
 ),

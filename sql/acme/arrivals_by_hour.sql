@@ -15,7 +15,7 @@ weekdays as (
 
 -- Hours since 1970 in UTC+8: the hour of a timestamp depends on the time zone of the client.
 submitted as (
-    select cast(floor(epoch(submit_time) / 3600) + 8 as bigint) as local_hour
+    select cast(floor(epoch_us(submit_time) / 1e6 / 3600) + 8 as bigint) as local_hour
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
 ),

@@ -12,7 +12,7 @@ create or replace macro acme.fleet_hour(
 ) as table
 -- Only read if from_time is NULL. With order by and limit, DuckDB reads few row groups.
 with first_hour as (
-    select to_timestamp(3600 * ceil(epoch(time) / 3600)) as start_time
+    select to_timestamp(3600 * ceil(epoch_us(time) / 1e6 / 3600)) as start_time
     from acme.gpu_metric
     where cluster = on_cluster and metric = on_metric and from_time is null
     order by time

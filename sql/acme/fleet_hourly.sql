@@ -7,8 +7,8 @@ create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as tabl
 with started as (
     select
         requested_gpus,
-        epoch(start_time) as start_s,
-        case when end_time > start_time then epoch(end_time) end as end_s,
+        epoch_us(start_time) / 1e6 as start_s,
+        case when end_time > start_time then epoch_us(end_time) / 1e6 end as end_s,
         coalesce(end_time < start_time, true) as is_unended
     from acme.job
     where cluster = on_cluster and requested_gpus > 0 and isfinite(start_time)

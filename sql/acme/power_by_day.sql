@@ -10,7 +10,7 @@ with clock as (
 hours as (
     select
         cluster,
-        epoch(hour) + (select clock.local_offset_s from clock) as start_s,
+        epoch_us(hour) / 1e6 + (select clock.local_offset_s from clock) as start_s,
         energy_kwh,
         mean_power_w,
         samples

@@ -45,8 +45,8 @@ days as (
 minutes as (
     select
         cluster,
-        floor(epoch(time) / 60) as minute_number,
-        floor((epoch(time) + (select clock.local_offset_s from clock)) / 86400) as day_number
+        floor(epoch_us(time) / 1e6 / 60) as minute_number,
+        floor((epoch_us(time) / 1e6 + (select clock.local_offset_s from clock)) / 86400) as day_number
     from acme.telemetry_time
     where source_table = 'gpu_metric' and metric = on_metric and device_samples > 0 and isfinite(time)
 ),

@@ -9,7 +9,7 @@ create or replace macro philly.utilization_by_day() as table
 with hours as (
     select
         machine_id,
-        cast(floor(epoch(hour) / 86400) as bigint) as day_number,
+        cast(floor(epoch_us(hour) / 1e6 / 86400) as bigint) as day_number,
         gpu_minutes,
         gpu_minutes * mean_gpu_pct as total_pct,
         gpu_minutes * idle_gpu_pct as idle_total_pct,

@@ -14,7 +14,7 @@ from tracehouse.sql.lists import Kind
 MOST_SUGGESTED = 3
 
 # Groups of synonyms.
-_SYNONYMS = (
+SYNONYMS = (
     "wait queue queued queueing queuing pending delay",
     "run runtime duration length elapsed jct makespan",
     "use used usage utilization utilisation util busy",
@@ -33,10 +33,10 @@ _SYNONYMS = (
     "deadline tightness slo",
     "over above against",
 )
-_MEANINGS = {word: group.split() for group in _SYNONYMS for word in group.split()}
+_MEANINGS = {word: group.split() for group in SYNONYMS for word in group.split()}
 
 # Words that do not count in a search.
-_STOP_WORDS = {
+STOP_WORDS = {
     *("a", "an", "and", "by", "for", "from", "how", "in", "of", "on", "the", "to", "what", "which", "with")
 }
 
@@ -51,7 +51,7 @@ _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Entry:
     """An object to find: its name, and the words of its title and of its other texts."""
 
     name: str
@@ -70,9 +70,9 @@ class _Entry:
 
 def find(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: str) -> list[str]:
     """The names of a kind, of one trace or schema if any is given, that match all the words, best first."""
-    wanted = [word for word in _split(words) if word not in _STOP_WORDS]
+    wanted = [word for word in _split(words) if word not in STOP_WORDS]
     scores = {}
-    for entry in _entries(connection, kind, trace):
+    for entry in entries(connection, kind, trace):
         of_words = [entry.score(word) for word in wanted]
         if all(of_words):
             scores[entry.name] = sum(of_words)
@@ -85,14 +85,14 @@ def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     First queries and views of very similar spelling; without these, queries of similar meaning, then those of
     somewhat similar spelling.
     """
-    entries = _entries(connection, Kind.QUERIES, "")
+    entries = entries(connection, Kind.QUERIES, "")
     names = [entry.name for entry in entries]
-    with_views = [*names, *(entry.name for entry in _entries(connection, Kind.VIEWS, ""))]
+    with_views = [*names, *(entry.name for entry in entries(connection, Kind.VIEWS, ""))]
     schema = name.partition(".")[0]
     if similar := similar_names(name, with_views, 0.8):
         return _sentence(similar)
     candidates = [entry for entry in entries if entry.name.startswith(f"{schema}.")] or entries
-    words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in _STOP_WORDS]
+    words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in STOP_WORDS]
     scores = {entry.name: sum(entry.score(word) for word in words) for entry in candidates}
     best = max(scores.values(), default=0)
     similar_meaning = [entry for entry in _best_first(scores) if scores[entry] > max(best / 2, _ELSEWHERE)]
@@ -121,7 +121,8 @@ def _sentence(names: Sequence[str]) -> str:
     return f" Close matches: {', '.join(names)}." if names else ""
 
 
-def _entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> list[_Entry]:
+def entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:
+    """The objects of a kind, of one trace or schema if any is given, with the words to search."""
     rows = connection.execute(
         f"""
         with named(name, title, more) as ({_TEXTS[kind]}),
@@ -139,7 +140,7 @@ def _entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> l
         """,
         {"trace": trace},
     ).fetchall()
-    return [_Entry(name, _words(title), _words(more)) for name, title, more in rows]
+    return [Entry(name, _words(title), _words(more)) for name, title, more in rows]
 
 
 def _best_first(scores: dict[str, int]) -> list[str]:

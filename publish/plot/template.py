@@ -1,0 +1,146 @@
+"""Chart templates: the specification of a picture without its rows, for pages that have the rows themselves.
+
+A template is the picture that `pictures` builds from the answer to the default parameters. Its rows are the
+named data set `answer`, and transforms in Vega-Lite prepare them as `rows` and `marks` do in Python, so that
+the template draws other answers of the query too.
+"""
+
+from typing import Any
+
+import duckdb
+
+from tracehouse.engines.duckdb.read import binding
+from tracehouse.publish.plot import axes, marks, pictures, rows, texts
+from tracehouse.publish.plot.rows import Drawable
+from tracehouse.sql.query_files import Axis
+
+DATA = "answer"
+PARAMETERS = "{parameters}"
+_ALL_VALUES: dict[str, tuple] = {"color": axes.COLORS, "strokeDash": axes.DASHES, "shape": axes.SHAPES}
+
+
+def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
+    """The template of a query's chart, and the parameter that the chart sets.
+
+    `lines` are the lines of its subtitle, with PARAMETERS in place of the parameters, whose effective
+    `defaults` are texts by name. Raises UserError where the answer to the
+    default parameters cannot be drawn.
+    """
+    query = binding.bind_query(connection, name, {}, for_chart=True)
+    found = rows.select_drawable(connection, query)
+    spec = pictures.build_picture(connection, query, {}, pictures.ANY_SIZE).to_dict()
+    drawn = spec["data"]["values"]
+    _complete_ranges(spec, found)
+    return {
+        "spec": {**spec, "data": {"name": DATA}, "transform": [*_select_rows(found), *_prepare(found, drawn)]},
+        "with": found.chart.parameter,
+        "lines": pictures.write_subtitle(connection, found, PARAMETERS) + pictures.explain_marks(found),
+        "defaults": dict(texts.effective_parameters(connection, name, {})),
+    }
+
+
+def _complete_ranges(spec: Any, found: Drawable) -> None:
+    """Give each scale of a series all its colours, dashes or shapes, for answers with more series."""
+    if found.chart.kind == "pareto":
+        return
+    for one in spec if isinstance(spec, list) else spec.values() if isinstance(spec, dict) else ():
+        _complete_ranges(one, found)
+    for channel, values in _ALL_VALUES.items() if isinstance(spec, dict) else ():
+        scale = spec.get(channel, {}).get("scale", {}) if isinstance(spec.get(channel), dict) else {}
+        if isinstance(scale, dict) and "range" in scale:
+            scale["range"] = [list(value) if isinstance(value, tuple) else value for value in values]
+
+
+def _select_rows(found: Drawable) -> list[dict[str, Any]]:
+    """See `rows.select_drawable`."""
+    chart = found.chart
+    needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
+    conditions = [f"isValid({_value(column)})" for column in needed]
+    if chart.kind != "box":
+        conditions += [f"{_value(axis.column)} > 0" for axis in (chart.x, chart.y) if _drops_zero(found, axis)]
+    return [{"filter": " && ".join(conditions)}]
+
+
+def _drops_zero(found: Drawable, axis: Axis) -> bool:
+    return axis.is_log and not found.is_category(axis.column)
+
+
+def _prepare(found: Drawable, drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    chart = found.chart
+    expressions = {column: _plain(found, column) for column in chart.columns}
+    steps = [_calculate(column, expression) for column, expression in expressions.items() if expression]
+    if chart.rule:
+        by = [chart.facet] if chart.facet else []
+        far = f"datum._rule > {rows.MOST_RULE_RATIO} * datum._highest"
+        ends = [
+            {"op": "min", "field": chart.rule, "as": "_rule"},
+            {"op": "max", "field": chart.y.column, "as": "_highest"},
+        ]
+        steps += [
+            {"joinaggregate": ends, "groupby": by},
+            _calculate(chart.rule, f"{far} ? null : {_value(chart.rule)}"),
+        ]
+    if chart.kind in ("line", "step", "lorenz"):
+        steps += _choose_marks(found)
+    if chart.labels:
+        label = " + ' / ' + ".join(f"format({_value(column)}, '~r')" for column in chart.labels)
+        labelled = [row[marks.LABEL] for row in drawn if row[marks.LABEL]]
+        steps.append(_calculate(marks.LABEL, f"indexof({labelled}, {label}) >= 0 ? {label} : ''"))
+    return steps
+
+
+def _plain(found: Drawable, column: str) -> str:
+    """The expression of a value as it is drawn, empty where that is the value itself."""
+    value = _value(column)
+    expression = ""
+    if column in found.times:
+        # DuckDB writes instants in UTC, with or without the offset +00.
+        moment = f"toDate(replace(replace({value}, ' ', 'T'), '+00', '') + 'Z')"
+        expression = f"isValid({value}) ? (length({value}) > 10 ? {moment} : toDate({value})) : null"
+    elif column in found.on_clock:
+        expression = f"isValid({value}) ? {value} * {rows.CLOCK_S.get(column, 1)} / {rows.DAY_S} : null"
+    elif column == "weekday":
+        expression = f"isValid({value}) ? {list(rows.WEEKDAYS)}[{value} - 1] : null"
+    if found.is_category(column):
+        text = f"toString({expression or value})"
+        if any(isinstance(row[column], float) for row in found.rows):
+            text = f"{value} % 1 ? {text} : {text} + '.0'"
+        expression = f"isValid({value}) ? ({text}) : 'NULL'"
+    return expression
+
+
+def _choose_marks(found: Drawable) -> list[dict[str, Any]]:
+    """See `marks.build_values`: every value of a short line has a mark, and about MARKS of a long one."""
+    by = [column for column in (found.chart.color, found.chart.facet) if column]
+    alone = len(found.series) < 2
+    most = marks.MOST_MARKED_ALONE if alone else marks.MOST_MARKED
+    every = "datum._every"
+    is_chosen = f"datum._index % {every} == floor(datum._line * {every} / datum._lines) % {every}"
+    return [
+        {"window": [{"op": "row_number", "as": "_row"}]},
+        {"window": [{"op": "row_number", "as": "_number"}], "groupby": by},
+        {
+            "joinaggregate": [
+                {"op": "count", "as": "_count"},
+                {"op": "min", "field": "_row", "as": "_first"},
+            ],
+            "groupby": by,
+        },
+        {
+            "window": [{"op": "dense_rank", "as": "_rank"}],
+            "sort": [{"field": "_first", "order": "ascending"}],
+        },
+        {"joinaggregate": [{"op": "max", "field": "_rank", "as": "_lines"}]},
+        _calculate("_index", "datum._number - 1"),
+        _calculate("_line", "datum._rank - 1"),
+        _calculate("_every", f"datum._count <= {most} ? 1 : floor(datum._count / {marks.MARKS})"),
+        _calculate(marks.IS_MARKED, f"{is_chosen} && !({str(alone).lower()} && {every} > 1)"),
+    ]
+
+
+def _calculate(column: str, expression: str) -> dict[str, Any]:
+    return {"calculate": expression, "as": column}
+
+
+def _value(column: str) -> str:
+    return f"datum[{column!r}]"

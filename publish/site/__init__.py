@@ -1,0 +1,1 @@
+"""The pages that `traces explore` serves and `traces publish --site` writes."""

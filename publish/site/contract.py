@@ -1,0 +1,254 @@
+"""The contents of a warehouse for the pages, as JSON: the list of objects, and the description of each.
+
+`traces explore` serves them, and `traces publish --site` writes them to files. `web/src/contract.ts` declares
+the same types.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import describe, notes, search
+from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.publish.plot import template
+from tracehouse.sql.lists import Kind
+
+Json = dict[str, Any]
+
+# The built pages: `make web` writes them from the sources in `web`.
+APPLICATION = Path(__file__).parent / "application"
+KINDS = {Kind.QUERIES: "query", Kind.VIEWS: "view", Kind.TABLES: "table"}
+# The most values of a column that a form suggests.
+MOST_SUGGESTED = 1000
+# JavaScript has no larger whole numbers.
+_LARGEST = 2**53
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON for a page: numbers that JavaScript or JSON lacks become texts."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
+    """The traces and all objects with the words to search, those with data first."""
+    tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
+    with_rows = {name for (name,) in tables}
+    charts = dict(connection.execute("select query_name, chart from catalog.queries").fetchall())
+    titles = _titles(connection)
+    columns = dict(
+        connection.execute(
+            "select object_name, list(column_name order by position) from catalog.columns group by all"
+        ).fetchall()
+    )
+    objects = []
+    for kind, word in KINDS.items():
+        for entry in search.entries(connection, kind):
+            reads = base_tables(connection, [entry.name])
+            objects.append(
+                {
+                    "name": entry.name,
+                    "kind": word,
+                    "title": titles.get(entry.name, ""),
+                    "data": "all" if reads <= with_rows else "some" if reads & with_rows else "none",
+                    "has_chart": bool(charts.get(entry.name)),
+                    "columns": columns.get(entry.name, []),
+                    "words": sorted(entry.more - entry.title - search.STOP_WORDS),
+                }
+            )
+    return {
+        "traces": _traces(connection),
+        "objects": sorted(objects, key=lambda listed: listed["data"] == "none"),
+        "synonyms": search.SYNONYMS,
+        "stop_words": sorted(search.STOP_WORDS),
+    }
+
+
+def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
+    """The description of a query, view or table, with its parameters, caveats and sources.
+
+    Raises UsageError if there is none of this name.
+    """
+    found = describe.describe(connection, name)
+    [*queries] = _rows(
+        connection, "select chart from catalog.queries where query_name = $name", name=found.name
+    )
+    return {
+        "name": found.name,
+        "kind": "query" if queries else "table" if found.facts["kind"] == "base table" else "view",
+        "title": found.title,
+        "facts": {fact: text for fact, text in found.facts.items() if text},
+        "parameters": _parameters(connection, found.name),
+        "columns": _columns(connection, found),
+        "reads": _reads(connection, found.name),
+        "read_by": _read_by(connection, name),
+        "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
+        "sources": describe_sources(connection, [found.name]),
+        "sql": found.sql,
+        "has_chart": any(row["chart"] for row in queries),
+    }
+
+
+def describe_sources(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[Json]:
+    """The raw files behind some objects."""
+    kept = ["table_name", "file", "member", "rows_kept", "synthetic", "sha256"]
+    return notes.sources(connection, names).select(kept).to_pylist()
+
+
+def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
+    """The chart template of a query, or the reason why there is none."""
+    try:
+        return {"template": template.build_template(connection, name)}
+    except UserError as error:
+        return {"no_chart": str(error)}
+
+
+def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:
+    return _rows(
+        connection,
+        """
+        with stored as (
+            select trace, sum(row_count) as row_count, bool_or(synthetic and row_count > 0) as synthetic
+            from catalog.tables group by trace
+        ),
+
+        jobs as (
+            select trace, count(*) as jobs from unified.jobs group by trace
+        ),
+
+        gpus as (
+            select trace, sum(gpus) as gpus from unified.capacity group by trace
+        )
+
+        select
+            traces.trace as name,
+            title,
+            publisher,
+            homepage,
+            licence,
+            citation,
+            cast(row_count as bigint) as row_count,
+            synthetic,
+            jobs,
+            cast(gpus as bigint) as gpus
+        from catalog.traces as traces
+        left join stored on traces.trace = stored.trace
+        left join jobs on traces.trace = jobs.trace
+        left join gpus on traces.trace = gpus.trace
+        order by row_count = 0, traces.trace
+        """,
+    )
+
+
+def _titles(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(
+        connection.execute(
+            """
+            select query_name, title from catalog.queries
+            union all
+            select view_name, arg_max(title, version) from catalog.views group by view_name
+            union all
+            select table_name, grain from catalog.tables
+            """
+        ).fetchall()
+    )
+
+
+def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
+    parameters = _rows(
+        connection,
+        """
+        select parameter as name, meaning, type, default_value, choices, at_least, at_most, values_of
+        from catalog.query_parameters where query_name = $name order by position
+        """,
+        name=name,
+    )
+    for parameter in parameters:
+        default_sql, values_of = parameter.pop("default_value"), parameter["values_of"]
+        [(default,)] = connection.execute(f"select cast(({default_sql}) as varchar)").fetchall()
+        parameter["default"] = default
+        parameter["choices"] = parameter["choices"] or (
+            _distinct_values(connection, values_of) if values_of else []
+        )
+    return parameters
+
+
+def _distinct_values(connection: duckdb.DuckDBPyConnection, values_of: str) -> list[str]:
+    """The first distinct values of a column (schema.table.column), as text."""
+    table, _, column = values_of.rpartition(".")
+    rows = connection.execute(
+        f'select distinct cast("{column}" as varchar) from {table} where "{column}" is not null '
+        f"order by all limit {MOST_SUGGESTED}"
+    ).fetchall()
+    return [value for (value,) in rows]
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description) -> list[Json]:
+    """The columns with their types, which DuckDB infers for a query, and the columns they come from."""
+    [grid] = [grid for grid in found.grids if grid.title == "columns"]
+    lineage = dict(
+        connection.execute(
+            "select column_name, lineage from catalog.columns where object_name = $name", {"name": found.name}
+        ).fetchall()
+    )
+    named = (dict(zip(grid.names, row, strict=True)) for row in grid.rows)
+    return [{**column, "lineage": lineage.get(column["column"], [])} for column in named]
+
+
+def _reads(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    rows = connection.execute(
+        """
+        select unnest(reads) as name from catalog.queries where query_name = $name
+        union
+        select unnest(reads) from catalog.views where versioned_name = $name
+        order by name
+        """,
+        {"name": name},
+    ).fetchall()
+    return [read for (read,) in rows]
+
+
+def _read_by(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """The views and queries that read an object by its plain name or by its newest version."""
+    rows = connection.execute(
+        """
+        with names as (
+            select $name as name
+            union
+            select versioned_name from catalog.views where view_name = $name
+        ),
+
+        readers as (
+            select query_name as name, reads from catalog.queries
+            union all
+            select versioned_name, reads from catalog.views
+        )
+
+        select distinct readers.name
+        from readers inner join names on list_contains(readers.reads, names.name)
+        order by readers.name
+        """,
+        {"name": name},
+    ).fetchall()
+    return [reader for (reader,) in rows]
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[Json]:
+    found = connection.execute(sql, values)
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    is_number = isinstance(value, float) and math.isfinite(value)
+    is_number |= isinstance(value, int) and abs(value) <= _LARGEST
+    return value if value is None or is_number or isinstance(value, str | bool) else str(value)

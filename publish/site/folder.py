@@ -1,0 +1,137 @@
+"""Publish a warehouse as a static site: a folder that any web server serves, with DuckDB in the browser.
+
+The folder has the published database file, the pages, DuckDB-WASM, and what `contract` says of each object.
+"""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from tracehouse.core import signals
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.publish import output
+from tracehouse.publish.bi import database_file
+from tracehouse.publish.bi.database_file import Published
+from tracehouse.publish.site import contract
+from tracehouse.publish.site.contract import APPLICATION
+
+DATABASE = "traces.duckdb"
+LIST = "api/list.json"
+# A folder with this file is a site that may be replaced.
+MARKER = Path(LIST)
+
+VERSION = "1.32.0"
+CHECKSUMS = {
+    "duckdb-eh.wasm": "4c221bfa59c11f24dbd750e70c90b9252eca6eec5633936e6a2ec766e55fd879",
+    "duckdb-browser-eh.worker.js": "f8ab72b6b90b3ad83077d47426d4a99d5d9a4c7e07cba1a2be37d655adc7c1ab",
+}
+INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "duckdb-wasm" / "dist"
+
+
+def publish(warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool) -> Published:
+    """Write the site to a folder atomically.
+
+    Replaces a site that was published before. Raises UserError for any other folder that is not empty, and
+    where a file of DuckDB-WASM is missing or not of the expected version.
+    """
+    programs = duckdb_wasm or INSTALLED
+    _check_programs(programs)
+    with _stage_folder(folder) as staged:
+        published = database_file.publish(warehouse, staged / DATABASE, whole)
+        contents = _read_contents(staged / DATABASE)
+        texts = sandbox.run(warehouse, Limits(), lambda c: _write_texts(c, contents), confined=False)
+        texts[LIST] = contract.as_json(texts[LIST] | _describe_database(staged / DATABASE))
+        for path, text in texts.items():
+            target = staged / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        shutil.copytree(APPLICATION, staged, dirs_exist_ok=True)
+        (staged / "duckdb").mkdir()
+        for name in CHECKSUMS:
+            shutil.copyfile(programs / name, staged / "duckdb" / name)
+    return published
+
+
+def _check_programs(folder: Path) -> None:
+    for name, expected in CHECKSUMS.items():
+        path = folder / name
+        advice = (
+            f"Run `npm ci` in the folder web of the clone, or unpack `npm pack @duckdb/duckdb-wasm@{VERSION}` "
+            "and name its folder dist with --duckdb-wasm"
+        )
+        if not path.is_file():
+            raise UserError(f"{path}: no such file. The site needs DuckDB-WASM {VERSION}. {advice}")
+        if _checksum(path) != expected:
+            raise UserError(f"{path}: not the file of DuckDB-WASM {VERSION}. {advice}")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _stage_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder; when the block succeeds, it replaces the previous one."""
+    folder = folder.absolute()
+    output.check_folder(folder)
+    if folder.exists() and not (folder.is_dir() and (_is_site(folder) or not any(folder.iterdir()))):
+        raise UserError(
+            f"{folder}: this was not written by `traces publish --site` and is not replaced. "
+            "Choose another name, or move it away"
+        )
+    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    with signals.clean_up_at_end(lambda: shutil.rmtree(staged, ignore_errors=True)):
+        new, old = staged / "new", staged / "old"
+        new.mkdir()
+        yield new
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+
+
+def _is_site(folder: Path) -> bool:
+    return (folder / MARKER).is_file()
+
+
+def _read_contents(database: Path) -> dict[str, str]:
+    """The published objects, and for each query without parameters the reason, empty for all others."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        names = connection.execute("select name from catalog.contents").fetchall()
+        left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
+    return {name: left_out.get(f"{name}(…)", "") for (name,) in names}
+
+
+def _describe_database(database: Path) -> contract.Json:
+    """The address of the database file. It changes with its content, so that no cache mixes two versions."""
+    return {
+        "engine": "wasm",
+        "database": f"{DATABASE}?{_checksum(database)[:12]}",
+        "bytes": database.stat().st_size,
+        "formats": ["csv"],
+    }
+
+
+def _write_texts(connection: duckdb.DuckDBPyConnection, contents: Mapping[str, str]) -> dict:
+    """The files of the site's interface by path; the list of objects is not a text yet."""
+    listed = contract.list_objects(connection)
+    listed["objects"] = [found for found in listed["objects"] if found["name"] in contents]
+    files = {LIST: listed}
+    for found in listed["objects"]:
+        name = found["name"]
+        described = contract.describe_object(connection, name)
+        if contents[name]:
+            described |= {"parameters": [], "fixed": contents[name]}
+        if described["has_chart"]:
+            described |= contract.draw_template(connection, name)
+        files[f"api/describe/{name}.json"] = contract.as_json(described)
+        # The versions of a view are in the lineage.
+        files[f"api/describe/{described['name']}.json"] = files[f"api/describe/{name}.json"]
+    return files

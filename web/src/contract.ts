@@ -1,0 +1,126 @@
+// What the pages need of an engine. `publish/site/contract.py` writes the same types as JSON.
+
+export type Cell = string | number | boolean | null;
+export type Texts = Record<string, string>;
+
+export interface Trace {
+  name: string;
+  title: string;
+  publisher: string;
+  homepage: string;
+  licence: string;
+  citation: string;
+  row_count: number;
+  synthetic: boolean;
+  jobs: number | null;
+  gpus: number | null;
+}
+
+export interface Entry {
+  name: string;
+  kind: "query" | "view" | "table";
+  title: string;
+  data: "all" | "some" | "none";
+  has_chart: boolean;
+  columns: string[];
+  words: string[];
+}
+
+export interface Catalog {
+  formats: string[];
+  traces: Trace[];
+  objects: Entry[];
+  synonyms: string[];
+  stop_words: string[];
+}
+
+export interface Parameter {
+  name: string;
+  meaning: string;
+  type: string;
+  default: string | null;
+  choices: string[];
+  at_least: string | null;
+  at_most: string | null;
+  values_of: string | null;
+}
+
+export interface ColumnMeaning {
+  column: string;
+  type: string;
+  unit: string;
+  provenance: string;
+  meaning: string;
+  lineage: string[];
+}
+
+export interface Note {
+  name: string;
+  text: string;
+  word: string;
+  severity: string;
+  summary: string;
+}
+
+export interface Source {
+  table_name: string;
+  file: string;
+  member: string;
+  rows_kept: number;
+  synthetic: boolean;
+  sha256: string;
+}
+
+export interface Description {
+  name: string;
+  kind: "query" | "view" | "table";
+  title: string;
+  facts: Texts;
+  parameters: Parameter[];
+  columns: ColumnMeaning[];
+  reads: string[];
+  read_by: string[];
+  notes: Note[];
+  sources: Source[];
+  sql: string;
+  has_chart: boolean;
+}
+
+/** A named query with parameters as texts, a table or view, or a SQL statement. */
+export interface Query {
+  name: string;
+  given: Texts;
+  statement: string;
+}
+
+export interface Column {
+  name: string;
+  type: string;
+}
+
+export interface Answer {
+  columns: Column[];
+  rows: Cell[][];
+  is_cut: boolean;
+  notes: Note[];
+  sources: Source[];
+}
+
+/** A specification in Vega-Lite, or the reason why there is none. */
+export interface Drawing {
+  spec?: object;
+  no_chart?: string;
+}
+
+/** Runs queries. Every method throws an Error whose message is for the reader; an abort cancels the query. */
+export interface Engine {
+  list(): Promise<Catalog>;
+  describe(name: string): Promise<Description>;
+  /** Checks the names and values of the parameters. */
+  bind(query: Query): Promise<void>;
+  run(query: Query, signal: AbortSignal): Promise<Answer>;
+  draw(query: Query, signal: AbortSignal): Promise<Drawing>;
+  export(query: Query, format: string): Promise<Blob>;
+  /** How much was loaded to answer, empty where nothing is loaded. */
+  loaded(): Promise<string>;
+}

@@ -1,0 +1,24 @@
+// The part of the interface that is the same for both engines: JSON next to the page.
+
+import type { Catalog, Description } from "../contract";
+
+export interface Listing extends Catalog {
+  engine: "local" | "wasm";
+  /** Address of the database file, and its size. */
+  database: string;
+  bytes: number;
+}
+
+export async function fetchJson<T>(path: string, options: RequestInit = {}): Promise<T> {
+  const response = await fetch(path, options);
+  const isJson = response.headers.get("content-type")?.includes("json");
+  if (!isJson) throw new Error(response.status === 404 ? "There is no such object here." : await response.text());
+  const found = await response.json();
+  if (!response.ok) throw new Error(found.error ?? response.statusText);
+  return found as T;
+}
+
+export const fetchList = (): Promise<Listing> => fetchJson("api/list.json");
+
+export const fetchDescription = <T extends Description>(name: string): Promise<T> =>
+  fetchJson(`api/describe/${encodeURIComponent(name)}.json`);

@@ -1,0 +1,188 @@
+// The engine of a static site: DuckDB in a worker of this page, over the published database file.
+
+import * as duckdb from "@duckdb/duckdb-wasm";
+import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
+import { isInteger, quote, toSql } from "../sql";
+import { fillTemplate, type Template } from "./template";
+import { fetchDescription, type Listing } from "./files";
+
+const MOST_ROWS = 10_000;
+const MOST_BYTES_OF_CHOICES = 1000;
+// The numbers, texts and booleans that JavaScript has; DuckDB writes all other values as texts.
+const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN)$/;
+
+interface Published extends Description {
+  /** Why the query has no parameters here. */
+  fixed?: string;
+  template?: Template;
+  no_chart?: string;
+}
+
+interface Session {
+  worker: Worker;
+  database: duckdb.AsyncDuckDB;
+  connection: duckdb.AsyncDuckDBConnection;
+}
+
+export function openWasm(listing: Listing): Engine {
+  let session: Promise<Session> | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+  let before = 0;
+  const described = new Map<string, Promise<Published>>();
+
+  const describe = (name: string): Promise<Published> => {
+    const found = described.get(name) ?? fetchDescription<Published>(name);
+    described.set(name, found);
+    return found;
+  };
+
+  /** Runs one piece of work at a time. An abort ends the worker, because DuckDB may not react. */
+  const schedule = <T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const result = queue.then(async () => {
+      signal?.throwIfAborted();
+      const opened = await (session ??= connect(listing));
+      const aborted = new Promise<never>((_, reject) =>
+        signal?.addEventListener("abort", () => {
+          opened.worker.terminate();
+          session = undefined;
+          reject(signal.reason);
+        }),
+      );
+      return Promise.race([work(opened), aborted]);
+    });
+    queue = result.catch(() => undefined);
+    return result;
+  };
+
+  const bind = async (query: Query): Promise<void> => {
+    if (query.statement) return;
+    const { parameters, fixed } = await describe(query.name);
+    for (const [name, text] of Object.entries(query.given)) {
+      const parameter = parameters.find((known) => known.name === name);
+      if (!parameter) throw new Error(fixed ? `${query.name} takes no parameters: ${fixed}` : `${query.name} has no parameter ${name}`);
+      const { type, choices, at_least, at_most } = parameter;
+      const expected = at_least === null ? choices.slice(0, 20).join(" or ") || `of type ${type}` : `from ${at_least} to ${at_most}`;
+      const fail = (): never => {
+        throw new Error(`${query.name}: ${name} must be ${expected}, not '${text}'`);
+      };
+      if (choices.length && choices.length < MOST_BYTES_OF_CHOICES && !choices.includes(text)) fail();
+      // A cast would round 1.5 to 2.
+      if (isInteger(type) && !/^[+-]?\d+(\.0+)?$/.test(text)) fail();
+      const value = `try_cast(${quote(text)} as ${type})`;
+      const range = at_least === null ? "true" : `${value} between cast(${quote(at_least)} as ${type}) and cast(${quote(at_most ?? "")} as ${type})`;
+      const isValid = await schedule(({ connection }) => readRows(connection, `select coalesce(${value} is not null and ${range}, false) as is_valid`));
+      if (!isValid.rows[0]?.[0]) fail();
+    }
+  };
+
+  const sqlOf = async (query: Query): Promise<string> =>
+    toSql(query, query.statement ? [] : (await describe(query.name)).parameters);
+
+  const namedIn = async (statement: string): Promise<Published[]> => {
+    const names = new Set(listing.objects.map((found) => found.name));
+    const words = new Set(statement.toLowerCase().match(/[a-z]\w*\.[a-z]\w*/g) ?? []);
+    return Promise.all([...words].filter((word) => names.has(word.replace(/_v\d+$/, ""))).map(describe));
+  };
+
+  return {
+    list: async () => listing,
+    describe,
+    bind,
+    run: async (query, signal): Promise<Answer> => {
+      const sql = await sqlOf(query);
+      const reads = await (query.statement ? namedIn(query.statement) : Promise.all([describe(query.name)]));
+      const { columns, rows } = await schedule(
+        ({ connection }) => readRows(connection, sql, MOST_ROWS + 1),
+        signal,
+      );
+      return {
+        columns,
+        rows: rows.slice(0, MOST_ROWS),
+        is_cut: rows.length > MOST_ROWS,
+        notes: selectNotes(reads.flatMap((read) => read.notes), columns, rows),
+        sources: uniqueBy(reads.flatMap((read) => read.sources), (source) => source.table_name + source.file + source.member),
+      };
+    },
+    draw: async (query, signal): Promise<Drawing> => {
+      const { template, no_chart, parameters } = await describe(query.name);
+      if (!template) return { no_chart: no_chart ?? `${query.name} has no chart` };
+      const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
+      const sql = toSql({ ...query, given }, parameters);
+      const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
+      return fillTemplate(template, query.given, columns, rows);
+    },
+    export: async (query) => {
+      const sql = await sqlOf(query);
+      const content = await schedule(async ({ connection, database }) => {
+        await connection.query(`copy (${sql}\n) to 'answer.csv' (header)`);
+        const buffer = await database.copyFileToBuffer("answer.csv");
+        await database.dropFile("answer.csv");
+        return buffer;
+      });
+      return new Blob([content as BlobPart], { type: "text/csv" });
+    },
+    loaded: async () => {
+      if (!session) return "";
+      const { database } = await session;
+      const { totalFileReadsCold, totalFileReadsAhead } = await database.exportFileStatistics(FILE);
+      before = Math.max(before, totalFileReadsCold + totalFileReadsAhead);
+      return `${megabytes(before)} of ${megabytes(listing.bytes)} of the database file`;
+    },
+  };
+}
+
+const FILE = "traces.duckdb";
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+async function connect(listing: Listing): Promise<Session> {
+  const address = (path: string): string => new URL(path, document.baseURI).href;
+  const worker = new Worker(address("duckdb/duckdb-browser-eh.worker.js"));
+  const database = new duckdb.AsyncDuckDB(new duckdb.VoidLogger(), worker);
+  await database.instantiate(address("duckdb/duckdb-eh.wasm"));
+  await database.open({ filesystem: { reliableHeadRequests: true, allowFullHTTPReads: true, forceFullHTTPReads: false } });
+  await database.registerFileURL(FILE, address(listing.database), duckdb.DuckDBDataProtocol.HTTP, false);
+  await database.collectFileStatistics(FILE, true);
+  const connection = await database.connect();
+  // Extensions would be loaded from another origin.
+  await connection.query("set autoinstall_known_extensions = false; set autoload_known_extensions = false");
+  await connection.query(`attach '${FILE}' as traces (read_only); use traces`);
+  return { worker, database, connection };
+}
+
+/** Runs a query as a subquery, so that it can only read. */
+async function readRows(
+  connection: duckdb.AsyncDuckDBConnection,
+  sql: string,
+  limit?: number,
+): Promise<{ columns: Column[]; rows: Cell[][] }> {
+  const described = await connection.query(`describe from (${sql}\n)`);
+  const columns: Column[] = described.toArray().map((row) => ({ name: row.column_name, type: row.column_type }));
+  const values = columns.map(({ type }, place) => (PLAIN.test(type) ? `c${place}` : `cast(c${place} as varchar) as c${place}`));
+  const places = columns.map((_, place) => `c${place}`);
+  const limited = limit === undefined ? "" : ` limit ${limit}`;
+  const found = await connection.query(`select ${values} from (${sql}\n) as answer(${places})${limited}`);
+  const vectors = columns.map((_, place) => found.getChildAt(place));
+  const rows = Array.from({ length: found.numRows }, (_, row) => vectors.map((vector) => toCell(vector?.get(row))));
+  return { columns, rows };
+}
+
+function toCell(value: unknown): Cell {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value).replace("Infinity", "inf").replace("NaN", "nan");
+  return value as Cell;
+}
+
+/** Leaves out the caveats of traces that the answer does not name. */
+function selectNotes(notes: Note[], columns: Column[], rows: Cell[][]): Note[] {
+  const place = columns.findIndex((column) => column.name === "trace");
+  const traces = new Set(rows.map((row) => row[place]));
+  const isOfAnswer = ({ name, word, severity }: Note): boolean =>
+    place < 0 || word !== "caveat" || !severity || traces.has(name.split(".")[0] ?? "");
+  return uniqueBy(notes.filter(isOfAnswer), (note) => note.name);
+}
+
+function uniqueBy<T>(values: T[], key: (value: T) => string): T[] {
+  return [...new Map(values.map((value) => [key(value), value])).values()];
+}

@@ -1,0 +1,78 @@
+import { useMemo, useState } from "preact/hooks";
+import type { Catalog, Entry, Trace } from "../contract";
+import { formatCell, formatCount } from "../format";
+import { objectHash } from "../parts/links";
+import { search } from "../search";
+
+const KINDS = { query: "Queries", view: "Views", table: "Base tables" };
+
+export function HomePage({ catalog, words }: { catalog: Catalog; words: string }) {
+  const [text, setText] = useState(words);
+  const [trace, setTrace] = useState("");
+  const found = useMemo(() => search(catalog, text), [catalog, text]);
+  const listed = found.filter(({ name }) => !trace || name.startsWith(`${trace}.`));
+  const schemas = [...new Set(catalog.objects.map(({ name }) => name.split(".")[0] ?? ""))].sort();
+  return (
+    <>
+      <h1>Public GPU-cluster traces</h1>
+      <form role="search" onSubmit={(event) => event.preventDefault()}>
+        <div class="field">
+          <label for="search">Search titles, meanings and columns</label>
+          <input id="search" type="search" placeholder="queueing delay" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        </div>
+        <div class="field">
+          <label for="trace">Trace</label>
+          <select id="trace" value={trace} onChange={(event) => setTrace(event.currentTarget.value)}>
+            <option value="">all</option>
+            {schemas.map((schema) => <option key={schema}>{schema}</option>)}
+          </select>
+        </div>
+      </form>
+      {!text && !trace && (
+        <section aria-label="Traces" class="cards">
+          {catalog.traces.map((one) => <Card key={one.name} trace={one} onOpen={setTrace} />)}
+        </section>
+      )}
+      {listed.length === 0 && <p role="status">Nothing matches “{text}”. Try fewer or other words.</p>}
+      {(Object.keys(KINDS) as Entry["kind"][]).map((kind) => <List key={kind} title={KINDS[kind]} entries={listed.filter((entry) => entry.kind === kind)} catalog={catalog} />)}
+    </>
+  );
+}
+
+function Card({ trace, onOpen }: { trace: Trace; onOpen: (name: string) => void }) {
+  const numbers = [
+    trace.jobs !== null && formatCount(trace.jobs, "job"),
+    trace.gpus !== null && formatCount(trace.gpus, "GPU"),
+    formatCount(trace.row_count, "row"),
+  ];
+  return (
+    <article class={trace.row_count ? "" : "empty"}>
+      <h2><button type="button" class="link" onClick={() => onOpen(trace.name)}>{trace.name}</button></h2>
+      <p>{trace.title}</p>
+      <p class="numbers">{trace.row_count ? numbers.filter(Boolean).join(" · ") : "no data here"}{trace.synthetic && <span class="badge bad">synthetic</span>}</p>
+      <p class="small">{trace.publisher} · {trace.licence}</p>
+      <details>
+        <summary>Cite</summary>
+        <p class="small">{trace.citation}</p>
+      </details>
+    </article>
+  );
+}
+
+function List({ title, entries, catalog }: { title: string; entries: Entry[]; catalog: Catalog }) {
+  if (entries.length === 0) return null;
+  return (
+    <section>
+      <h2>{title} <span class="small">{formatCell(entries.length)}</span></h2>
+      <ul class="entries">
+        {entries.map(({ name, title: about, data, has_chart }) => (
+          <li key={name}>
+            <a href={objectHash(catalog, name)}>{about || name}</a> <code>{name}</code>
+            {has_chart && <span class="badge">chart</span>}
+            {data !== "all" && <span class="badge">{data === "none" ? "no data" : "some data"}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,54 @@
+import type { Texts } from "../contract";
+import type { Shared } from "../app";
+import { AnswerPanel } from "../parts/answer";
+import { ParameterForm } from "../parts/form";
+import { ObjectLinks } from "../parts/links";
+import { useWork } from "../parts/use";
+import { toHash } from "../route";
+
+interface Props extends Shared {
+  name: string;
+  given: Texts;
+}
+
+export function QueryPage({ engine, catalog, name, given }: Props) {
+  const { value: found, error } = useWork(() => engine.describe(name), [name]);
+  if (error) return <p class="error" role="alert">{name}: {error}</p>;
+  if (!found) return <p role="status" class="busy">Loading…</p>;
+  const meanings = new Map(found.columns.map(({ column, meaning, unit }) => [column, unit ? `${meaning} (${unit})` : meaning]));
+  return (
+    <>
+      <h1>{found.title}</h1>
+      <p class="lead">
+        <code>{found.name}</code> {found.facts.answer}
+      </p>
+      {found.parameters.length > 0 && (
+        <ParameterForm id="parameter" parameters={found.parameters} given={given} onChange={(texts) => (location.hash = toHash("query", name, texts))} />
+      )}
+      <p><a href={toHash("compare", "", compareTexts(name, given))}>Compare with other parameters or another query</a></p>
+      <AnswerPanel engine={engine} catalog={catalog} query={{ name, given, statement: "" }} parameters={found.parameters} hasChart={found.has_chart} meanings={meanings} />
+      <h2>Definition</h2>
+      <p>Reads <ObjectLinks catalog={catalog} names={found.reads} /></p>
+      <details>
+        <summary>Columns</summary>
+        <dl>
+          {found.columns.map(({ column, meaning, unit }) => (
+            <div key={column}>
+              <dt><code>{column}</code></dt>
+              <dd>{meaning}{unit && ` (${unit})`}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+      <details>
+        <summary>SQL</summary>
+        <pre tabIndex={0}><code>{found.sql}</code></pre>
+      </details>
+    </>
+  );
+}
+
+const compareTexts = (name: string, given: Texts): Texts => {
+  const texts = Object.entries(given).flatMap(([key, text]) => [[`left.${key}`, text], [`right.${key}`, text]]);
+  return { left: name, right: name, ...Object.fromEntries(texts) };
+};

@@ -1,0 +1,53 @@
+import type { Note, Source } from "../contract";
+import { formatCell } from "../format";
+
+/** One line for each caveat, which unfolds to its text. */
+export function Notes({ notes }: { notes: Note[] }) {
+  if (notes.length === 0) return <p>No known caveats.</p>;
+  return (
+    <ul class="notes">
+      {notes.map((note) => (
+        <li key={note.name}>
+          <details open={note.severity === "" && note.word !== "caveat"}>
+            <summary>
+              <strong>{note.name}</strong> {note.summary || note.text}{" "}
+              {note.severity && <span class={`badge ${note.severity === "wrong result" ? "bad" : ""}`}>{note.severity}</span>}
+            </summary>
+            <p>{note.text}</p>
+          </details>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The raw files behind an answer. */
+export function Sources({ sources }: { sources: Source[] }) {
+  if (sources.length === 0) return <p>No raw file of the warehouse is behind this.</p>;
+  return (
+    <div class="wide" role="region" tabIndex={0} aria-label="Sources">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">raw file</th>
+            <th scope="col">table</th>
+            <th scope="col" class="number">rows kept</th>
+            <th scope="col">data</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sources.map((source) => (
+            <tr key={source.table_name + source.file + source.member}>
+              <td>{source.file.includes(source.member) ? source.file : `${source.file}, ${source.member}`}</td>
+              <td>{source.table_name}</td>
+              <td class="number">{formatCell(source.rows_kept)}</td>
+              <td>{source.synthetic ? "synthetic" : "published"}</td>
+              <td class="hash">{source.sha256}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

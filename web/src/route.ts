@@ -1,0 +1,31 @@
+// The address of a view: the page and its parameters are in the hash, so that any static server serves it.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Texts } from "./contract";
+
+export interface Route {
+  page: string;
+  name: string;
+  texts: Texts;
+}
+
+export function readRoute(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [page = "", ...rest] = path.split("/");
+  return { page, name: decodeURIComponent(rest.join("/")), texts: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+export function toHash(page: string, name = "", texts: Texts = {}): string {
+  const search = new URLSearchParams(texts).toString();
+  return `#/${page}${name && `/${encodeURIComponent(name)}`}${search && `?${search}`}`;
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const update = (): void => setHash(location.hash);
+    addEventListener("hashchange", update);
+    return () => removeEventListener("hashchange", update);
+  }, []);
+  return readRoute(hash);
+}
